@@ -1,0 +1,1 @@
+"""Ensemble learning as convex modelling: formulations, column generation, certificates."""

@@ -1,0 +1,125 @@
+"""What oracles and masters are, and what they hand each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, Protocol
+
+from cvxens.types import Array
+
+
+class Hypothesis(Hashable, Protocol):
+    """A function from samples to the reals: hashable, with a readable `str`."""
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A hypothesis as an oracle found it: one column of H.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The function itself.
+    sample : array-like or data frame
+        The training sample that the oracle prices on; shared, never copied.
+    edge : float
+        ``sum_i s_i h(x_i)`` at the signed weights it was priced with (the largest over the outputs).
+    """
+
+    hypothesis: Hypothesis
+    sample: Any
+    edge: float
+
+    @cached_property
+    def values(self) -> Array:
+        """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
+        return self.hypothesis(self.sample)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """An oracle's answer.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Best first; several per call is normal, none is allowed.
+    edge_bound : float
+        A proven upper bound on the edge of EVERY hypothesis of the oracle's set; inf = heuristic, no proof.
+    edge_square_sum : float
+        The sum of squared edges over all distinct hypotheses (h and -h counted once, all outputs
+        together), or an upper bound on it; inf = not known. It prices l2 penalties.
+    """
+
+    columns: Sequence[Column]
+    edge_bound: float = inf
+    edge_square_sum: float = inf
+
+
+class Oracle(Protocol):
+    """Finds hypotheses with large edges: the pricing problem.
+
+    An oracle of your own is a class with this one method::
+
+        class Coordinates:
+            "The features themselves as hypotheses, exact over that finite set."
+
+            def __init__(self, X):
+                self.X = X
+
+            def price(self, s):
+                edges = self.X.T @ s
+                best = np.argsort(-np.abs(edges))[:5]
+                columns = [Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best]
+                return Priced(columns, np.abs(edges).max(), edges @ edges)
+    """
+
+    def price(self, s: Array, /) -> Priced:
+        """Price under signed weights s = y u, shape (n_samples,) or (n_samples, n_outputs)."""
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """A restricted master's optimum, its dual repaired to be feasible.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_columns,) or (n_columns, n_outputs)
+        Weights of the columns, in the order in which they were added.
+    b : float or ndarray of shape (n_outputs,)
+        Intercept; 0 where the formulation has none.
+    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Dual of the link between margins and weights.
+    s : ndarray, shaped as `u`
+        The signed weights y u that the oracle prices.
+    objective : float
+        The value at (w, b), recomputed in numpy: feasible for the full problem, so it bounds the optimum.
+    threshold : float
+        An edge must exceed it to improve.
+    """
+
+    w: Array
+    b: Array
+    u: Array
+    s: Array
+    objective: float
+    threshold: float
+
+
+class Master(Protocol):
+    """The restricted problem over the columns found so far; the only one that holds state."""
+
+    def add(self, columns: Sequence[Column], /) -> None:
+        """Add columns to the model."""
+
+    def solve(self) -> MasterSolution:
+        """Solve over the columns added so far, warm-started where the solver can be."""
+
+    def bound(self, solution: MasterSolution, priced: Priced, /) -> float:
+        """Bound the optimum over ALL hypotheses from a master's dual and an oracle's answer to it."""

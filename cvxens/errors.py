@@ -1,0 +1,91 @@
+"""The only exceptions and warnings that cvxens raises of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cvxens.types import Attempt
+
+
+class CvxensError(Exception):
+    """Every error of cvxens: catch this to catch them all."""
+
+
+class InvalidInput(CvxensError, ValueError):
+    """An argument that cannot be worked with.
+
+    Parameters
+    ----------
+    argument : str
+        The name of the argument at fault.
+    found : str
+        What was found there.
+    remedy : str
+        What the caller can do about it.
+
+    Examples
+    --------
+    >>> raise InvalidInput("C", "found -1.0", "give a number above 0")
+    Traceback (most recent call last):
+    cvxens.errors.InvalidInput: C: found -1.0; give a number above 0
+    """
+
+    def __init__(self, argument: str, found: str, remedy: str) -> None:
+        super().__init__(f"{argument}: {found}; {remedy}")
+        self.argument = argument
+        self.found = found
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.argument, self.found, self.remedy)
+
+
+class DataFileError(InvalidInput):
+    """A data file that is missing, unreadable or malformed."""
+
+
+class NotSeparable(CvxensError):
+    """A hard-margin problem without a feasible point, and the proof of it.
+
+    Parameters
+    ----------
+    farkas : ndarray of shape (n_samples,)
+        Sample weights u >= 0 with sum 1 under which no hypothesis has a positive edge.
+    max_edge : float
+        The largest edge under `farkas`, recomputed in numpy. Weights w >= 0 with margins of at least 1
+        would need ``sum(w) >= 1 / max_edge``; at 0 or below there are none.
+    """
+
+    def __init__(self, farkas: NDArray, max_edge: float) -> None:
+        super().__init__(
+            "the hypotheses do not separate the two classes, so no weights reach a margin of 1: "
+            f"under the sample weights in .farkas the largest edge is {max_edge:.3g}; "
+            "use SoftMarginBoosting, or add hypotheses"
+        )
+        self.farkas = farkas
+        self.max_edge = max_edge
+
+    def __reduce__(self) -> tuple[type, tuple[NDArray, float]]:
+        return type(self), (self.farkas, self.max_edge)
+
+
+class SolverFailed(CvxensError, RuntimeError):
+    """Every solver that was tried failed; `attempts` says how each of them did."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self.attempts = tuple(attempts)
+        tried = "; ".join(f"{a.solver}: {a.status}{f' ({a.message})' if a.message else ''}" for a in self.attempts)
+        super().__init__(
+            f"no solver returned an optimal solution [{tried}]; rescale the data or name another solver= or looser options"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Attempt, ...]]]:
+        return type(self), (self.attempts,)
+
+
+class SolverFallbackWarning(UserWarning):
+    """A solver failed and the next one in the chain answered instead."""

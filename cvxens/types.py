@@ -1,0 +1,63 @@
+"""The frozen records that flow between the rooms of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+"""A float64 array; its shape is said where it is used."""
+
+Point: TypeAlias = Mapping[str, Array]
+"""Named arrays: a primal and dual point of a problem, or as much of it as somebody has."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one solver did when it was asked.
+
+    Parameters
+    ----------
+    solver, status : str
+        The solver and how it ended, in its own words.
+    seconds : float
+        Wall-clock time.
+    message : str
+        What it said if it raised an error.
+    """
+
+    solver: str
+    status: str
+    seconds: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver claims to be a solution; `certify` says how good it is.
+
+    Parameters
+    ----------
+    objective : float
+        The objective as the solver reports it, in the sense (min or max) of the problem.
+    variables, duals : mapping of str to ndarray
+        Named as in the problem's docstring: `w`, `b`, `xi`, ... and `u`, ...
+    status, solver : str
+        How the solver ended, and which one it was.
+    seconds : float
+        Wall-clock time.
+    attempts : tuple of Attempt
+        Every solver that was tried, the successful one last.
+    """
+
+    objective: float
+    variables: Point
+    duals: Point
+    status: str
+    solver: str
+    seconds: float
+    attempts: tuple[Attempt, ...] = field(default=(), repr=False)

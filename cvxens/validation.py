@@ -1,0 +1,74 @@
+"""The only input checks: each returns the clean array or raises one clear error."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+
+def positive(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value <= 0:
+        raise InvalidInput(argument, f"found {value!r}", "give a finite number above 0")
+    return float(value)
+
+
+def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
+    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN or infinity."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(argument, f"found something that is not numeric ({error})", "give an array of numbers") from None
+    if ndim is not None and array.ndim != ndim:
+        raise InvalidInput(argument, f"found {array.ndim} dimensions, shape {array.shape}", f"give an array of {ndim} dimensions")
+    if array.size == 0:
+        raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
+    if not np.isfinite(array).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InvalidInput(argument, f"found {array[at]} at {list(at)}", "remove or impute NaN and infinity")
+    return array
+
+
+def samples(X: Any, argument: str = "X") -> Array:
+    """Return `X` as a finite (n_samples, n_features) array of at least two samples, not all alike."""
+    X = finite_array(argument, X, ndim=2)
+    if len(X) < 2:
+        raise InvalidInput(argument, "found one sample", "give at least two samples, one of each class")
+    if (X == X[0]).all():
+        raise InvalidInput(argument, "found all rows alike, so every feature is constant", "give at least one feature that varies")
+    return X
+
+
+def signs(y: Any, n_samples: int | None = None, argument: str = "y") -> Array:
+    """Return labels `y` in {-1, +1}, both present, one per sample, as float64."""
+    y = finite_array(argument, y, ndim=1)
+    same_length(argument, y, n_samples)
+    found = np.unique(y)
+    if len(found) == 1:
+        raise InvalidInput(argument, f"found one class only, {found[0]:g}", "give samples of both classes, -1 and +1")
+    if not np.array_equal(found, [-1.0, 1.0]):
+        listed = ", ".join(f"{v:g}" for v in found[:5]) + (", ..." if len(found) > 5 else "")
+        raise InvalidInput(argument, f"found the labels {{{listed}}}", "give two classes, coded as -1 and +1")
+    return y
+
+
+def same_length(argument: str, values: Array, n_samples: int | None) -> None:
+    """Raise unless `values` has one row per sample."""
+    if n_samples is not None and len(values) != n_samples:
+        raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
+
+
+def symmetric(K: Any, argument: str = "K") -> Array:
+    """Return `K` as a square symmetric float64 array."""
+    K = finite_array(argument, K, ndim=2)
+    if K.shape[0] != K.shape[1]:
+        raise InvalidInput(argument, f"found shape {K.shape}", "give a square kernel matrix, (n_samples, n_samples)")
+    skew = float(np.abs(K - K.T).max())
+    if skew > 1e-8 * max(float(np.abs(K).max()), np.finfo(float).tiny):
+        raise InvalidInput(argument, f"found |K - K'| up to {skew:.3g}", "give a symmetric kernel matrix")
+    return (K + K.T) / 2
