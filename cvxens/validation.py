@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -13,9 +14,20 @@ from cvxens.types import Array
 
 def positive(argument: str, value: Any) -> float:
     """Return `value` as a float if it is a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value <= 0:
+    if not _is_number(value) or value <= 0:
         raise InvalidInput(argument, f"found {value!r}", "give a finite number above 0")
     return float(value)
+
+
+def number(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is a finite number."""
+    if not _is_number(value):
+        raise InvalidInput(argument, f"found {value!r}", "give a finite number")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
 
 def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
@@ -23,9 +35,15 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(argument, f"found something that is not numeric ({error})", "give an array of numbers") from None
+        raise InvalidInput(
+            argument, f"found something that is not numeric ({error})", "give an array of numbers"
+        ) from None
     if ndim is not None and array.ndim != ndim:
-        raise InvalidInput(argument, f"found {array.ndim} dimensions, shape {array.shape}", f"give an array of {ndim} dimensions")
+        raise InvalidInput(
+            argument,
+            f"found {array.ndim} dimensions, shape {array.shape}",
+            f"give an array of {ndim} dimensions",
+        )
     if array.size == 0:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
     if not np.isfinite(array).all():
@@ -39,8 +57,12 @@ def samples(X: Any, argument: str = "X") -> Array:
     X = finite_array(argument, X, ndim=2)
     if len(X) < 2:
         raise InvalidInput(argument, "found one sample", "give at least two samples, one of each class")
-    if (X == X[0]).all():
-        raise InvalidInput(argument, "found all rows alike, so every feature is constant", "give at least one feature that varies")
+    if (X[0] == X).all():
+        raise InvalidInput(
+            argument,
+            "found all rows alike, so every feature is constant",
+            "give at least one feature that varies",
+        )
     return X
 
 

@@ -1,1 +1,8 @@
-"""."""
+"""Sets of hypotheses embodied as kernels."""
+
+from cvxens.kernels.middle_stump import MiddleStump
+from cvxens.kernels.perceptron import Perceptron
+from cvxens.kernels.simplified_stump import SimplifiedStump
+from cvxens.kernels.stump import Stump
+
+__all__ = ["MiddleStump", "Perceptron", "SimplifiedStump", "Stump"]

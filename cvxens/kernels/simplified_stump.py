@@ -1,0 +1,33 @@
+"""The stump kernel without its constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.spatial.distance import cdist
+
+from cvxens import validation
+from cvxens.types import Array
+
+
+@dataclass(frozen=True)
+class SimplifiedStump:
+    """K(x, x') = -|x - x'|_1.
+
+    LL08 section 4.2: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel.
+
+    Examples
+    --------
+    >>> SimplifiedStump()([[0.0], [2.0]])
+    array([[-0., -2.],
+           [-2., -0.]])
+    """
+
+    source = "LL08 section 4.2"
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
+        X = validation.finite_array("X", X, ndim=2)
+        Z = X if Z is None else validation.finite_array("Z", Z, ndim=2)
+        return -cdist(X, Z, "cityblock")

@@ -1,0 +1,75 @@
+"""Kernel matrices for cvxpy: checked, centred where that is called for, and factored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+NEGLIGIBLE = 1e-13
+"""Eigenvalues below this, relative to the largest, are left out of a factor."""
+
+NEGATIVE = 1e-9
+"""Eigenvalues below minus this, relative to the largest, make a kernel indefinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """K = F F' with the coordinates of its expansions.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n_samples, rank)
+        The factor.
+    expand : ndarray of shape (n_samples, rank)
+        Maps coordinates v of a function ``f = F v`` to coefficients c with ``f = K c`` and ``c'K c = |v|^2``.
+    """
+
+    F: Array
+    expand: Array
+
+
+def doubly_centred(K: Array) -> Array:
+    """J K J with J = I - 11'/n: the same quadratic form wherever the coefficients sum to 0."""
+    rows = K.mean(axis=0)
+    return K - rows - rows[:, None] + rows.mean()
+
+
+def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Array:
+    """Return `K` as a symmetric matrix that is PSD, or PSD on coefficients that sum to 0.
+
+    Raises
+    ------
+    InvalidInput
+        Names the most negative eigenvalue, and what to do.
+    """
+    K = validation.symmetric(K)
+    validation.same_length("K", K, n_samples)
+    values = eigh(doubly_centred(K) if conditionally else K, eigvals_only=True)
+    if values[0] < -NEGATIVE * max(float(np.abs(K).max()) * len(K), np.finfo(float).tiny):
+        if conditionally:
+            raise InvalidInput(
+                "K",
+                f"found the eigenvalue {values[0]:.3g} after centring, so it is not even conditionally PSD",
+                "give a kernel that is PSD on coefficients with sum 0",
+            )
+        raise InvalidInput(
+            "K",
+            f"found the eigenvalue {values[0]:.3g}, so it is not PSD",
+            "add the kernel's constant (a simplified stump or perceptron kernel lacks it) or another PSD kernel",
+        )
+    return K
+
+
+def factor(K: Array) -> Factor:
+    """Factor a PSD matrix by its eigenvalues, negligible ones left out."""
+    values, vectors = eigh(K)
+    kept = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
+    roots = np.sqrt(values[kept])
+    return Factor(vectors[:, kept] * roots, vectors[:, kept] / roots)

@@ -1,0 +1,56 @@
+"""What a loss on margins offers: to cvxpy an expression, to a certificate its conjugate in numpy."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from cvxens.problems.modelling import Term
+from cvxens.types import Array, Point
+
+
+class Loss(Protocol):
+    """A convex loss on margins z = y * (H w + b).
+
+    With u the multiplier of that equality, u = -loss'(z), and the loss enters the dual objective as
+    ``-loss*(-u)``, its `dual_value`.
+    """
+
+    def term(self, z: Any) -> Term:
+        """Model the loss of the cvxpy variable `z`."""
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it is."""
+
+    def dual_value(self, u: Array) -> float:
+        """Evaluate -loss*(-u) at a repaired `u`."""
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
+
+    def scale(self, z: Array) -> float:
+        """The factor on (w, b) that makes margins `z` feasible; 1 where they are, or none does."""
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """The b that minimises the loss of y * (f + b)."""
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """How far z and the auxiliary variables (slacks, ...) are from feasible."""
+
+    def dual_violation(self, u: Array) -> float:
+        """How far `u` is from the domain of the conjugate, signs included."""
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """The largest complementary-slackness product, or |u + loss'(z)| of a smooth loss; relative."""
+
+
+def excess(values: Array) -> float:
+    """The largest positive entry, 0 where there is none."""
+    return max(0.0, float(values.max()))
+
+
+def search_intercept(loss: Loss, f: Array, y: Array) -> Array:
+    """The b that minimises the loss of y * (f + b), by Brent's search on the convex function of b."""
+    return np.asarray(minimize_scalar(lambda b: loss.value(y * (f + b)), tol=1e-12).x)

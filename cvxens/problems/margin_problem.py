@@ -1,0 +1,156 @@
+"""Formulations over a matrix of hypotheses: a loss on margins and a penalty on weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.problems.columns import Columns, ColumnsLike, as_columns
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import Loss
+from cvxens.problems.modelling import Model, cp
+from cvxens.problems.penalties import Penalty
+from cvxens.problems.problem import Problem
+from cvxens.types import Array, Point
+
+
+class MarginProblem(Problem):
+    """min loss(z) + penalty(w) with z = y * (H w + b).
+
+    The multiplier of that one equality is u, with u = -loss'(z) at the optimum. The dual problem is to maximise
+    ``-loss*(-u) - penalty*(H'(y u))``, with y'u = 0 where there is an intercept. With several outputs, w, b, z and u
+    have a column for each and y is a column of ones: z are scores.
+
+    Attributes
+    ----------
+    H : Columns
+        The hypotheses.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Labels -1 and +1, or a column of ones.
+    intercept, nonnegative : bool
+        Whether there is a b, unpenalised; whether w >= 0.
+    outputs : tuple of int
+        The shape of b: () for one output.
+    letters : tuple of str
+        What the source calls w, b and u.
+    swept : tuple of str
+        The parameters of the loss that may be swept.
+    """
+
+    arrays: ClassVar[tuple[str, ...]] = ("w", "b", "xi", "u")
+    letters: ClassVar[tuple[str, str, str]] = ("w", "b", "u")
+    swept: ClassVar[tuple[str, ...]] = ("C",)
+    H: Columns
+    y: Array
+    intercept: bool = False
+    nonnegative: bool = False
+    outputs: tuple[int, ...] = ()
+
+    def __init__(self, H: ColumnsLike, y: Any) -> None:
+        self.y = validation.signs(y)
+        self.H = as_columns(H, len(self.y))
+
+    @abstractmethod
+    def loss(self, *swept: Any) -> Loss:
+        """The loss at the swept parameters: numbers, or cvxpy parameters."""
+
+    @abstractmethod
+    def penalty(self) -> Penalty:
+        """The penalty."""
+
+    @final
+    def build(self) -> Model:
+        """Model w, b and the margins z, tied by the one equality whose multiplier is u."""
+        parameters = {name: cp.Parameter(pos=True, name=name) for name in self.swept}
+        loss, penalty = self.loss(*parameters.values()), self.penalty()
+        weights, intercept, multipliers = self.letters
+        w = cp.Variable((self.H.shape[1], *self.outputs), nonneg=self.nonnegative, name=weights)
+        b = cp.Variable(self.outputs, name=intercept)
+        z = cp.Variable((self.H.shape[0], *self.outputs), name="z")
+        f, tied = self.H.link(w)
+        link = z == cp.multiply(self.y, f + b if self.intercept else f)
+        on_z, on_w = loss.term(z), penalty.term(w)
+        total = on_z.expression + on_w.expression
+        sense = cp.Maximize(-total) if self.maximise else cp.Minimize(total)
+        problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])
+        variables = {weights: w, **({intercept: b} if self.intercept else {}), **on_z.variables}
+        return Model(problem, variables, {multipliers: (link, 1.0)}, parameters)
+
+    @final
+    def repair(self, point: Point) -> Point:
+        """Clip weights and multipliers into their domains and scale both to feasibility."""
+        weights, intercept, multipliers = self.letters
+        loss, penalty = self._loss, self.penalty()
+        w = self._shaped(point, weights, (self.H.shape[1], *self.outputs))
+        w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
+        f = self.H.scores(w)
+        b = self._best_intercept(f, point.get(intercept))
+        scale = loss.scale(self.y * (f + b))
+        u = loss.repair(self._shaped(point, multipliers, f.shape), self.y if self.intercept else None)
+        u = u * penalty.shrink(self._summary(self._edges(u)))
+        return {weights: w * scale, **({intercept: b * scale} if self.intercept else {}), multipliers: u}
+
+    @final
+    def value(self, point: Point) -> float:
+        """Loss plus penalty, or minus that for a maximum."""
+        w = point[self.letters[0]]
+        total = self._loss.value(self._margins(point)) + self.penalty().value(w)
+        return -total if self.maximise else total
+
+    @final
+    def dual_value(self, point: Point) -> float:
+        """-loss*(-u) less the penalty's conjugate at the edges, or minus that for a maximum."""
+        u = point[self.letters[2]]
+        bound = self._loss.dual_value(u) - self.penalty().conjugate(self._summary(self._edges(u)))
+        return -bound if self.maximise else bound
+
+    @final
+    def residuals(self, point: Point) -> dict[str, float]:
+        """Evaluate the KKT residuals of loss, penalty, signs and intercept."""
+        weights, _, multipliers = self.letters
+        w, u, z = point[weights], point[multipliers], self._margins(point)
+        loss, penalty, edges = self._loss, self.penalty(), self._edges(u)
+        threshold = penalty.threshold(edges)
+        counted = (w > 0) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
+        signs = max(0.0, float(-w.min())) if self.nonnegative else 0.0
+        imbalance = float(np.abs((self.y * u).sum(axis=0)).max()) / max(1.0, float(np.abs(u).sum()))
+        return {
+            "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),
+            "dual feasibility": max(loss.dual_violation(u), imbalance if self.intercept else 0.0),
+            "complementary slackness": loss.slackness(z, u),
+            "stationarity": penalty.stationarity(w[counted], edges[counted]) if counted.any() else 0.0,
+            "pricing slack": penalty.pricing_slack(edges if self.nonnegative else np.abs(edges)),
+        }
+
+    @property
+    def _loss(self) -> Loss:
+        return self.loss(*(getattr(self, name) for name in self.swept))
+
+    def _shaped(self, point: Point, name: str, shape: tuple[int, ...]) -> Array:
+        values = point.get(name)
+        if values is None:
+            return np.zeros(shape)
+        if values.shape != shape:
+            raise InvalidInput(name, f"found shape {values.shape}", f"give an array of shape {shape}")
+        return values
+
+    def _best_intercept(self, f: Array, given: Array | None) -> Array:
+        if given is not None:
+            return given.reshape(self.outputs)
+        return self._loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs)
+
+    def _margins(self, point: Point) -> Array:
+        weights, intercept, _ = self.letters
+        f = self.H.scores(point[weights])
+        return self.y * (f + point[intercept] if self.intercept else f)
+
+    def _edges(self, u: Array) -> Array:
+        return self.H.edges(self.y * u)
+
+    def _summary(self, edges: Array) -> Edges:
+        counted = edges if self.nonnegative else np.abs(edges)
+        return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()))

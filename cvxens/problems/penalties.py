@@ -1,0 +1,186 @@
+"""Penalties on hypothesis weights: the pricing rule and the dual bound of a formulation follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses.protocol import excess
+from cvxens.problems.modelling import Term, cp
+from cvxens.types import Array
+
+
+class Penalty(Protocol):
+    """A convex penalty on weights w; `edges` are H'(y u), one per weight."""
+
+    def term(self, w: Any) -> Term:
+        """Model the penalty of the cvxpy variable `w`."""
+
+    def value(self, w: Array) -> float:
+        """Evaluate the penalty at repaired weights."""
+
+    def repair(self, w: Array) -> Array:
+        """Move `w` into the domain."""
+
+    def shrink(self, edges: Edges) -> float:
+        """The factor in (0, 1] on u that makes it dual feasible."""
+
+    def conjugate(self, edges: Edges) -> float:
+        """What the penalty takes off the dual value of a feasible u: its conjugate at the edges."""
+
+    def threshold(self, edges: Array) -> float:
+        """The edge above which an outside hypothesis improves, given the edges of those inside."""
+
+    def primal_violation(self, w: Array) -> float:
+        """How far `w` is from the domain."""
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """How far `edges` is from a subgradient of the penalty at `w`, on the support of w; relative."""
+
+    def pricing_slack(self, edges: Array) -> float:
+        """How far the largest edge exceeds what dual feasibility allows; relative."""
+
+
+@dataclass(frozen=True)
+class L1:
+    """`weight` times sum_j |w_j|: LL08 P3 and P4. Dual feasible: no edge above `weight`.
+
+    Parameters
+    ----------
+    weight : float
+        Above 0.
+    """
+
+    weight: float = 1.0
+
+    def term(self, w: Any) -> Term:
+        """Model the penalty."""
+        return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
+
+    def value(self, w: Array) -> float:
+        """Evaluate the penalty."""
+        return float(self.weight * np.abs(w).sum())
+
+    def repair(self, w: Array) -> Array:
+        """Every w is feasible."""
+        return w
+
+    def shrink(self, edges: Edges) -> float:
+        """Weight / max edge, at most 1."""
+        return self.weight / max(self.weight, edges.bound)
+
+    def conjugate(self, edges: Edges) -> float:
+        """0."""
+        return 0.0
+
+    def threshold(self, edges: Array) -> float:
+        """The slope at 0."""
+        return self.weight
+
+    def primal_violation(self, w: Array) -> float:
+        """Every w is feasible."""
+        return 0.0
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Max |w_j| (weight - edge_j sign w_j), relative to weight and sum |w|."""
+        reduced = np.abs(w) * np.maximum(self.weight - edges * np.sign(w), 0)
+        return excess(reduced) / (self.weight * max(1.0, float(np.abs(w).sum())))
+
+    def pricing_slack(self, edges: Array) -> float:
+        """(max edge - weight) / weight."""
+        return excess(edges - self.weight) / self.weight
+
+
+@dataclass(frozen=True)
+class SquaredL2:
+    """`weight`/2 times |w|^2: LL08 P1 and SL (1), (10). At the optimum weight w_j = edge_j for every j.
+
+    Parameters
+    ----------
+    weight : float
+        Above 0.
+    """
+
+    weight: float = 1.0
+
+    def term(self, w: Any) -> Term:
+        """Model the penalty."""
+        return Term(self.weight / 2 * cp.sum_squares(w))
+
+    def value(self, w: Array) -> float:
+        """Evaluate the penalty."""
+        return float(self.weight / 2 * (w * w).sum())
+
+    def repair(self, w: Array) -> Array:
+        """Every w is feasible."""
+        return w
+
+    def shrink(self, edges: Edges) -> float:
+        """Every u is feasible."""
+        return 1.0
+
+    def conjugate(self, edges: Edges) -> float:
+        """The sum of squared edges over twice the weight."""
+        return edges.square_sum / (2 * self.weight)
+
+    def threshold(self, edges: Array) -> float:
+        """The slope at 0, which is 0."""
+        return 0.0
+
+    def primal_violation(self, w: Array) -> float:
+        """Every w is feasible."""
+        return 0.0
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Max |weight w_j - edge_j|, relative to the largest."""
+        return float(np.abs(self.weight * w - edges).max()) / max(1.0, float(np.abs(edges).max()))
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Every edge is feasible: what an outside hypothesis adds is in the conjugate."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
+
+    def term(self, w: Any) -> Term:
+        """Model the constraint."""
+        return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
+
+    def value(self, w: Array) -> float:
+        """0."""
+        return 0.0
+
+    def repair(self, w: Array) -> Array:
+        """Clip at 0 and divide by the sum; the uniform weights where nothing is left."""
+        w = np.maximum(w, 0)
+        total = w.sum()
+        return w / total if total > 0 else np.full(len(w), 1 / len(w))
+
+    def shrink(self, edges: Edges) -> float:
+        """Every u is feasible."""
+        return 1.0
+
+    def conjugate(self, edges: Edges) -> float:
+        """The largest edge."""
+        return edges.bound
+
+    def threshold(self, edges: Array) -> float:
+        """The largest edge of those inside."""
+        return float(edges.max())
+
+    def primal_violation(self, w: Array) -> float:
+        """|sum w - 1| and max -w_j."""
+        return max(abs(float(w.sum()) - 1), excess(-w))
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Max w_j (max edge - edge_j)."""
+        return float(np.abs(w * (edges.max() - edges)).max())
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Every edge is feasible: the largest one is in the conjugate."""
+        return 0.0

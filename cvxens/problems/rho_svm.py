@@ -1,0 +1,103 @@
+"""TK07: the support vector machine that maximises its margin, without an intercept."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.problems.duality import capped_simplex
+from cvxens.problems.kernel_factor import check_kernel, factor
+from cvxens.problems.losses.protocol import excess
+from cvxens.problems.modelling import Model, cp
+from cvxens.problems.problem import Problem
+from cvxens.types import Point
+
+
+@final
+class RhoSVM(Problem):
+    """max 2 rho - |w|^2 subject to y_i f(x_i) >= rho with f = <w, phi(x)>.
+
+    TK07 (1). The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i): u is TK07's alpha, half the
+    multiplier of the margins. Any u on the simplex bounds the optimum from above by ``u'K~u``; scaled to its best length,
+    its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD; a simplified stump or perceptron kernel needs its constant here.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+
+    Examples
+    --------
+    >>> problem = RhoSVM(np.eye(2), [1.0, -1.0])
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (0.5, True)
+    """
+
+    equation = "max 2 rho - |w|^2, y_i f(x_i) >= rho"
+    source = "TK07 (1)-(2)"
+    arrays: ClassVar[tuple[str, ...]] = ("c", "rho", "u")
+    aliases = {"alpha": "u"}
+    maximise = True
+
+    def __init__(self, K: Any, y: Any) -> None:
+        self.y = validation.signs(y)
+        self.K = check_kernel(K, len(self.y))
+
+    @cached_property
+    def _factor(self) -> Any:
+        return factor(self.K)
+
+    def build(self) -> Model:
+        """Model the primal in the coordinates of the factored kernel; f = K c."""
+        v, rho = cp.Variable(self._factor.F.shape[1], name="v"), cp.Variable(name="rho")
+        margins = (self.y[:, None] * self._factor.F) @ v >= rho
+        problem = cp.Problem(cp.Maximize(2 * rho - cp.sum_squares(v)), [margins])
+        return Model(problem, {"c": self._factor.expand @ v, "rho": rho}, {"u": (margins, 0.5)})
+
+    @cached_property
+    def dual_problem(self) -> Any:
+        """Min u'K~u on the simplex, as a ``cvxpy.Problem``."""
+        u = cp.Variable(len(self.y), nonneg=True, name="u")
+        quadratic = cp.sum_squares((self.y[:, None] * self._factor.F).T @ u)
+        return cp.Problem(cp.Minimize(quadratic), [cp.sum(u) == 1])
+
+    def repair(self, point: Point) -> Point:
+        """Project u onto the simplex; scale the weights to their best length; rho is their smallest margin."""
+        given = point.get("u", self.y * point["c"] if "c" in point else np.ones(len(self.y)))
+        if given.shape != self.y.shape:
+            raise InvalidInput("u", f"found shape {given.shape}", f"give an array of shape {self.y.shape}")
+        u = capped_simplex(given, 1.0)
+        c = point.get("c", self.y * u)
+        f = self.K @ c
+        smallest, norm = float((self.y * f).min()), float(c @ f)
+        c = c * (smallest / norm if smallest > 0 else 0.0)
+        return {"c": c, "rho": np.asarray((self.y * (self.K @ c)).min()), "u": u}
+
+    def value(self, point: Point) -> float:
+        """2 rho - |w|^2."""
+        return float(2 * point["rho"] - point["c"] @ self.K @ point["c"])
+
+    def dual_value(self, point: Point) -> float:
+        """u'K~u."""
+        v = self.y * point["u"]
+        return float(v @ self.K @ v)
+
+    def residuals(self, point: Point) -> dict[str, float]:
+        """Evaluate relative to the size of the margins."""
+        c, u, rho = point["c"], point["u"], float(point["rho"])
+        z, from_u = self.y * (self.K @ c), self.y * (self.K @ (self.y * u))
+        size = max(float(np.abs(z).max()), np.finfo(float).tiny)
+        return {
+            "primal feasibility": excess(rho - z) / size,
+            "dual feasibility": max(excess(-u), abs(float(u.sum()) - 1)),
+            "complementary slackness": float(np.abs(u * (z - rho)).max()) / size,
+            "stationarity": float(np.abs(z - from_u).max()) / size,
+            "pricing slack": 0.0,
+        }

@@ -1,0 +1,111 @@
+"""Asking solvers, one after the other, and reading their multipliers with the right sign."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.problems.modelling import Model, cp
+from cvxens.types import Attempt, Solution
+
+TIGHT: Mapping[str, Mapping[str, Any]] = {
+    "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9},
+    "ECOS": {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9, "max_iters": 200},
+    "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+}
+"""Options that ask each solver for nine digits."""
+
+
+def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
+    """The solvers to try in turn: the one that is named, or all that apply."""
+    installed = cp.installed_solvers()
+    if solver is not None:
+        if solver.upper() not in installed:
+            raise InvalidInput("solver", f"found {solver!r}", f"name one of {', '.join(installed)}")
+        return (solver.upper(),)
+    chain = ("CLARABEL", "ECOS", *(("OSQP",) if model.problem.is_qp() else ()), "SCS")
+    return tuple(name for name in chain if name in installed)
+
+
+def solve_model(model: Model, solver: str | None, options: Mapping[str, Any]) -> Solution:
+    """Solve with the first solver of the chain that claims an optimum.
+
+    Raises
+    ------
+    SolverFailed
+        None did. ``attempts`` has the status of each.
+    """
+    attempts: list[Attempt] = []
+    for name in solver_chain(model, solver):
+        attempt = _attempt(model, name, {**TIGHT.get(name, {}), **(options if not attempts else {})})
+        attempts.append(attempt)
+        if attempt.status == "optimal":
+            _tell_of_fallback(attempts)
+            return _solution(model, attempts)
+        if attempt.status in {"infeasible", "unbounded"}:
+            break
+    raise SolverFailed(attempts)
+
+
+def _solution(model: Model, attempts: list[Attempt]) -> Solution:
+    """Read variables and multipliers as the last, successful attempt left them."""
+    last = attempts[-1]
+    sign = dual_sign(last.solver)
+    variables = {name: np.asarray(v.value, dtype=float) for name, v in model.variables.items()}
+    duals = {name: sign * factor * np.asarray(c.dual_value, dtype=float) for name, (c, factor) in model.duals.items()}
+    objective = float(model.problem.value)
+    return Solution(
+        objective,
+        variables,
+        model.back(variables, duals),
+        last.status,
+        last.solver,
+        last.seconds,
+        tuple(attempts),
+    )
+
+
+def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
+    """Ask one solver; an error of cvxpy's or the solver's own is an outcome, not an accident."""
+    start = time.perf_counter()
+    message = ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.problem.solve(solver=name, **options)
+        status = model.problem.status
+    except (cp.SolverError, ArithmeticError, ValueError, TypeError) as error:
+        status, message = "error", " ".join(str(error).split())
+    return Attempt(name, status, time.perf_counter() - start, message)
+
+
+def _tell_of_fallback(attempts: list[Attempt]) -> None:
+    if failed := [f"{a.solver} ({a.status})" for a in attempts[:-1]]:
+        warnings.warn(
+            f"{', '.join(failed)} failed; the solution is from {attempts[-1].solver}",
+            SolverFallbackWarning,
+            stacklevel=4,
+        )
+
+
+@cache
+def dual_sign(solver: str) -> float:
+    """The sign that turns a solver's multiplier of ``lhs == rhs`` into that of + nu'(lhs - rhs) in the Lagrangian.
+
+    Found by solving min -2 x + 3 t with x == 1, t >= x, whose multiplier of the equality is -1, with the solver.
+    """
+    x, t = cp.Variable(), cp.Variable()
+    equality = x == 1
+    problem = cp.Problem(cp.Minimize(-2 * x + 3 * t), [equality, t >= x])
+    problem.solve(solver=solver)
+    multiplier = float(equality.dual_value)
+    if abs(abs(multiplier) - 1) > 1e-2:
+        raise SolverFailed([Attempt(solver, "wrong multiplier", 0.0, f"{multiplier:.3g} where -1 or 1 was due")])
+    return -float(np.sign(multiplier))
