@@ -1,0 +1,119 @@
+"""C4.5-like decision trees as hypotheses: a heuristic oracle for tables with gaps and nominal features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.errors import InvalidInput
+from cvxens.trees import Table, Tree, fit_tree
+from cvxens.types import Array
+from cvxens.validation import finite_array, same_length
+
+
+@dataclass(frozen=True)
+class SignedTree:
+    """A decision tree between the classes -1 and +1, or its negation.
+
+    Parameters
+    ----------
+    tree : Tree
+        With classes among -1 and +1.
+    sign : float
+        +1 or -1; the hypothesis is ``sign * tree.predict(X)``.
+    """
+
+    tree: Tree
+    sign: float = 1.0
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
+        return self.sign * self.tree.predict(X)
+
+    def __str__(self) -> str:
+        return str(self.tree) if self.sign > 0 else f"minus\n{self.tree}"
+
+
+class Trees:
+    """Price decision trees: learn one from the signed weights, as `fit_tree` does.
+
+    The classes are the signs of s, the sample weights its sizes, scaled to the mean 1 so that `min_cases` and pruning
+    count cases. Growing and pruning are deterministic heuristics for the edge, so nothing is proven over all trees.
+
+    Parameters
+    ----------
+    X : Table, array, data frame or sequence of rows, (n_samples, n_features)
+        Numeric and nominal features, missing values allowed, see `Table.read`.
+    max_depth : int, optional
+        The largest number of tests before a decision.
+    min_cases : float
+        The weight that at least two branches of a split reach.
+    confidence : float, optional
+        Of pessimistic pruning; None does not prune.
+
+    Examples
+    --------
+    >>> oracle = Trees([["red", 1], ["red", 2], ["blue", None], ["blue", 3]], min_cases=1, confidence=None)
+    >>> column = oracle.price(np.array([1.0, 2.0, -1.0, -3.0])).columns[0]
+    >>> print(column.hypothesis)
+    x0 = blue: -1 (2.3)
+    x0 = red: 1 (1.7)
+    >>> column.edge
+    7.0
+    """
+
+    def __init__(
+        self, X: Any, *, max_depth: int | None = None, min_cases: float = 2, confidence: float | None = 0.25
+    ) -> None:
+        self.table = Table.read(X)
+        self.max_depth = max_depth
+        self.min_cases = min_cases
+        self.confidence = confidence
+
+    def price(self, s: Array, /) -> Priced:
+        """Learn a tree per output and return the distinct ones, the largest edge first.
+
+        Parameters
+        ----------
+        s : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Signed weights, not all 0; an output of zeros gets no tree.
+
+        Returns
+        -------
+        Priced
+            Each column's edge is at least 0, as the negation of a tree is a hypothesis too; `edge_bound` is inf.
+
+        Raises
+        ------
+        InvalidInput
+            Another number of samples, more than two dimensions, or nothing but zeros.
+        """
+        s = finite_array("s", s)
+        same_length("s", s, len(self.table))
+        if s.ndim > 2:
+            raise InvalidInput("s", f"found {s.ndim} dimensions", "give (n_samples,) or (n_samples, n_outputs)")
+        outputs = s.reshape(len(s), -1)
+        if not outputs.any():
+            raise InvalidInput("s", "found weights of 0 only", "give at least one weight that is not 0")
+        found = dict.fromkeys(self._learn(output) for output in outputs.T if output.any())
+        columns = [self._column(tree, outputs) for tree in found]
+        return Priced(sorted(columns, key=lambda column: -column.edge))
+
+    def _learn(self, s: Array) -> Tree:
+        weights = np.abs(s) / np.abs(s).mean()
+        return fit_tree(
+            self.table,
+            np.where(s > 0, 1, -1),
+            weights,
+            max_depth=self.max_depth,
+            min_cases=self.min_cases,
+            confidence=self.confidence,
+        )
+
+    def _column(self, tree: Tree, outputs: Array) -> Column:
+        edges = SignedTree(tree)(self.table) @ outputs
+        best = edges[np.abs(edges).argmax()]
+        return Column(SignedTree(tree, 1.0 if best >= 0 else -1.0), self.table, float(abs(best)))

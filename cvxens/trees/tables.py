@@ -1,0 +1,223 @@
+"""Tables of numeric and nominal features with missing values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cvxens.errors import DataFileError, InvalidInput
+from cvxens.trees.cells import MISSING, Cells, read_cells
+from cvxens.types import Array
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a column of a table is.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+    categories : tuple of str
+        The values of a nominal feature, in the order of their codes; empty for a numeric one.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numeric and nominal features of the same samples, with missing values.
+
+    `Table.read` makes one of anything tabular; `match` encodes other samples in the same way.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        What each column is.
+    columns : ndarray of shape (n_features, n_samples)
+        Numbers, or codes of categories 0, 1, ...; NaN where missing.
+
+    Examples
+    --------
+    >>> table = Table.read([[71.5, "rain"], [None, "sunny"], [64, "?"]])
+    >>> table.features
+    (Feature(name='x0', categories=()), Feature(name='x1', categories=('rain', 'sunny')))
+    >>> table.columns
+    array([[71.5,  nan, 64. ],
+           [ 0. ,  1. ,  nan]])
+    """
+
+    features: tuple[Feature, ...]
+    columns: Array
+
+    def __len__(self) -> int:
+        return self.columns.shape[1]
+
+    @classmethod
+    def read(cls, X: Any, *, names: Sequence[str] | None = None, nominal: Iterable[str | int] = ()) -> Table:
+        """Make a table of `X`.
+
+        A column is numeric if every known value is a finite number or a string that reads as one; otherwise, and if
+        it holds booleans, nominal. A column of missing values only counts as numeric; no tree can use it.
+
+        Parameters
+        ----------
+        X : Table, array, data frame or sequence of rows
+            Of shape (n_samples, n_features). Missing are None, NaN, a frame's own nulls, and the strings "" and "?".
+            Data frames are those of pandas or polars.
+        names : sequence of str, optional
+            Distinct names of the columns; if None, a frame's own, or x0, x1, ...
+        nominal : iterable of str or int
+            Names or positions of columns whose numbers are codes of categories.
+
+        Raises
+        ------
+        InvalidInput
+            No rows, rows of different lengths, columns of dates or other types, or an unknown name in `nominal`.
+        """
+        if isinstance(X, Table):
+            return X
+        cells, _ = read_cells(X)
+        names = [c.name for c in cells] if names is None else list(names)
+        if len(set(names)) != len(cells) or len(names) != len(cells):
+            raise InvalidInput("names", f"found {names} for {len(cells)} columns", "give one distinct name per column")
+        chosen = {_position(names, column) for column in nominal}
+        return _encode(cells, [_feature(names[j], c, j in chosen) for j, c in enumerate(cells)])
+
+    def take(self, rows: ArrayLike) -> Table:
+        """Return the samples at `rows` (indices or a mask) under the same features."""
+        return Table(self.features, self.columns[:, np.asarray(rows)])
+
+    @cached_property
+    def distinct(self) -> tuple[Array, ...]:
+        """The sorted distinct known values of each feature."""
+        return tuple(np.unique(column[~np.isnan(column)]) for column in self.columns)
+
+
+def match(features: tuple[Feature, ...], X: Any) -> Table:
+    """Encode `X` as a table of the given features: samples to predict, as those that were learned from.
+
+    The columns of a data frame are found by name, others are ignored; those of arrays and rows go by position. A
+    category that is not among those of its feature becomes a missing value.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        Of the table that was learned from.
+    X : Table, array, data frame or sequence of rows
+        As for `Table.read`; a `Table` must have these very features.
+
+    Raises
+    ------
+    InvalidInput
+        Missing columns, or a numeric feature with values that are not numbers.
+
+    Examples
+    --------
+    >>> match((Feature("sky", ("clear", "grey")),), [["grey"], ["green"]]).columns
+    array([[ 1., nan]])
+    """
+    if isinstance(X, Table):
+        if X.features != features:
+            raise InvalidInput("X", "found a table of other features", "encode it with match(features, X) first")
+        return X
+    cells, named = read_cells(X)
+    if named:
+        by_name = {c.name: c for c in cells}
+        absent = [f.name for f in features if f.name not in by_name]
+        if absent:
+            raise InvalidInput("X", f"found no columns {absent}", "give a frame with the columns learned from")
+        cells = [by_name[f.name] for f in features]
+    if len(cells) != len(features):
+        raise InvalidInput(
+            "X", f"found {len(cells)} columns for {len(features)} features", "give one column per feature"
+        )
+    return _encode(cells, features)
+
+
+def read_csv(lines: Iterable[str], *, target: str, nominal: Iterable[str | int] = ()) -> tuple[Table, NDArray[np.str_]]:
+    """Read CSV lines under a header line into a table and the labels.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        An open text file, or lines. Missing values are empty or ``?``.
+    target : str
+        The name of the column of labels; a label is never missing.
+    nominal : iterable of str or int
+        As for `Table.read`.
+
+    Returns
+    -------
+    table : Table
+        All other columns.
+    y : ndarray of str, shape (n_samples,)
+        The labels.
+
+    Raises
+    ------
+    DataFileError
+        No lines, a line of another length than the header, no such target, or a missing label.
+
+    Examples
+    --------
+    >>> table, y = read_csv(["sky,heat,play", "clear,30,no", "grey,?,yes"], target="play")
+    >>> [f.name for f in table.features], y.tolist()
+    (['sky', 'heat'], ['no', 'yes'])
+    """
+    header, *rows = list(csv.reader(lines)) or [[]]
+    if target not in header:
+        raise DataFileError("target", f"found {target!r} and the columns {header}", "name one of the columns")
+    if not rows:
+        raise DataFileError("lines", "found no line below the header", "give at least one sample")
+    odd = next((i for i, row in enumerate(rows, 1) if len(row) != len(header)), None)
+    if odd is not None:
+        raise DataFileError(
+            "lines", f"found {len(rows[odd - 1])} cells in record {odd}", f"give {len(header)}, as in the header"
+        )
+    at = header.index(target)
+    y = np.array([row[at].strip() for row in rows])
+    if np.isin(y, list(MISSING)).any():
+        raise DataFileError(
+            "lines", f"found no label in record {np.isin(y, list(MISSING)).argmax() + 1}", "leave the record out"
+        )
+    others = [row[:at] + row[at + 1 :] for row in rows]
+    return Table.read(others, names=header[:at] + header[at + 1 :], nominal=nominal), y
+
+
+def _encode(cells: Sequence[Cells], features: Sequence[Feature]) -> Table:
+    return Table(tuple(features), np.array([_column(c, f) for c, f in zip(cells, features, strict=True)]))
+
+
+def _column(cells: Cells, feature: Feature) -> Array:
+    if feature.categories:
+        codes = {category: float(code) for code, category in enumerate(feature.categories)}
+        return np.array([np.nan if label is None else codes.get(label, np.nan) for label in cells.labels()])
+    numbers = cells.numbers()
+    if numbers is None:
+        raise InvalidInput(
+            "X", f"found values of {feature.name!r} that are not finite numbers", "give numbers, or None where missing"
+        )
+    return numbers
+
+
+def _position(names: Sequence[str], column: str | int) -> int:
+    if column in names:
+        return names.index(str(column))
+    if isinstance(column, int) and -len(names) <= column < len(names):
+        return column % len(names)
+    raise InvalidInput("nominal", f"found {column!r}", f"name columns among {list(names)} or give their positions")
+
+
+def _feature(name: str, cells: Cells, nominal: bool) -> Feature:
+    if nominal or cells.numbers() is None:
+        return Feature(name, tuple(sorted({label for label in cells.labels() if label is not None})))
+    return Feature(name)

@@ -1,0 +1,138 @@
+"""A fitted decision tree: its predictions, its text and its rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.trees.records import Codes, Nodes
+from cvxens.trees.tables import Feature, match
+from cvxens.trees.text import Rule, rules, text
+from cvxens.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree over numeric and nominal features; `fit_tree` learns one.
+
+    Two trees are equal if they have the same features, classes, splits and class weights.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        Of the table it was learned from.
+    classes : tuple
+        The classes, sorted.
+    nodes : Nodes
+        The tree itself.
+    """
+
+    features: tuple[Feature, ...]
+    classes: tuple[Any, ...]
+    nodes: Nodes
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return self.features, self.classes, *(field.tobytes() for field in self.nodes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tree) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def branches(self) -> Codes:
+        """The number of children of each node, (n_nodes,), 0 at a leaf."""
+        sizes = np.array([len(f.categories) or 2 for f in self.features])
+        return np.where(self.nodes.feature >= 0, sizes[self.nodes.feature], 0)
+
+    @cached_property
+    def _parent(self) -> Codes:
+        """The parent of each node; the root's is itself."""
+        inner = np.flatnonzero(self.branches)
+        return np.concatenate([[0], np.repeat(inner, self.branches[inner])])
+
+    @cached_property
+    def _shares(self) -> Array:
+        """The part of its parent's training weight that each node got."""
+        sizes = self.nodes.counts.sum(axis=1)
+        return sizes / sizes[self._parent]
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Class probabilities at each node, (n_nodes, n_classes): its parent's where no training case arrived."""
+        found = self.nodes.counts.copy()
+        for node in np.flatnonzero(found.sum(axis=1) <= 0):
+            found[node] = found[self._parent[node]]
+        return found / found.sum(axis=1, keepdims=True)
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return int((self.nodes.feature < 0).sum())
+
+    @cached_property
+    def depth(self) -> int:
+        """The largest number of tests before a decision."""
+        depths = np.zeros(len(self._parent), dtype=np.int64)
+        for node in range(1, len(depths)):
+            depths[node] = depths[self._parent[node]] + 1
+        return int(depths.max())
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return class probabilities, (n_samples, n_classes), in the order of `classes`.
+
+        A sample without the value that a test asks for goes down every branch, in the proportion of the training
+        cases that took it, and its classes are weighted accordingly. So does one with a category that was not seen
+        in training.
+
+        Parameters
+        ----------
+        X : Table, array, data frame or sequence of rows
+            Samples with the features of the training table, see `match`.
+        """
+        columns = match(self.features, X).columns
+        return _descend(self.nodes, self.branches, self._shares, self.probabilities, columns)
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the most probable class of each sample, (n_samples,); of equally probable ones the first."""
+        return np.array(self.classes)[self.predict_proba(X).argmax(axis=1)]
+
+    def __str__(self) -> str:
+        """Draw the tree: a line per branch, leaves with their training cases and errors."""
+        return "\n".join(text(self))
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Return a rule per leaf, from the top of the drawing down; on samples without gaps exactly one applies."""
+        return tuple(rules(self))
+
+
+@njit(cache=True)
+def _descend(nodes: Nodes, branches: Codes, shares: Array, probabilities: Array, columns: Array) -> Array:
+    out = np.zeros((columns.shape[1], probabilities.shape[1]))
+    waiting, parts = np.empty(len(branches), dtype=np.int64), np.empty(len(branches))
+    for i in range(len(out)):
+        waiting[0], parts[0], left = 0, 1.0, 1
+        while left > 0:
+            left -= 1
+            node, part = waiting[left], parts[left]
+            if branches[node] == 0:
+                out[i] += part * probabilities[node]
+                continue
+            value = columns[nodes.feature[node], i]
+            if np.isnan(value):
+                low, high = 0, branches[node]
+            else:
+                low = int(value) if np.isnan(nodes.cut[node]) else int(value > nodes.cut[node])
+                high = low + 1
+            for child in range(nodes.first[node] + low, nodes.first[node] + high):
+                waiting[left] = child
+                parts[left] = part * shares[child] if high - low > 1 else part
+                left += 1
+    return out
