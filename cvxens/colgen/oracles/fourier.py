@@ -1,0 +1,213 @@
+"""Fourier features cos(theta'x - kappa): a sampled pool, refined by gradient steps on the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import pi
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, signed_weights, union, whole
+from cvxens.colgen.oracles.sampling import chunks, generator, linear_form
+from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+from cvxens.validation import positive, samples
+
+
+@dataclass(frozen=True)
+class FourierFeature:
+    """The hypothesis h(x) = cos(theta'x - kappa).
+
+    Parameters
+    ----------
+    theta : tuple of float
+        Frequencies, one per feature.
+    kappa : float
+        Phase in [0, 2 pi); another half turn negates h.
+
+    Examples
+    --------
+    >>> feature = FourierFeature((0.5, -2.0), 0.25)
+    >>> print(feature, feature([[0.5, 0.0]]))
+    cos(0.5 x[0] - 2 x[1] - 0.25) [1.]
+    """
+
+    theta: tuple[float, ...]
+    kappa: float
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
+
+    def __str__(self) -> str:
+        return f"cos({linear_form(self.theta)} - {self.kappa:.4g})"
+
+
+def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None) -> float:
+    """Return the median Euclidean distance between distinct rows of X: the usual guess at a bandwidth.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite, not all rows alike.
+    n_samples : int
+        Of more rows than these a random subsample is taken.
+    random_state : int, Generator or None
+        Seed of the subsample.
+
+    Examples
+    --------
+    >>> median_distance([[0.0], [1.0], [3.0]])
+    2.0
+    """
+    X = samples(X)
+    if len(X) > n_samples:
+        X = X[generator(random_state).choice(len(X), n_samples, replace=False)]
+    distances = pdist(X)
+    if not distances.any():
+        raise InvalidInput("sigma", f"found {len(X)} equal rows in a subsample", "give sigma as a number")
+    return float(np.median(distances[distances > 0]))
+
+
+class Fourier:
+    """Fourier features cos(theta'x - kappa), theta ~ N(0, I / sigma**2), kappa uniform on [0, 2 pi).
+
+    Over this law h(x) h(x') averages to half the Gaussian kernel ``exp(-|x - x'|**2 / (2 sigma**2))``.
+    The best of a sampled pool are returned, as in SL, with a new pool in every call. That is a
+    heuristic and says so, ``edge_bound = inf``; over one fixed pool, ``resample=False``, the oracle is exact.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite, not all rows alike.
+    pool : int
+        Number of features sampled. A fixed pool keeps its (n_samples, pool) values.
+    sigma : float or None
+        Bandwidth, in the units of X, above 0; None for the median distance between the samples.
+    refine : int
+        Number of gradient steps on theta and kappa that each returned feature gets; its edge never falls.
+    resample : bool
+        Whether every call samples a new pool.
+    columns_per_round : int
+        At most so many columns are returned.
+    random_state : int, Generator or None
+        Seed; the same seed gives the same columns, call after call.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range, or `refine` is asked of a fixed pool.
+
+    Examples
+    --------
+    >>> X = np.linspace(0.0, 6.0, 50)[:, None]
+    >>> s = np.cos(2.0 * X[:, 0] - 1.0) / 50
+    >>> best, = Fourier(X, sigma=0.5, refine=20, columns_per_round=1, random_state=0).price(s).columns
+    >>> print(best.hypothesis)
+    cos(1.938 x[0] - 0.8351)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        pool: int = 2000,
+        sigma: float | None = None,
+        refine: int = 0,
+        resample: bool = True,
+        columns_per_round: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.X = samples(X)
+        self.pool = whole("pool", pool)
+        self.refine = whole("refine", refine, least=0)
+        self.resample = resample
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        if refine and not resample:
+            raise InvalidInput("refine", f"found {refine} steps for a fixed pool", "refine if resample=True")
+        self._random = generator(random_state)
+        guess = median_distance(self.X, random_state=self._random) if sigma is None else sigma
+        self.sigma = positive("sigma", guess)
+        self._fixed = [] if resample else list(self._sample())
+
+    def price(self, s: Any, /) -> Priced:
+        """Price a pool of features under signed weights s = y u.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+
+        Returns
+        -------
+        Priced
+            The best features; over a fixed pool with exact `edge_bound` and `edge_square_sum`.
+        """
+        s = signed_weights(s, len(self.X))
+        found = union((part.price(s) for part in self._fixed or self._sample()), self.columns_per_round)
+        if not self.resample:
+            return found
+        refined = (self._refined(column, s) for column in found.columns)
+        return Priced(best_first(refined, self.columns_per_round))
+
+    def _sample(self) -> Iterator[Pool]:
+        theta = self._random.standard_normal((self.pool, self.X.shape[1])) / self.sigma
+        kappa = self._random.uniform(0.0, 2 * pi, self.pool)
+        for chunk in chunks(self.pool, len(self.X)):
+            yield Pool(
+                np.cos(self.X @ theta[chunk].T - kappa[chunk]),
+                embody=partial(_feature, theta[chunk], kappa[chunk]),
+                sample=self.X,
+                columns_per_round=self.columns_per_round,
+            )
+
+    def _refined(self, column: Column, s: Array) -> Column:
+        if not self.refine:
+            return column
+        feature: Any = column.hypothesis
+        output = s[:, np.abs(s.T @ column.values).argmax()]
+        center = self.X.mean(axis=0)
+        # in the coordinates (x - center) / sigma and theta sigma all directions have one scale
+        start = np.array([*(np.array(feature.theta) * self.sigma), feature.kappa - center @ feature.theta])
+        theta_kappa = ascend((self.X - center) / self.sigma, output, start, self.refine)
+        theta = theta_kappa[:-1] / self.sigma
+        refined = FourierFeature(tuple(theta.tolist()), float((theta_kappa[-1] + center @ theta) % (2 * pi)))
+        return max(column, evaluated(refined, self.X, s), key=lambda candidate: candidate.edge)
+
+
+def edge_and_gradient(X: Array, s: Array, theta_kappa: Array) -> tuple[float, Array]:
+    """Return ``sum_i s_i cos(theta'x_i - kappa)`` and its gradient in (theta, kappa)."""
+    phase = X @ theta_kappa[:-1] - theta_kappa[-1]
+    slope = s * np.sin(phase)
+    return float(s @ np.cos(phase)), np.array([*(-(X.T @ slope)), slope.sum()])
+
+
+def ascend(X: Array, s: Array, theta_kappa: Array, steps: int, halvings: int = 20) -> Array:
+    """Return (theta, kappa) after gradient steps on the edge, each halved until the edge rises."""
+    edge, gradient = edge_and_gradient(X, s, theta_kappa)
+    length = 0.5
+    for _ in range(steps):
+        norm = float(np.linalg.norm(gradient))
+        if norm == 0:
+            break
+        for _ in range(halvings):
+            candidate = theta_kappa + length / norm * gradient
+            risen, new_gradient = edge_and_gradient(X, s, candidate)
+            if risen > edge:
+                theta_kappa, edge, gradient = candidate, risen, new_gradient
+                length *= 2
+                break
+            length /= 2
+        else:
+            break
+    return theta_kappa
+
+
+def _feature(theta: Array, kappa: Array, index: int, sign: int) -> Hypothesis:
+    turned = kappa[index] if sign > 0 else (kappa[index] + pi) % (2 * pi)
+    return FourierFeature(tuple(theta[index].tolist()), float(turned))

@@ -1,0 +1,122 @@
+"""Kernel columns h(x) = k(x, x_l) as an exact oracle over the training points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.oracles.pool import Pool
+from cvxens.colgen.protocols import Hypothesis, Priced
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+from cvxens.validation import finite_array
+
+Kernel = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class KernelColumn:
+    """The hypothesis h(x) = sign * k(x, center).
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the matrix (n_samples, n_centers) of k(x, z); hashable.
+    center : tuple of float
+        The point.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import linear_kernel
+    >>> column = KernelColumn(linear_kernel, (1.0, 2.0), -1)
+    >>> print(column, column([[1.0, 1.0]]))
+    -linear_kernel(x, (1, 2)) [-3.]
+    """
+
+    kernel: Kernel
+    center: tuple[float, ...]
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
+        return self.sign * values[:, 0].astype(np.float64)
+
+    def __str__(self) -> str:
+        point = ", ".join([f"{value:.4g}" for value in self.center[:5]] + ["..."] * (len(self.center) > 5))
+        name = getattr(self.kernel, "__name__", str(self.kernel))
+        return f"{'-' if self.sign < 0 else ''}{name}(x, ({point}))"
+
+
+class KernelColumns:
+    """The columns h(x) = k(x, x_l) at all training points x_l, and -h: the exact oracle over them.
+
+    This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. A precomputed
+    matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the matrix of k(x, z), such as scikit-learn's pairwise kernels; it must
+        be hashable, as functions, partial functions and frozen dataclasses are.
+    X : array-like of shape (n_samples, n_features)
+        The training points, finite. The matrix of n_samples**2 values is kept.
+    columns_per_round : int
+        At most so many columns are returned.
+
+    Raises
+    ------
+    InvalidInput
+        If X is no finite matrix, the kernel is not hashable, or it returns no finite (n_samples, n_samples)
+        matrix.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import linear_kernel
+    >>> oracle = KernelColumns(linear_kernel, [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], columns_per_round=1)
+    >>> column, = oracle.price(np.array([0.5, -0.25, -0.25])).columns
+    >>> print(column.hypothesis, column.edge)
+    -linear_kernel(x, (0, 2)) 1.5
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, *, columns_per_round: int = 20) -> None:
+        if not callable(kernel) or not isinstance(kernel, Hashable):
+            raise InvalidInput(
+                "kernel",
+                f"found {kernel!r}",
+                "give a hashable kernel(X, Z), or use Pool(K) for a matrix K",
+            )
+        X = finite_array("X", X, ndim=2)
+        K = finite_array("kernel", kernel(X, X), ndim=2)
+        if K.shape != (len(X), len(X)):
+            raise InvalidInput(
+                "kernel",
+                f"found values {K.shape} for {len(X)} samples",
+                "return one value per pair (x, z)",
+            )
+        self.pool = Pool(K, embody=partial(_column, kernel, X), sample=X, columns_per_round=columns_per_round)
+
+    def price(self, s: Any, /) -> Priced:
+        """Price every kernel column under signed weights s = y u: the edges are ``K' s``.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+
+        Returns
+        -------
+        Priced
+            The best columns, with exact `edge_bound` and `edge_square_sum`.
+        """
+        return self.pool.price(s)
+
+
+def _column(kernel: Kernel, X: Array, index: int, sign: int) -> Hypothesis:
+    return KernelColumn(kernel, tuple(X[index].tolist()), sign)

@@ -1,0 +1,244 @@
+"""Perceptrons sign(theta'x - alpha): sampled directions with exact thresholds, and trained ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from cvxens.colgen.oracles.pool import Pool, best_first, signed_weights, union, whole
+from cvxens.colgen.oracles.sampling import chunks, generator, linear_form, project, unit_directions
+from cvxens.colgen.oracles.stumps import Constant, Stumps
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+from cvxens.validation import finite_array, samples
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
+
+    Parameters
+    ----------
+    theta : tuple of float
+        The direction, of length 1.
+    alpha : float
+        The threshold; a sample on it counts as above.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> perceptron = Perceptron((0.6, -0.8), 1.0, -1)
+    >>> print(perceptron, perceptron([[3.0, 0.5], [3.0, 2.0]]))
+    0.6 x[0] - 0.8 x[1] >= 1 -> -1 [-1.  1.]
+    """
+
+    theta: tuple[float, ...]
+    alpha: float
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
+
+    def __str__(self) -> str:
+        return f"{linear_form(self.theta)} >= {self.alpha:.6g} -> {self.sign:+d}"
+
+
+class ParallelPerceptrons:
+    """All perceptrons with one of some given directions: the exact oracle over this finite set.
+
+    They are the middle stumps of the projections ``X @ directions.T``: every threshold halfway between two
+    neighbouring distinct values, both signs, without the constants.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite.
+    directions : array-like of shape (n_directions, n_features)
+        At least one, and at least one along which the samples differ.
+    columns_per_round : int
+        At most so many columns are returned: the best perceptrons of as many directions.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> oracle = ParallelPerceptrons(X, [[0.6, 0.8]], columns_per_round=1)
+    >>> column, = oracle.price(np.array([-1.0, -1.0, -1.0, 1.0])).columns
+    >>> print(column.hypothesis, column.edge)
+    0.6 x[0] + 0.8 x[1] >= 1.1 -> +1 4.0
+    """
+
+    def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
+        self.X = samples(X)
+        self.directions = finite_array("directions", directions, ndim=2)
+        limit = whole("columns_per_round", columns_per_round)
+        self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
+
+    def price(self, s: Any, /) -> Priced:
+        """Price every such perceptron under signed weights s = y u (n_samples,) or (n_samples, n_outputs)."""
+        priced = self.stumps.price(s)
+        return replace(priced, columns=[self._embodied(column) for column in priced.columns])
+
+    def _embodied(self, column: Column) -> Column:
+        stump: Any = column.hypothesis
+        theta = tuple(self.directions[stump.feature].tolist())
+        return Column(Perceptron(theta, stump.threshold, stump.sign), self.X, column.edge)
+
+
+class Perceptrons:
+    """Perceptrons sign(theta'x - alpha): sampled directions with all thresholds, and trained ones.
+
+    Directions are uniform on the sphere; of each, sorting the projections gives the exact best threshold and
+    sign (SL, with 2000 directions per call). The best few can be trained further by random coordinate
+    descent on the weighted 0/1 loss, which raises their edge. Either is a heuristic over all perceptrons and
+    says so, ``edge_bound = inf``; over directions sampled once, ``resample=False``, the oracle is exact.
+
+    ``Perceptrons(X, n_directions=1, refined=1)`` is the learner of LL08: one random start, trained by
+    RCD-bias for 200 epochs. The constants always belong to the set. Scale the features alike first.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite, not all rows alike.
+    n_directions : int
+        Number of directions sampled. If they are fixed, their sorted projections are kept, 21 bytes for each
+        sample and direction; else a million of them at a time.
+    refined : int
+        So many of the best are trained, at most `n_directions`.
+    epochs : int
+        Line searches in training one perceptron.
+    resample : bool
+        Whether every call samples new directions.
+    columns_per_round : int
+        At most so many columns are returned, of as many directions.
+    random_state : int, Generator or None
+        Seed; the same seed gives the same columns, call after call.
+
+    Raises
+    ------
+    InvalidInput
+        If a parameter is out of its range, or `refined` is asked of fixed directions.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> oracle = Perceptrons(X, n_directions=100, resample=False, columns_per_round=1, random_state=0)
+    >>> priced = oracle.price(np.array([1.0, -1.0, -1.0, 1.0]))
+    >>> priced.columns[0].edge, round(priced.edge_bound, 12)
+    (2.0, 2.0)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_directions: int = 2000,
+        refined: int = 0,
+        epochs: int = 200,
+        resample: bool = True,
+        columns_per_round: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.X = samples(X)
+        self.n_directions = whole("n_directions", n_directions)
+        self.refined = whole("refined", refined, least=0)
+        self.epochs = whole("epochs", epochs)
+        self.resample = resample
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        if refined > n_directions:
+            raise InvalidInput("refined", f"found {refined}, of {n_directions} directions", "refine no more")
+        if refined and not resample:
+            raise InvalidInput("refined", f"found {refined} for fixed directions", "refine if resample=True")
+        self._random = generator(random_state)
+        self._constant = Pool(np.ones((len(self.X), 1)), embody=_constant, sample=self.X)
+        self._fixed = [] if resample else list(self._sample())
+
+    def price(self, s: Any, /) -> Priced:
+        """Price perceptrons under signed weights s = y u.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+
+        Returns
+        -------
+        Priced
+            The best of the directions, the trained ones and the constant; over fixed directions with exact
+            `edge_bound` and `edge_square_sum`.
+        """
+        s = signed_weights(s, len(self.X))
+        constant = self._constant.price(s)
+        limit = max(self.columns_per_round, self.refined)
+        found = union((part.price(s) for part in self._fixed or self._sample()), limit)
+        if not self.resample:
+            return union([found, constant], self.columns_per_round)
+        trained = [self._trained(column, s) for column in found.columns[: self.refined]]
+        columns = [*trained, *found.columns[self.refined :], *constant.columns]
+        return Priced(best_first(columns, self.columns_per_round))
+
+    def _sample(self) -> Iterator[ParallelPerceptrons]:
+        directions = unit_directions(self._random, self.n_directions, self.X.shape[1])
+        limit = max(self.columns_per_round, self.refined)
+        for chunk in chunks(len(directions), len(self.X)):
+            yield ParallelPerceptrons(self.X, directions[chunk], columns_per_round=limit)
+
+    def _trained(self, column: Column, s: Array) -> Column:
+        start: Any = column.hypothesis
+        output = s[:, np.abs(s.T @ column.values).argmax()]
+        w = start.sign * np.append(start.theta, -start.alpha)
+        w = descend(self.X, output, w, self.epochs, self._random)
+        direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
+        if np.ptp(project(self.X, [direction])) == 0:
+            return column
+        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s)
+        return best_first([column, *trained.columns], 1)[0]
+
+
+def descend(X: Array, s: Array, w: Array, epochs: int, random: np.random.Generator) -> Array:
+    """Raise the edge of ``sign(X theta + w_0)``, w = (theta, w_0), by random coordinate descent (RCD-bias).
+
+    Every epoch searches one line exactly: the intercept first and then again after every n_features random
+    directions, which are uniform on the cube and leave the intercept alone (Li and Lin, Optimizing 0/1 loss
+    for perceptrons by random coordinate descent, IJCNN 2007).
+    """
+    n_features = X.shape[1]
+    intercept = np.eye(n_features + 1)[-1]
+    for epoch in range(epochs):
+        direction = intercept
+        if epoch % (n_features + 1):
+            direction = np.append(random.uniform(-1.0, 1.0, n_features), 0.0)
+        w = w + step(X @ w[:-1] + w[-1], X @ direction[:-1] + direction[-1], s) * direction
+        w = w / max(np.linalg.norm(w), np.finfo(float).tiny)
+    return w
+
+
+@njit(cache=True)
+def step(a, g, s):  # type: ignore[no-untyped-def]
+    """Return the t of the largest ``sum_i s_i sign(a_i + t g_i)``, halfway between two sign changes."""
+    moving = np.flatnonzero(g)
+    changes = -a[moving] / g[moving]
+    order = np.argsort(changes)
+    t, rise = changes[order], 2 * (s[moving] * np.sign(g[moving]))[order]
+    if len(t) == 0 or not np.isfinite(t).all():
+        return 0.0
+    reach = max(t[-1] - t[0], abs(t[0]))
+    if reach == 0.0:
+        reach = 1.0
+    best, best_t, edge = 0.0, t[0] - reach, 0.0
+    for k in range(len(t)):
+        edge += rise[k]
+        if edge > best and (k + 1 == len(t) or t[k + 1] > t[k]):
+            best = edge
+            best_t = t[k] + reach if k + 1 == len(t) else (t[k] + t[k + 1]) / 2
+    return best_t
+
+
+def _constant(_index: int, sign: int) -> Constant:
+    return Constant(sign)

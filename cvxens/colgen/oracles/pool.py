@@ -1,0 +1,208 @@
+"""A finite set of hypotheses as an exact oracle: every edge by one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+from cvxens.validation import finite_array, same_length
+
+
+def whole(argument: str, value: Any, least: int = 1) -> int:
+    """Return `value` as an int if it is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidInput(argument, f"found {value!r}", f"give a whole number of at least {least}")
+    return int(value)
+
+
+def signed_weights(s: Any, n_samples: int) -> Array:
+    """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
+    s = finite_array("s", s)
+    if s.ndim not in {1, 2}:
+        raise InvalidInput("s", f"found shape {s.shape}", "give (n_samples,) or (n_samples, n_outputs)")
+    same_length("s", s, n_samples)
+    return s.reshape(n_samples, -1)
+
+
+def best_first(columns: Iterable[Column], limit: int) -> list[Column]:
+    """Return at most `limit` columns by decreasing edge, equal edges in the order given."""
+    return sorted(columns, key=lambda column: -column.edge)[:limit]
+
+
+def union(parts: Iterable[Priced], limit: int) -> Priced:
+    """Return the answer of an oracle over the union of sets from the answers over each."""
+    parts = list(parts)
+    columns = best_first((column for part in parts for column in part.columns), limit)
+    return Priced(columns, max(part.edge_bound for part in parts), sum(part.edge_square_sum for part in parts))
+
+
+@dataclass(frozen=True)
+class Negated:
+    """The hypothesis -h.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The h.
+    """
+
+    hypothesis: Hypothesis
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return -self.hypothesis(X)
+
+    def __str__(self) -> str:
+        return f"-({self.hypothesis})"
+
+
+def evaluated(hypothesis: Hypothesis, sample: Any, s: Array) -> Column:
+    """Return h or -h, the one with the largest edge under any output of `s` (n_samples, n_outputs)."""
+    edges = s.T @ hypothesis(sample)
+    edge = float(edges[np.abs(edges).argmax()])
+    return Column(hypothesis if edge >= 0 else Negated(hypothesis), sample, abs(edge))
+
+
+@dataclass(frozen=True)
+class TabulatedColumn:
+    """A hypothesis that is known by its values only: one column of a table H, or minus it.
+
+    On other samples it cannot be evaluated from their features; give it, as `X`, a table of the values
+    that all hypotheses of the pool take on those samples.
+
+    Parameters
+    ----------
+    index : int
+        Column of the table.
+    n_columns : int
+        Number of hypotheses in the table.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> column = TabulatedColumn(1, 2, -1)
+    >>> print(column, column([[0.0, 5.0], [0.0, 7.0]]))
+    -h[1] [-5. -7.]
+    """
+
+    index: int
+    n_columns: int
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
+        if len(np.shape(X)) != 2 or np.shape(X)[1] != self.n_columns:
+            raise InvalidInput(
+                "X",
+                f"found shape {np.shape(X)} for a hypothesis known only as a column of a table",
+                f"give the values of all hypotheses on these samples, (n_samples, {self.n_columns})",
+            )
+        return self.sign * np.asarray(X, np.float64)[:, self.index]
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}h[{self.index}]"
+
+
+class Pool:
+    """A finite set of hypotheses and their negations: the exact oracle over it.
+
+    The edges are ``H' s``; `edge_bound` adds the rounding of that product, `edge_square_sum` counts equal
+    columns as often as they occur.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns)
+        Values of the hypotheses on the training sample, finite.
+    embody : callable, optional
+        ``embody(j, sign)`` returns hypothesis j times `sign` as an object; by default a `TabulatedColumn`.
+    sample : array-like or data frame, optional
+        What these hypotheses are evaluated on; by default the table H itself.
+    columns_per_round : int
+        At most so many columns are returned.
+
+    Raises
+    ------
+    InvalidInput
+        If H is empty, not a finite matrix, or `columns_per_round` is below 1.
+
+    Examples
+    --------
+    >>> H = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, -1.0]])
+    >>> priced = Pool(H, columns_per_round=2).price(np.array([0.5, -0.25]))
+    >>> [(str(column.hypothesis), column.edge) for column in priced.columns]
+    [('h[1]', 0.75), ('h[0]', 0.25)]
+    >>> priced.edge_square_sum
+    0.6875
+    """
+
+    def __init__(
+        self,
+        H: Any,
+        *,
+        embody: Callable[[int, int], Hypothesis] | None = None,
+        sample: Any = None,
+        columns_per_round: int = 20,
+    ) -> None:
+        self.H = finite_array("H", H, ndim=2)
+        self.embody = embody or partial(_tabulated, self.H.shape[1])
+        self.sample = self.H if sample is None else sample
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        self._largest = float(np.abs(self.H).max())
+
+    @classmethod
+    def of(cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20) -> Pool:
+        """Return the pool of some hypotheses, evaluated on the training sample X.
+
+        Examples
+        --------
+        >>> Pool.of([np.ravel, np.ones_like], np.array([2.0, 3.0])).H
+        array([[2., 1.],
+               [3., 1.]])
+        """
+        if len(hypotheses) == 0:
+            raise InvalidInput("hypotheses", "found none", "give at least one hypothesis")
+        H = np.column_stack([h(X) for h in hypotheses])
+        embody = partial(_signed, tuple(hypotheses))
+        return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
+
+    def price(self, s: Any, /) -> Priced:
+        """Price every hypothesis of the pool under signed weights s = y u.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+
+        Returns
+        -------
+        Priced
+            The best hypotheses, each with the sign that makes its edge positive; of equal edges the lowest
+            index first.
+        """
+        n_samples = len(self.H)
+        s = signed_weights(s, n_samples)
+        by_output = self.H.T @ s
+        edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
+        best = np.argsort(-np.abs(edges), kind="stable")[: self.columns_per_round].tolist()
+        signs = np.where(edges >= 0, 1, -1)
+        columns = [Column(self.embody(j, int(signs[j])), self.sample, float(abs(edges[j]))) for j in best]
+        # a computed inner product is off by at most n eps |h|'|s| <= n eps max|H| sum|s|
+        rounding = n_samples * np.finfo(float).eps * self._largest * float(np.abs(s).sum(axis=0).max())
+        return Priced(columns, columns[0].edge + rounding, float(np.sum(by_output**2)))
+
+
+def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
+    return TabulatedColumn(index, n_columns, sign)
+
+
+def _signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:
+    return hypotheses[index] if sign > 0 else Negated(hypotheses[index])

@@ -1,0 +1,174 @@
+import math
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.optimize import check_grad
+
+from cvxens.colgen.oracles.fourier import Fourier, FourierFeature, ascend, edge_and_gradient, median_distance
+from cvxens.errors import InvalidInput
+
+
+def problem(seed, n=40, n_features=3, n_outputs=1):
+    random = np.random.default_rng(seed)
+    return random.standard_normal((n, n_features)), random.standard_normal((n, n_outputs))
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), pool=st.integers(1, 150), n_outputs=st.integers(1, 3))
+def test_a_fixed_pool_is_priced_exactly(seed, pool, n_outputs):
+    X, s = problem(seed, n_outputs=n_outputs)
+    every = Fourier(X, pool=pool, resample=False, columns_per_round=pool, random_state=seed).price(s)
+    assert len(every.columns) == pool
+    edges = np.array([s.T @ column.hypothesis(X) for column in every.columns])
+    np.testing.assert_allclose([column.edge for column in every.columns], edges.max(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(np.abs(edges).max(axis=1), edges.max(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(every.edge_bound, np.abs(edges).max(), rtol=1e-10)
+    np.testing.assert_allclose(every.edge_square_sum, (edges**2).sum(), rtol=1e-10)
+    few = Fourier(X, pool=pool, resample=False, columns_per_round=3, random_state=seed).price(s)
+    assert [c.hypothesis for c in few.columns] == [c.hypothesis for c in every.columns[:3]]
+
+
+def test_a_fixed_pool_stays_and_a_sampled_one_changes():
+    X, s = problem(0)
+    fixed, sampled = Fourier(X, pool=30, resample=False, random_state=1), Fourier(X, pool=30, random_state=1)
+    assert fixed.price(s).columns[0].hypothesis == fixed.price(s).columns[0].hypothesis
+    first, second = sampled.price(s), sampled.price(s)
+    assert first.columns[0].hypothesis != second.columns[0].hypothesis
+    assert first.edge_bound == first.edge_square_sum == math.inf
+    assert fixed.price(s).columns[0].hypothesis == first.columns[0].hypothesis
+
+
+def test_the_same_seed_gives_the_same_columns_call_after_call():
+    X, _ = problem(0)
+    weights = np.random.default_rng(2).standard_normal((3, 40))
+    runs = [
+        [[c.hypothesis for c in oracle.price(s).columns] for s in weights]
+        for oracle in (Fourier(X, pool=70, refine=3, random_state=9) for _ in range(2))
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0] != [[c.hypothesis for c in Fourier(X, pool=70, random_state=8).price(s).columns] for s in weights]
+
+
+def test_frequencies_are_gaussian_and_phases_uniform():
+    X, s = problem(0)
+    priced = Fourier(X, pool=4000, sigma=0.5, columns_per_round=4000, random_state=0).price(s)
+    theta = np.array([column.hypothesis.theta for column in priced.columns])
+    kappa = np.array([column.hypothesis.kappa for column in priced.columns])
+    assert stats.kstest(theta.ravel() * 0.5, stats.norm.cdf).pvalue > 0.001
+    assert kappa.min() >= 0
+    assert kappa.max() < 2 * math.pi
+
+
+def test_a_large_pool_embodies_the_gaussian_kernel():
+    X, s = problem(3)
+    priced = Fourier(X, pool=20000, sigma=1.5, resample=False, random_state=0).price(s)
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    norm = (s.T @ np.exp(-distances / (2 * 1.5**2)) @ s)[0, 0]
+    np.testing.assert_allclose(priced.edge_square_sum / 20000, norm / 2, rtol=0.05)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_gradient_of_the_edge(seed):
+    X, s = problem(seed)
+    at = np.random.default_rng(seed).standard_normal(4)
+    gap = check_grad(lambda v: edge_and_gradient(X, s[:, 0], v)[0], lambda v: edge_and_gradient(X, s[:, 0], v)[1], at)
+    assert gap < 1e-4
+    np.testing.assert_allclose(
+        edge_and_gradient(X, s[:, 0], at)[0], s[:, 0] @ FourierFeature(tuple(at[:3]), at[3])(X), rtol=1e-9
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_edge_never_falls_with_more_steps(seed):
+    X, s = problem(seed)
+    start = np.random.default_rng(seed).standard_normal(4)
+    edges = [edge_and_gradient(X, s[:, 0], ascend(X, s[:, 0], start, steps))[0] for steps in range(12)]
+    assert all(after >= before for before, after in pairwise(edges))
+    assert edges[-1] > edges[0]
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), n_outputs=st.integers(1, 2), shift=st.sampled_from([0.0, 100.0]))
+def test_refinement_raises_the_edges_of_the_pool(seed, n_outputs, shift):
+    X, s = problem(seed, n_outputs=n_outputs)
+    X = X + shift
+    plain = Fourier(X, pool=50, columns_per_round=5, random_state=seed).price(s)
+    refined = Fourier(X, pool=50, columns_per_round=5, refine=10, random_state=seed).price(s)
+    assert all(new.edge >= old.edge for new, old in zip(refined.columns, plain.columns, strict=True))
+    assert refined.columns[0].edge > plain.columns[0].edge
+    for column in refined.columns:
+        np.testing.assert_allclose((s.T @ column.hypothesis(X)).max(), column.edge, rtol=1e-9)
+
+
+def test_zero_weights_are_legitimate():
+    X, _ = problem(0)
+    for oracle in (Fourier(X, pool=9, refine=2), Fourier(X, pool=9, resample=False)):
+        assert [column.edge for column in oracle.price(np.zeros(40)).columns] == [0.0] * 9
+    assert Fourier(X, pool=9, resample=False).price(np.zeros(40)).edge_bound == 0.0
+
+
+def test_the_median_distance():
+    X = problem(1)[0]
+    distances = [np.linalg.norm(X[i] - X[j]) for i in range(40) for j in range(i)]
+    assert median_distance(X) == pytest.approx(np.median(distances))
+    assert Fourier(X, pool=1).sigma == median_distance(X)
+    doubled = np.vstack([X[:1]] * 30 + [X[:2]])
+    assert median_distance(doubled) == pytest.approx(np.linalg.norm(X[0] - X[1]))
+    assert median_distance(X, n_samples=10, random_state=1) == median_distance(X, n_samples=10, random_state=1)
+
+
+def test_features_are_values():
+    feature = FourierFeature((1.0, -2.0), 0.5)
+    assert feature == FourierFeature((1.0, -2.0), 0.5)
+    assert len({feature, FourierFeature((1.0, -2.0), 0.5)}) == 1
+    assert str(feature) == "cos(1 x[0] - 2 x[1] - 0.5)"
+    np.testing.assert_allclose(feature([[0.5, 0.0], [0.0, 1.0]]), np.cos([0.0, -2.5]))
+
+
+@pytest.mark.parametrize("resample", [True, False])
+def test_an_oracle_resumes_from_its_pickle(resample):
+    X, s = problem(0)
+    oracle = Fourier(X, pool=20, resample=resample, random_state=0)
+    oracle.price(s)
+    copy = pickle.loads(pickle.dumps(oracle))
+    assert [c.hypothesis for c in oracle.price(s).columns] == [c.hypothesis for c in copy.price(s).columns]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "argument"),
+    [
+        ({"pool": 0}, "pool"),
+        ({"sigma": 0.0}, "sigma"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"sigma": math.nan}, "sigma"),
+        ({"refine": -1}, "refine"),
+        ({"refine": 3, "resample": False}, "refine"),
+        ({"columns_per_round": 0}, "columns_per_round"),
+        ({"random_state": "now"}, "random_state"),
+        ({"X": np.ones((5, 2))}, "X"),
+        ({"X": [[np.nan], [1.0]]}, "X"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, argument):
+    with pytest.raises(InvalidInput) as caught:
+        Fourier(**{"X": problem(0)[0], **parameters})
+    assert caught.value.argument == argument
+
+
+def test_equal_rows_in_the_subsample_ask_for_sigma():
+    X = np.zeros((500, 1))
+    X[0] = 1.0
+    with pytest.raises(InvalidInput, match="sigma: found 2 equal rows"):
+        median_distance(X, n_samples=2, random_state=0)
+
+
+def test_weights_of_the_wrong_length_are_refused():
+    with pytest.raises(InvalidInput, match="s: found 3 rows for 40 samples"):
+        Fourier(problem(0)[0], pool=5).price(np.ones(3))

@@ -1,0 +1,87 @@
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
+
+from cvxens.colgen.oracles.kernel_columns import KernelColumn, KernelColumns
+from cvxens.colgen.oracles.pool import Pool
+from cvxens.errors import InvalidInput
+
+grid = st.integers(-2, 2).map(float)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), n=st.integers(1, 8), k=st.integers(1, 2))
+def test_prices_the_column_of_every_sample(data, n, k):
+    X = data.draw(arrays(float, (n, 2), elements=grid))
+    s = data.draw(arrays(float, (n, k), elements=grid))
+    kernel = partial(laplacian_kernel, gamma=0.5)
+    h = np.array([[np.exp(-0.5 * np.abs(x - center).sum()) for center in X] for x in X])
+    edges = s.T @ h
+    priced = KernelColumns(kernel, X, columns_per_round=n).price(s)
+    best = np.sort(np.abs(edges).max(axis=0))[::-1]
+    np.testing.assert_allclose([column.edge for column in priced.columns], best, atol=1e-12)
+    np.testing.assert_allclose(priced.edge_bound, best[0], atol=1e-12)
+    np.testing.assert_allclose(priced.edge_square_sum, (edges**2).sum(), atol=1e-12)
+    for column in priced.columns:
+        np.testing.assert_allclose((s.T @ column.values).max(), column.edge, atol=1e-12)
+
+
+def test_equals_the_pool_of_the_precomputed_matrix():
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((30, 3)), random.standard_normal(30)
+    ours, pooled = KernelColumns(rbf_kernel, X).price(s), Pool(rbf_kernel(X, X)).price(s)
+    assert [c.edge for c in ours.columns] == [c.edge for c in pooled.columns]
+    assert (ours.edge_bound, ours.edge_square_sum) == (pooled.edge_bound, pooled.edge_square_sum)
+    for own, tabulated in zip(ours.columns, pooled.columns, strict=True):
+        np.testing.assert_allclose(own.values, tabulated.values, rtol=1e-12)
+
+
+def test_an_asymmetric_kernel_keeps_sample_and_center_apart():
+    def weighted(X, Z):
+        return np.asarray(X)[:, :1] * np.exp(np.asarray(Z)[:, 0])
+
+    X, s = np.array([[1.0], [2.0]]), np.array([0.5, 0.5])
+    (column,) = KernelColumns(weighted, X, columns_per_round=1).price(s).columns
+    assert column.hypothesis.center == (2.0,)
+    np.testing.assert_allclose(column.edge, 1.5 * np.exp(2.0))
+    np.testing.assert_allclose(column.hypothesis([[3.0]]), 3 * np.exp(2.0))
+
+
+def test_columns_are_values():
+    twice = np.array([[1.0, 2.0], [1.0, 2.0]])
+    first, second = KernelColumns(linear_kernel, twice).price(np.ones(2)).columns
+    assert first.hypothesis == second.hypothesis
+    assert hash(first.hypothesis) == hash(second.hypothesis)
+    assert pickle.loads(pickle.dumps(first.hypothesis)) == first.hypothesis
+    many = KernelColumn(linear_kernel, (1.0,) * 9, 1)
+    assert str(many) == "linear_kernel(x, (1, 1, 1, 1, 1, ...))"
+
+
+def test_zero_weights_have_no_edge():
+    priced = KernelColumns(rbf_kernel, np.eye(3)).price(np.zeros(3))
+    assert (priced.edge_bound, priced.edge_square_sum) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("build", "argument"),
+    [
+        (lambda: KernelColumns(np.eye(2), np.eye(2)), "kernel"),
+        (lambda: KernelColumns(RBF(), np.eye(2)), "kernel"),
+        (lambda: KernelColumns(lambda X, Z: np.ones((1, 1)), np.eye(2)), "kernel"),
+        (lambda: KernelColumns(lambda X, Z: np.full((2, 2), np.nan), np.eye(2)), "kernel"),
+        (lambda: KernelColumns(rbf_kernel, [1.0, 2.0]), "X"),
+        (lambda: KernelColumns(rbf_kernel, np.eye(2), columns_per_round=0), "columns_per_round"),
+        (lambda: KernelColumns(rbf_kernel, np.eye(2)).price(np.ones(3)), "s"),
+    ],
+)
+def test_bad_input_is_named(build, argument):
+    with pytest.raises(InvalidInput) as caught:
+        build()
+    assert caught.value.argument == argument

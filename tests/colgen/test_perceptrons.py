@@ -1,0 +1,211 @@
+import math
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptron, Perceptrons, descend, step
+from cvxens.colgen.oracles.sampling import project
+from cvxens.colgen.oracles.stumps import Constant
+from cvxens.errors import InvalidInput
+
+grid = st.integers(-2, 2).map(float)
+
+
+def dichotomies(X, directions):
+    """Return every sign vector (projection >= threshold), a threshold between each two distinct values."""
+    found = []
+    for theta in directions:
+        p = np.array([sum(theta[j] * x[j] for j in range(len(theta))) for x in X])
+        found += [np.where(p >= value, 1.0, -1.0) for value in np.unique(p)[1:]]
+    return np.array(found).reshape(-1, len(X))
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data(), n=st.integers(2, 8), k=st.integers(1, 2), m=st.integers(1, 5))
+def test_given_directions_are_searched_exactly(data, n, k, m):
+    X = data.draw(arrays(float, (n, 2), elements=grid).filter(lambda X: np.ptp(X, axis=0).any()))
+    s = data.draw(arrays(float, (n, k), elements=grid))
+    directions = np.random.default_rng(data.draw(st.integers(0, 99))).standard_normal((m, 2))
+    edges = dichotomies(X, directions) @ s
+    priced = ParallelPerceptrons(X, directions, columns_per_round=m).price(s)
+    assert len(priced.columns) == m
+    assert priced.columns[0].edge == np.abs(edges).max()
+    assert priced.edge_bound >= np.abs(edges).max()
+    assert priced.edge_bound == pytest.approx(np.abs(edges).max(), rel=1e-12)
+    assert priced.edge_square_sum == pytest.approx((edges**2).sum(), rel=1e-12)
+    for column in priced.columns:
+        assert (s.T @ column.values).max() == column.edge
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), n_directions=st.integers(1, 140), n_outputs=st.integers(1, 2))
+def test_a_fixed_pool_is_priced_exactly(seed, n_directions, n_outputs):
+    random = np.random.default_rng(seed)
+    X, s = np.repeat(random.standard_normal((10, 3)), 2, axis=0), random.standard_normal((20, n_outputs))
+    oracle = Perceptrons(
+        X, n_directions=n_directions, resample=False, columns_per_round=n_directions + 1, random_state=seed
+    )
+    priced = oracle.price(s)
+    thetas = [c.hypothesis.theta for c in priced.columns if isinstance(c.hypothesis, Perceptron)]
+    assert len(thetas) == n_directions
+    edges = np.vstack([dichotomies(X, thetas), np.ones((1, 20))]) @ s
+    assert len(edges) == 9 * n_directions + 1
+    assert priced.columns[0].edge == pytest.approx(np.abs(edges).max(), rel=1e-12)
+    assert np.abs(edges).max() * (1 - 1e-14) <= priced.edge_bound <= np.abs(edges).max() * (1 + 1e-12)
+    assert priced.edge_square_sum == pytest.approx((edges**2).sum(), rel=1e-10)
+    for column in priced.columns:
+        assert (s.T @ column.values).max() == pytest.approx(column.edge, rel=1e-12)
+
+
+def test_constant_weights_are_answered_by_the_constant():
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    for resample in (True, False):
+        oracle = Perceptrons(X, n_directions=5, resample=resample, columns_per_round=1)
+        (column,) = oracle.price(-np.ones(12)).columns
+        assert column.hypothesis == Constant(-1)
+        assert column.edge == 12.0
+
+
+def test_on_a_line_perceptrons_are_the_stumps():
+    X = np.array([[0.0], [1.0], [1.0], [4.0]])
+    priced = Perceptrons(X, n_directions=50, resample=False).price(np.array([1.0, -1.0, -1.0, 2.0]))
+    assert [str(column.hypothesis) for column in priced.columns] == ["1 x[0] >= 2.5 -> +1", "always -> +1"]
+    assert priced.edge_square_sum == (-1.0) ** 2 + 3.0**2 + 1.0**2
+
+
+def test_sampled_directions_prove_nothing_and_change():
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((30, 4)), random.standard_normal(30)
+    oracle = Perceptrons(X, n_directions=70, random_state=3)
+    first, second = oracle.price(s), oracle.price(s)
+    assert first.edge_bound == first.edge_square_sum == math.inf
+    assert first.columns[0].hypothesis != second.columns[0].hypothesis
+    fixed = Perceptrons(X, n_directions=70, resample=False, random_state=3)
+    assert fixed.price(s).columns[0].hypothesis == first.columns[0].hypothesis
+    assert fixed.price(s).columns[0].hypothesis == fixed.price(s).columns[0].hypothesis
+
+
+def test_the_same_seed_gives_the_same_columns_call_after_call():
+    random = np.random.default_rng(0)
+    X, weights = random.standard_normal((30, 4)), random.standard_normal((3, 30))
+    runs = [
+        [[c.hypothesis for c in oracle.price(s).columns] for s in weights]
+        for oracle in (Perceptrons(X, n_directions=70, refined=2, epochs=10, random_state=seed) for seed in (4, 4, 5))
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), n=st.integers(1, 8))
+def test_a_line_search_finds_the_best_step(data, n):
+    a, g, s = (data.draw(arrays(float, n, elements=grid)) for _ in range(3))
+    changes = np.unique(-a[g != 0] / g[g != 0])
+    between = [*((changes[1:] + changes[:-1]) / 2), *(changes[:1] - 1), *(changes[-1:] + 1), 0.0]
+    fixed = g == 0
+    edges = [s[~fixed] @ np.sign(a + t * g)[~fixed] for t in between if t not in changes]
+    t = step(a, g, s)
+    assert (t not in changes) or len(changes) == 0
+    assert s[~fixed] @ np.sign(a + t * g)[~fixed] == max(edges, default=0.0)
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_epoch_of_training_raises_the_edge(seed):
+    random = np.random.default_rng(seed)
+    X, s, w = random.standard_normal((25, 3)), random.standard_normal(25), random.standard_normal(4)
+    edges = [
+        s @ np.sign(X @ v[:-1] + v[-1])
+        for v in (descend(X, s, w, epochs, np.random.default_rng(1)) for epochs in range(0, 30, 3))
+    ]
+    assert all(after >= before - 1e-9 for before, after in pairwise(edges))
+    assert edges[-1] > edges[0]
+
+
+@settings(deadline=None, max_examples=15)
+@given(data=st.data(), n_outputs=st.integers(1, 2))
+def test_training_raises_the_edges_of_the_sampled(data, n_outputs):
+    seed = data.draw(st.integers(0, 99))
+    X = data.draw(arrays(float, (9, 2), elements=grid).filter(lambda X: np.ptp(X, axis=0).any()))
+    s = np.random.default_rng(seed).standard_normal((9, n_outputs))
+    plain = Perceptrons(X, n_directions=3, random_state=seed).price(s)
+    trained = Perceptrons(X, n_directions=3, refined=3, epochs=20, random_state=seed).price(s)
+    assert all(new.edge >= old.edge for new, old in zip(trained.columns, plain.columns, strict=True))
+    for column in trained.columns:
+        assert (s.T @ column.values).max() == pytest.approx(column.edge, rel=1e-12)
+
+
+def test_training_separates_the_separable():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((100, 5))
+    y = np.sign(X @ [1.0, -2.0, 0.5, 0.0, 1.0] - 0.7)
+    oracle = Perceptrons(X, n_directions=1, refined=1, columns_per_round=1, random_state=0)
+    (column,) = oracle.price(y / 100).columns
+    assert column.edge > 0.97
+    assert np.linalg.norm(column.hypothesis.theta) == pytest.approx(1.0)
+
+
+def test_training_survives_features_that_do_not_vary():
+    X = np.array([[-1.0, 3.0], [1.0, 3.0], [1.0, 3.0]])
+    for seed in range(20):
+        oracle = Perceptrons(X, n_directions=2, refined=2, epochs=15, random_state=seed)
+        assert oracle.price(np.array([-1.0, 1.0, 1.0])).columns[0].edge == 3.0
+        assert oracle.price(np.array([-1.0, 1.0, -5.0])).columns[0].edge == 5.0
+
+
+def test_zero_weights_are_legitimate():
+    X = np.random.default_rng(0).standard_normal((9, 2))
+    for oracle in (Perceptrons(X, n_directions=3, refined=1), Perceptrons(X, n_directions=3, resample=False)):
+        assert [column.edge for column in oracle.price(np.zeros(9)).columns] == [0.0] * 4
+    assert oracle.price(np.zeros(9)).edge_bound == 0.0
+
+
+def test_perceptrons_are_values():
+    perceptron = Perceptron((0.6, -0.8), 0.25, -1)
+    assert perceptron == Perceptron((0.6, -0.8), 0.25, -1)
+    assert len({perceptron, Perceptron((0.6, -0.8), 0.25, -1)}) == 1
+    assert str(perceptron) == "0.6 x[0] - 0.8 x[1] >= 0.25 -> -1"
+    np.testing.assert_array_equal(perceptron([[1.0, 0.0], [0.0, 1.0]]), [-1.0, 1.0])
+    on_it = Perceptron((0.6, 0.8), float(project([[1.0, 1.0]], [[0.6, 0.8]])[0, 0]), 1)
+    np.testing.assert_array_equal(on_it([[1.0, 1.0]]), [1.0])
+    with pytest.raises(InvalidInput, match="X: found shape"):
+        perceptron(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("resample", [True, False])
+def test_an_oracle_resumes_from_its_pickle(resample):
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((20, 2)), random.standard_normal(20)
+    oracle = Perceptrons(X, n_directions=20, resample=resample, random_state=0)
+    oracle.price(s)
+    copy = pickle.loads(pickle.dumps(oracle))
+    assert [c.hypothesis for c in oracle.price(s).columns] == [c.hypothesis for c in copy.price(s).columns]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "argument"),
+    [
+        ({"n_directions": 0}, "n_directions"),
+        ({"refined": -1}, "refined"),
+        ({"refined": 6, "n_directions": 5}, "refined"),
+        ({"refined": 1, "resample": False}, "refined"),
+        ({"epochs": 0}, "epochs"),
+        ({"columns_per_round": 0}, "columns_per_round"),
+        ({"random_state": -1}, "random_state"),
+        ({"X": np.ones((5, 2))}, "X"),
+        ({"X": [["a"], ["b"]]}, "X"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, argument):
+    with pytest.raises(InvalidInput) as caught:
+        Perceptrons(**{"X": np.eye(4), **parameters})
+    assert caught.value.argument == argument
+
+
+def test_weights_of_the_wrong_length_are_refused():
+    with pytest.raises(InvalidInput, match="s: found 3 rows for 4 samples"):
+        Perceptrons(np.eye(4), n_directions=5).price(np.ones(3))

@@ -1,0 +1,103 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cvxens.colgen.oracles.pool import Negated, Pool, TabulatedColumn
+from cvxens.errors import InvalidInput
+
+
+def shift(X):
+    return X[:, 0] - 1.0
+
+
+small = st.integers(-3, 3).map(float)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), n=st.integers(1, 6), m=st.integers(1, 8), k=st.integers(1, 3), limit=st.integers(1, 9))
+def test_prices_every_column_with_ties_and_outputs(data, n, m, k, limit):
+    H = data.draw(arrays(float, (n, m), elements=small))
+    s = data.draw(arrays(float, (n, k), elements=small))
+    brute = [max(abs(sum(s[i, o] * H[i, j] for i in range(n))) for o in range(k)) for j in range(m)]
+    priced = Pool(H, columns_per_round=limit).price(s)
+    expected = sorted(range(m), key=lambda j: (-brute[j], j))[:limit]
+    assert [column.hypothesis.index for column in priced.columns] == expected
+    assert [column.edge for column in priced.columns] == [brute[j] for j in expected]
+    assert max(brute) <= priced.edge_bound <= max(brute) + 1e-12 * (1 + np.abs(s).sum())
+    assert priced.edge_square_sum == np.sum((H.T @ s) ** 2)
+    for column in priced.columns:
+        assert (s.T @ column.values).max() == column.edge
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_bound_covers_the_rounding_of_the_product(seed):
+    random = np.random.default_rng(seed)
+    H, s = random.standard_normal((50, 20)), random.standard_normal(50)
+    exact = np.abs(H.T.astype(np.longdouble) @ s.astype(np.longdouble)).max()
+    bound = Pool(H).price(s).edge_bound
+    assert exact <= bound <= exact * (1 + 1e-10)
+
+
+def test_one_output_is_the_matrix_of_one_column():
+    H, s = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1.0, -2.0])
+    one, matrix = Pool(H).price(s), Pool(H).price(s[:, None])
+    assert [c.hypothesis for c in one.columns] == [c.hypothesis for c in matrix.columns]
+    assert (one.edge_bound, one.edge_square_sum) == (matrix.edge_bound, matrix.edge_square_sum)
+
+
+def test_zero_weights_are_priced_at_zero():
+    priced = Pool(np.eye(3)).price(np.zeros(3))
+    assert [column.edge for column in priced.columns] == [0.0, 0.0, 0.0]
+    assert (priced.edge_bound, priced.edge_square_sum) == (0.0, 0.0)
+
+
+def test_a_pool_of_functions_answers_with_them_and_their_negations():
+    X = np.array([[0.0], [1.0], [5.0]])
+    first, second = Pool.of([np.ravel, shift], X).price(np.array([-1.0, -2.0, 0.0])).columns
+    assert first.hypothesis == Negated(np.ravel)
+    assert first.edge == 2.0
+    assert second.hypothesis is shift
+    assert second.edge == 1.0
+    np.testing.assert_array_equal(first.hypothesis([[7.0]]), [-7.0])
+    np.testing.assert_array_equal(first.values, [0.0, -1.0, -5.0])
+    assert str(Negated(TabulatedColumn(2, 3, 1))) == "-(h[2])"
+
+
+def test_columns_are_values_and_pickle():
+    column = Pool(np.eye(2)).price(np.array([0.0, -1.0])).columns[0]
+    assert column.hypothesis == TabulatedColumn(1, 2, -1)
+    assert len({column.hypothesis, TabulatedColumn(1, 2, -1), TabulatedColumn(1, 2, 1)}) == 2
+    assert pickle.loads(pickle.dumps(Pool(np.eye(2)))).price(np.ones(2)).columns[0].edge == 1.0
+
+
+def test_a_tabulated_column_refuses_samples_it_has_no_values_for():
+    with pytest.raises(InvalidInput, match=r"known only as a column.*\(n_samples, 3\)"):
+        TabulatedColumn(0, 3, 1)(np.zeros((4, 7)))
+    with pytest.raises(InvalidInput, match="known only as a column"):
+        TabulatedColumn(0, 3, 1)(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("build", "argument"),
+    [
+        (lambda: Pool(np.empty((3, 0))), "H"),
+        (lambda: Pool([[1.0, np.nan]]), "H"),
+        (lambda: Pool(np.eye(2), columns_per_round=0), "columns_per_round"),
+        (lambda: Pool(np.eye(2), columns_per_round=True), "columns_per_round"),
+        (lambda: Pool(np.eye(2), columns_per_round=2.5), "columns_per_round"),
+        (lambda: Pool.of([], np.eye(2)), "hypotheses"),
+        (lambda: Pool(np.eye(2)).price(np.ones(3)), "s"),
+        (lambda: Pool(np.eye(2)).price(np.ones((2, 1, 1))), "s"),
+        (lambda: Pool(np.eye(2)).price(np.array(1.0)), "s"),
+        (lambda: Pool(np.eye(2)).price([1.0, np.inf]), "s"),
+    ],
+)
+def test_bad_input_is_named(build, argument):
+    with pytest.raises(InvalidInput) as caught:
+        build()
+    assert caught.value.argument == argument

@@ -1,0 +1,80 @@
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cvxens.colgen.oracles.fourier import Fourier
+from cvxens.colgen.oracles.perceptrons import Perceptrons
+from cvxens.colgen.oracles.sampling import chunks, generator, linear_form, project, unit_directions
+from cvxens.errors import InvalidInput
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 7])
+def test_directions_are_uniform_on_the_sphere(n_features):
+    directions = unit_directions(generator(3), 20000, n_features)
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-14)
+    axis = np.arange(1.0, n_features + 1)
+    # along any axis, (1 + cos) / 2 is Beta((d - 1) / 2, (d - 1) / 2)
+    half = (1 + directions @ axis / np.linalg.norm(axis)) / 2
+    assert stats.kstest(half, stats.beta((n_features - 1) / 2, (n_features - 1) / 2).cdf).pvalue > 0.001
+    np.testing.assert_allclose(directions.T @ directions / 20000, np.eye(n_features) / n_features, atol=0.02)
+
+
+def test_on_a_line_there_is_one_direction():
+    np.testing.assert_array_equal(unit_directions(generator(0), 50, 1), [[1.0]])
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), m=st.integers(1, 9), n_features=st.integers(1, 12))
+def test_projections_of_equal_rows_are_equal_to_the_last_bit(seed, n, m, n_features):
+    random = np.random.default_rng(seed)
+    X, directions = random.standard_normal((n, n_features)), random.standard_normal((m, n_features))
+    together = project(np.vstack([X, X[::-1]]), directions)
+    np.testing.assert_array_equal(together[:n], together[n:][::-1])
+    np.testing.assert_array_equal(together[:1], project(X[:1], directions))
+    np.testing.assert_array_equal(together[:, -1:], project(np.vstack([X, X[::-1]]), directions[-1:]))
+    np.testing.assert_allclose(together[:n], X @ directions.T, atol=1e-12)
+
+
+def test_projection_needs_the_same_features():
+    with pytest.raises(InvalidInput, match=r"X: found shape \(4, 3\); give \(n_samples, 2\)"):
+        project(np.zeros((4, 3)), np.zeros((1, 2)))
+
+
+@settings(deadline=None, max_examples=50)
+@given(n_directions=st.integers(1, 3000), n_samples=st.integers(1, 3_000_000))
+def test_chunks_cover_every_direction_once(n_directions, n_samples):
+    parts = [np.arange(n_directions)[chunk] for chunk in chunks(n_directions, n_samples)]
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(n_directions))
+    assert all(0 < len(part) <= max(1, 2**20 // n_samples) for part in parts)
+
+
+@pytest.mark.parametrize(
+    "oracle", [partial(Fourier, pool=30), partial(Perceptrons, n_directions=30, refined=2, epochs=5)]
+)
+def test_the_chunks_do_not_change_the_answer(oracle, monkeypatch):
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((20, 3)), random.standard_normal(20)
+    whole = oracle(X, random_state=1).price(s)
+    monkeypatch.setattr("cvxens.colgen.oracles.sampling.CHUNK_SIZE", 7 * 20)
+    parts = oracle(X, random_state=1).price(s)
+    assert [c.hypothesis for c in parts.columns] == [c.hypothesis for c in whole.columns]
+    np.testing.assert_allclose([c.edge for c in parts.columns], [c.edge for c in whole.columns], rtol=1e-12)
+
+
+def test_generator_takes_seeds_and_generators():
+    random = np.random.default_rng(1)
+    assert generator(random) is random
+    assert generator(1).random() == generator(np.int64(1)).random()
+    for wrong in (-1, "seed", 1.5):
+        with pytest.raises(InvalidInput, match="random_state"):
+            generator(wrong)
+
+
+def test_linear_forms_read_well():
+    assert linear_form((1.0,)) == "1 x[0]"
+    assert linear_form((-1.0, 0.25)) == "-1 x[0] + 0.25 x[1]"
+    assert linear_form((0.1, 3.0, -2.0), terms=2) == "3 x[1] - 2 x[2] + 1 more"
