@@ -1,1 +1,20 @@
-"""."""
+"""Generators and loaders of data sets, seeded and checked."""
+
+from cvxens.datasets.catalogue import available, breast_cancer, load
+from cvxens.datasets.labels import as_signs
+from cvxens.datasets.reading import load_file
+from cvxens.datasets.record import Dataset
+from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm, make_waveform
+
+__all__ = [
+    "Dataset",
+    "as_signs",
+    "available",
+    "breast_cancer",
+    "load",
+    "load_file",
+    "make_ringnorm",
+    "make_threenorm",
+    "make_twonorm",
+    "make_waveform",
+]

@@ -1,0 +1,144 @@
+"""Archives of numpy arrays; pickled objects in them are never loaded.
+
+The arrays are `X` and `y`, or `X_train`, `y_train` and perhaps `X_test`, `y_test`, or instead of each `X`
+the parts `data`, `indices`, `indptr`, `shape` of a CSR matrix (`data_train`, ...). Optional ones are the
+texts `source`, `note` and `splits`, the `feature_names`, the class names `labels` that whole numbers in
+`y` count, and row numbers `train_idx` and `test_idx`, each (n_splits, n_rows).
+"""
+
+from __future__ import annotations
+
+import tokenize
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.datasets.memory import numbered_names
+from cvxens.datasets.record import Dataset, Split
+from cvxens.datasets.source import Source
+
+Arrays = Mapping[str, NDArray]
+
+UNREADABLE = (
+    BadZipFile,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+    zlib.error,
+)
+"""What a damaged or encrypted archive, or an array with a nonsensical header, makes zipfile and numpy raise."""
+
+
+def is_npz(content: bytes) -> bool:
+    """Tell whether `content` starts like a zip archive."""
+    return content.startswith(b"PK\x03\x04")
+
+
+def read_npz(sources: Sequence[Source]) -> Dataset:
+    """Read an archive, which holds its own test part if there is one.
+
+    Raises
+    ------
+    DataFileError
+        If the archive is damaged, holds pickled objects, or lacks the arrays named above.
+    """
+    source = sources[0]
+    for other in sources[1:]:
+        raise other.error(
+            "found an npz archive beside a separate test file", "put X_test and y_test into the one archive"
+        )
+    arrays = _load(source)
+    train = _part(source, arrays, "") or _part(source, arrays, "_train")
+    if train is None:
+        raise source.error(
+            f"found no X and y, only the arrays {', '.join(arrays) or 'none'}",
+            "save X and y, or X_train, y_train, X_test and y_test, or their CSR parts",
+        )
+    X, y = train
+    X_test, y_test = _part(source, arrays, "_test") or (None, None)
+    names: Iterable[str] = (
+        np.ravel(arrays["feature_names"]) if "feature_names" in arrays else numbered_names(source, (0, *X.shape)[-1])
+    )
+    return Dataset(
+        X=X,
+        y=y,
+        feature_names=tuple(map(str, names)),
+        name=source.stem,
+        source=str(arrays.get("source", "")),
+        X_test=X_test,
+        y_test=y_test,
+        notes=_notes(arrays),
+        splits=_splits(source, arrays, y.size),
+    )
+
+
+def _load(source: Source) -> dict[str, NDArray]:
+    # a member read as a whole has its checksum tested before numpy sees it
+    try:
+        with ZipFile(BytesIO(source.content)) as archive:
+            members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+        return {key: np.load(BytesIO(member), allow_pickle=False) for key, member in members.items()}
+    except UNREADABLE as error:
+        raise source.error(
+            f"found an npz archive that cannot be read ({error})",
+            "save plain numeric arrays with numpy.savez_compressed",
+        ) from None
+
+
+def _dense(X: NDArray) -> NDArray:
+    return X
+
+
+def _csr(data: NDArray, indices: NDArray, indptr: NDArray, shape: NDArray) -> Any:
+    from scipy.sparse import csr_array
+
+    X = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=tuple(shape.tolist()))
+    X.check_format(full_check=True)
+    return X
+
+
+MATRICES: tuple[tuple[tuple[str, ...], Callable[..., Any]], ...] = (
+    (("X",), _dense),
+    (("data", "indices", "indptr", "shape"), _csr),
+)
+
+
+def _part(source: Source, arrays: Arrays, suffix: str) -> tuple[Any, NDArray] | None:
+    for stems, build in MATRICES:
+        keys = [stem + suffix for stem in stems]
+        if arrays.keys() >= {*keys, f"y{suffix}"}:
+            try:
+                return build(*(arrays[key] for key in keys)), arrays[f"y{suffix}"]
+            except (TypeError, ValueError) as error:
+                raise source.error(
+                    f"found parts of no CSR matrix ({error})", "save the parts of a valid csr_matrix"
+                ) from None
+    return None
+
+
+def _notes(arrays: Arrays) -> tuple[str, ...]:
+    texts = [str(arrays[key]) for key in ("note", "splits") if key in arrays]
+    names = [f"{i} = {label}" for i, label in enumerate(np.ravel(arrays.get("labels", [])))]
+    return (*texts, *([f"y: {', '.join(names)}"] if names else []))
+
+
+def _splits(source: Source, arrays: Arrays, n_samples: int) -> tuple[Split, ...]:
+    if not arrays.keys() >= {"train_idx", "test_idx"}:
+        return ()
+    rows = [arrays["train_idx"], arrays["test_idx"]]
+    if any(r.ndim != 2 or r.dtype.kind not in "ui" or r.size == 0 or r.max() >= n_samples or r.min() < 0 for r in rows):
+        raise source.error(
+            "found train_idx and test_idx that are not row numbers of X", "save integers, (n_splits, n_rows)"
+        )
+    return tuple(zip(*(r.astype(np.int64) for r in rows), strict=True))

@@ -1,0 +1,151 @@
+"""From a file to a `Dataset`: the formats are told apart by what the file holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.datasets.delimited import is_delimited, read_delimited
+from cvxens.datasets.labels import clean_labels
+from cvxens.datasets.libsvm import is_libsvm, read_libsvm
+from cvxens.datasets.memory import MEBIBYTE, as_dense, dense_bytes, dense_dtype
+from cvxens.datasets.npz import is_npz, read_npz
+from cvxens.datasets.record import Dataset
+from cvxens.datasets.source import Source, open_source
+
+READERS: tuple[tuple[Callable[[bytes], bool], Callable[[Sequence[Source]], Dataset]], ...] = (
+    (is_npz, read_npz),
+    (is_libsvm, read_libsvm),
+    (is_delimited, read_delimited),
+)
+"""Pairs (recognises the content, reads it); the first that recognises the file reads it."""
+
+
+def load_file(
+    path: str | os.PathLike[str], *, test: str | os.PathLike[str] | None = None, sparse: bool = False
+) -> Dataset:
+    r"""Read a data set from a file: CSV, LIBSVM/SVMlight or npz, plain or packed by gzip, bzip2 or xz.
+
+    - Delimited text (comma, semicolon or tab): a header, the target in the last column. Missing values are
+      empty cells, ``?``, ``NA`` or ``NaN``. Columns of numbers are taken as they are, missing ones replaced
+      by the median. Any other column becomes one 0/1 feature ``column=category`` per category, with a
+      category ``?`` for missing ones. Columns without a value are left out, and so are identifiers
+      (nominal, more than 20 categories, less than two samples each). `notes` lists all of this.
+    - LIBSVM: one line per sample, ``label index:value ...``.
+    - npz: arrays as listed in `cvxens.datasets.npz`; pickled objects are never loaded.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; its ending does not matter.
+    test : str or path-like, optional
+        A second file in the same format, the test part. It is encoded like the first one: same features,
+        same medians; a category that only it has is 0 in every feature.
+    sparse : bool
+        Hand over `X` and `X_test` as float64 `scipy.sparse.csr_array` instead of dense arrays.
+
+    Returns
+    -------
+    Dataset
+        At least two samples of at least two different labels, all features finite.
+
+    Raises
+    ------
+    DataFileError
+        If a file is missing, damaged, malformed, or too large to be made dense.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("age,town,class\n31,Ulm,yes\n?,Bonn,no\n45,Ulm,no\n")
+    ...     data = load_file(path)
+    >>> data.feature_names
+    ('age', 'town=Bonn', 'town=Ulm')
+    >>> data.X.tolist()
+    [[31.0, 0.0, 1.0], [38.0, 1.0, 0.0], [45.0, 0.0, 1.0]]
+    """
+    return read_sources([open_source(part) for part in (path, test) if part is not None], sparse=sparse)
+
+
+def read_sources(sources: Sequence[Source], *, sparse: bool = False) -> Dataset:
+    """Read a training part and perhaps a test part from open files; see `load_file`."""
+    formats = [_reader(source) for source in sources]
+    for source, reader in zip(sources, formats, strict=True):
+        if reader is not formats[0]:
+            raise source.error(f"found another format than in {sources[0].path}", "give both parts in one format")
+    data = _with_clean_labels(sources[0], formats[0](sources))
+    _check(sources[0], "X", data.X, len(data.y), data.feature_names)
+    if data.y_test is not None:
+        _check(sources[-1], "X_test", data.X_test, len(data.y_test), data.feature_names)
+    if len(np.unique(data.y)) < 2:
+        raise sources[0].error(
+            f"found one label only, {data.y[0]}", "give samples of at least two classes, the target last"
+        )
+    return as_csr(data) if sparse else _dense(sources, data)
+
+
+def _reader(source: Source) -> Callable[[Sequence[Source]], Dataset]:
+    for recognises, read in READERS:
+        if recognises(source.content):
+            return read
+    raise source.error("found neither text nor an npz archive", "give CSV, LIBSVM/SVMlight or npz")
+
+
+def _with_clean_labels(source: Source, data: Dataset) -> Dataset:
+    parts = [part for part in (data.y, data.y_test) if part is not None]
+    try:
+        labels = clean_labels(np.concatenate(parts))
+    except ValueError as error:
+        raise source.error(
+            f"found unusable labels ({error})", "give one label per sample, a finite number or text"
+        ) from None
+    y, *y_test = np.split(labels, np.cumsum([len(part) for part in parts])[:-1])
+    return replace(data, y=y, y_test=y_test[0] if y_test else None)
+
+
+def _check(source: Source, part: str, X: Any, n_samples: int, feature_names: Sequence[str]) -> None:
+    """Raise unless `X` is a matrix of finite numbers, one row per label and one column per name."""
+    if X.ndim != 2 or X.shape != (n_samples, len(feature_names)) or 0 in X.shape:
+        raise source.error(
+            f"found {part} of shape {X.shape} with {n_samples} labels and {len(feature_names)} feature names",
+            "give a matrix (n_samples, n_features) with one label per row",
+        )
+    if X.dtype.kind not in "buif":
+        raise source.error(f"found {part} of type {X.dtype}", "save numbers")
+    for j in _not_finite(X)[:1]:
+        raise source.error(
+            f"found NaN or infinity in the feature {feature_names[j]} of {part}", "remove or impute them"
+        )
+
+
+def _not_finite(X: Any) -> NDArray:
+    """Return the columns that hold NaN or infinity."""
+    from scipy.sparse import issparse
+
+    return X.indices[~np.isfinite(X.data)] if issparse(X) else np.nonzero(~np.isfinite(X))[1]
+
+
+def as_csr(data: Dataset) -> Dataset:
+    """Return `data` with float64 CSR features."""
+    from scipy.sparse import csr_array
+
+    X_test = None if data.X_test is None else csr_array(data.X_test, dtype=np.float64)
+    return replace(data, X=csr_array(data.X, dtype=np.float64), X_test=X_test)
+
+
+def _dense(sources: Sequence[Source], data: Dataset) -> Dataset:
+    parts = [part for part in (data.X, data.X_test) if part is not None]
+    dtype = dense_dtype(parts)
+    X, *X_test = [as_dense(source, part, dtype) for source, part in zip((sources[0], sources[-1]), parts, strict=False)]
+    size = dense_bytes(X.shape, np.dtype(np.float64)) / MEBIBYTE
+    note = f"X is kept as {dtype}, as in the file; as float64 it would take {size:,.0f} MiB"
+    notes = data.notes if dtype == np.float64 else (*data.notes, note)
+    return replace(data, X=X, X_test=X_test[0] if X_test else None, notes=notes)

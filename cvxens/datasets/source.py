@@ -1,0 +1,99 @@
+"""A data file's bytes, unpacked, and the one error that all readers raise about it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from cvxens.errors import DataFileError
+
+DECOMPRESSORS: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": gzip.decompress,
+    b"BZh": bz2.decompress,
+    b"\xfd7zXZ\x00": lzma.decompress,
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read into memory.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    digest : str
+        SHA-256 of the file as it is stored, in hexadecimal.
+    content : bytes
+        What it holds, decompressed.
+    """
+
+    path: Path
+    digest: str
+    content: bytes = field(repr=False)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without any ending."""
+        return self.path.name.split(".")[0] or self.path.name
+
+    def error(self, found: str, remedy: str) -> DataFileError:
+        """Return the error to raise about this file."""
+        return DataFileError(str(self.path), found, remedy)
+
+    def text(self) -> str:
+        """Return the content as text.
+
+        Raises
+        ------
+        DataFileError
+            If it is not UTF-8.
+        """
+        try:
+            return self.content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise self.error(f"found bytes that are not UTF-8 text ({error})", "save it as UTF-8") from None
+
+
+def open_source(path: str | os.PathLike[str]) -> Source:
+    """Read a plain, gzip, bzip2 or xz file.
+
+    Raises
+    ------
+    DataFileError
+        If the file is missing, unreadable, empty, or its compression is damaged.
+    """
+    try:
+        path = Path(path).expanduser()
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataFileError(str(path), "found no such file", "check the path") from None
+    except IsADirectoryError:
+        raise DataFileError(str(path), "found a directory", "name a file in it") from None
+    except (OSError, TypeError, ValueError, RuntimeError) as error:
+        raise DataFileError(
+            str(path), f"found no readable file ({error})", "check the path and its permissions"
+        ) from None
+    content = _decompressed(path, raw)
+    if not content.strip():
+        raise DataFileError(str(path), "found an empty file", "fetch or write it anew")
+    return Source(path, sha256(raw).hexdigest(), content)
+
+
+def _decompressed(path: Path, raw: bytes) -> bytes:
+    for magic, decompress in DECOMPRESSORS.items():
+        if raw.startswith(magic):
+            try:
+                return decompress(raw)
+            except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
+                raise DataFileError(
+                    str(path), f"found a damaged or truncated compressed file ({error})", "fetch it anew"
+                ) from None
+    return raw

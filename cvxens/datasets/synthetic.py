@@ -1,0 +1,208 @@
+"""Artificial two-class problems whose best possible error is known."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+def make_twonorm(
+    n_samples: int = 300, n_features: int = 20, *, random_state: RandomState = None
+) -> tuple[Array, Array]:
+    """Draw two normal classes on either side of the origin.
+
+    ``x | y ~ N(y (a, ..., a), I)`` with ``a = 2 / sqrt(n_features)``. The best classifier is the sign of
+    ``sum_d x_d``, with the error Phi(-2) = 2.28 % for every `n_features`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples, at least 2.
+    n_features : int
+        Number of features, at least 1.
+    random_state : int, Generator, RandomState or None
+        Seed or source of randomness; the same seed gives the same samples, bit for bit.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1, independent and equally likely, conditional on both being present (a draw of
+        labels that are all alike is drawn again).
+
+    Raises
+    ------
+    InvalidInput
+        If a number is too small or not an integer, or `random_state` is none of the above.
+
+    References
+    ----------
+    L. Breiman, *Bias, variance, and arcing classifiers*, report 460, UC Berkeley (1996); *Arcing
+    classifiers*, Annals of Statistics 26 (1998).
+
+    Examples
+    --------
+    >>> X, y = make_twonorm(100, random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 20), [-1.0, 1.0])
+    """
+    rng, y = _labels(n_samples, random_state)
+    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    return X + 2 / np.sqrt(n_features) * y[:, None], y
+
+
+def make_threenorm(
+    n_samples: int = 300, n_features: int = 20, *, random_state: RandomState = None
+) -> tuple[Array, Array]:
+    """Draw a class of two normal parts and a class of one between them.
+
+    With ``a = 2 / sqrt(n_features)``: for y = +1, x is N((a, ..., a), I) or N((-a, ..., -a), I), each with
+    probability 1/2; for y = -1, x is N((a, -a, a, -a, ...), I). The best possible error is 10.5 % at 20
+    features.
+
+    Parameters
+    ----------
+    n_samples, n_features, random_state
+        As in `make_twonorm`.
+
+    Returns
+    -------
+    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
+        As in `make_twonorm`.
+
+    Raises
+    ------
+    InvalidInput
+        As in `make_twonorm`.
+
+    References
+    ----------
+    L. Breiman (1996, 1998), as in `make_twonorm`.
+
+    Examples
+    --------
+    >>> X, y = make_threenorm(100, 5, random_state=0)
+    >>> X.shape
+    (100, 5)
+    """
+    rng, y = _labels(n_samples, random_state)
+    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    sides = rng.choice([-1.0, 1.0], n_samples)
+    alternating = np.where(np.arange(n_features) % 2, -1.0, 1.0)
+    return X + 2 / np.sqrt(n_features) * np.where(y[:, None] > 0, sides[:, None], alternating), y
+
+
+def make_ringnorm(
+    n_samples: int = 300, n_features: int = 20, *, random_state: RandomState = None
+) -> tuple[Array, Array]:
+    """Draw a narrow normal class inside a wide one.
+
+    For y = +1, x is N(0, 4 I); for y = -1, x is N((a, ..., a), I) with ``a = 2 / sqrt(n_features)``. The
+    best possible error is 1.2 % at 20 features (Breiman reports 1.3 %).
+
+    Parameters
+    ----------
+    n_samples, n_features, random_state
+        As in `make_twonorm`.
+
+    Returns
+    -------
+    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
+        As in `make_twonorm`.
+
+    Raises
+    ------
+    InvalidInput
+        As in `make_twonorm`.
+
+    References
+    ----------
+    L. Breiman (1996), as in `make_twonorm`. Some packages put the narrow class at 1 / sqrt(n_features).
+
+    Examples
+    --------
+    >>> X, y = make_ringnorm(100, random_state=0)
+    >>> bool(X[y > 0].std() > X[y < 0].std())
+    True
+    """
+    rng, y = _labels(n_samples, random_state)
+    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    return np.where(y[:, None] > 0, 2 * X, X + 2 / np.sqrt(n_features)), y
+
+
+def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> tuple[Array, Array]:
+    """Draw noisy mixtures of two out of three triangular waves, one pair of waves against the other two.
+
+    With ``h1(j) = max(6 - |j - 11|, 0)``, ``h2(j) = h1(j - 4)``, ``h3(j) = h1(j + 4)`` for j = 1, ..., 21,
+    ``x_j = v h(j) + (1 - v) h'(j) + e_j``, v uniform on [0, 1], e_j ~ N(0, 1). For y = +1 the pair (h, h')
+    is (h1, h3); for y = -1 it is (h1, h2) or (h2, h3). The three pairs are equally likely.
+
+    Parameters
+    ----------
+    n_samples, random_state
+        As in `make_twonorm`.
+
+    Returns
+    -------
+    X, y : ndarray of shape (n_samples, 21) and (n_samples,)
+        The samples; labels, +1 with probability 1/3, conditional on both labels being present.
+
+    Raises
+    ------
+    InvalidInput
+        As in `make_twonorm`.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen & C. Stone, *Classification and regression trees* (1984), section
+    2.6.2; as two classes: G. Rätsch, T. Onoda & K.-R. Müller, *Soft margins for AdaBoost*, Machine
+    Learning 42 (2001).
+
+    Examples
+    --------
+    >>> X, y = make_waveform(100, random_state=0)
+    >>> X.shape
+    (100, 21)
+    """
+    rng, y = _labels(n_samples, random_state, positive=1 / 3)
+    peaks = np.array([11, 15, 7])
+    waves = np.maximum(6 - np.abs(np.arange(1, 22) - peaks[:, None]), 0)
+    other = rng.choice([0, 2], n_samples)
+    first, second = np.where(y > 0, 0, other), np.where(y > 0, 2, 1)
+    v = rng.random((n_samples, 1))
+    return v * waves[first] + (1 - v) * waves[second] + rng.standard_normal((n_samples, 21)), y
+
+
+def _labels(n_samples: int, random_state: RandomState, positive: float = 0.5) -> tuple[np.random.Generator, Array]:
+    """Return the source of randomness, and labels drawn from it until both are present."""
+    _count("n_samples", n_samples, 2)
+    rng = _generator(random_state)
+    while True:
+        y = np.where(rng.random(n_samples) < positive, 1.0, -1.0)
+        if y.min() < y.max():
+            return rng, y
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "random_state", f"found {random_state!r}", "give an integer from 0, a Generator or None"
+        ) from None
+
+
+def _count(argument: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidInput(argument, f"found {value!r}", f"give an integer of at least {least}")
+    return int(value)
