@@ -115,8 +115,8 @@ class TabulatedColumn:
 class Pool:
     """A finite set of hypotheses and their negations: the exact oracle over it.
 
-    The edges are ``H' s``; `edge_bound` adds the rounding of that product, `edge_square_sum` counts equal
-    columns as often as they occur.
+    The edges are ``H' s``; `edge_bound` and `edge_square_sum` add what the rounding of that product can have
+    cost, and the sum counts equal columns as often as they occur.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Pool:
     >>> priced = Pool(H, columns_per_round=2).price(np.array([0.5, -0.25]))
     >>> [(str(column.hypothesis), column.edge) for column in priced.columns]
     [('h[1]', 0.75), ('h[0]', 0.25)]
-    >>> priced.edge_square_sum
+    >>> round(priced.edge_square_sum, 12)
     0.6875
     """
 
@@ -196,8 +196,10 @@ class Pool:
         signs = np.where(edges >= 0, 1, -1)
         columns = [Column(self.embody(j, int(signs[j])), self.sample, float(abs(edges[j]))) for j in best]
         # a computed inner product is off by at most n eps |h|'|s| <= n eps max|H| sum|s|
-        rounding = n_samples * np.finfo(float).eps * self._largest * float(np.abs(s).sum(axis=0).max())
-        return Priced(columns, columns[0].edge + rounding, float(np.sum(by_output**2)))
+        eps = float(np.finfo(float).eps)
+        rounding = n_samples * eps * self._largest * float(np.abs(s).sum(axis=0).max())
+        norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * eps)
+        return Priced(columns, columns[0].edge + rounding, (norm + rounding * by_output.size**0.5) ** 2)
 
 
 def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
