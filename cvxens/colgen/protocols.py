@@ -61,6 +61,11 @@ class Priced:
     edge_bound: float = inf
     edge_square_sum: float = inf
 
+    @property
+    def best_edge(self) -> float:
+        """The largest edge found, 0 where nothing was."""
+        return max((column.edge for column in self.columns), default=0.0)
+
 
 class Oracle(Protocol):
     """Finds hypotheses with large edges: the pricing problem.

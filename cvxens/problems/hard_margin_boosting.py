@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any, final
 
-import numpy as np
-
-from cvxens.errors import NotSeparable, SolverFailed
 from cvxens.problems.columns import ColumnsLike
 from cvxens.problems.losses import HardMargin
-from cvxens.problems.lpboost import LPBoost
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import L1
-
-SEPARATED = 1e-7
-"""A margin per unit of weight below which hypotheses count as not separating the classes."""
-
 
 @final
 class HardMarginBoosting(MarginProblem):
@@ -58,12 +50,3 @@ class HardMarginBoosting(MarginProblem):
     def penalty(self) -> L1:
         """Sum w."""
         return L1()
-
-    def explain(self, failure: SolverFailed) -> Exception:
-        """Find the Farkas vector: the sample weights that minimise the largest edge."""
-        if all(attempt.status not in {"infeasible", "infeasible_inaccurate"} for attempt in failure.attempts):
-            return failure
-        game = LPBoost(self.H, self.y, D=1.0)
-        farkas = game.repair(game.solve().duals)["u"]
-        max_edge = float(self.H.edges(self.y * farkas).max())
-        return NotSeparable(farkas, max_edge) if max_edge <= SEPARATED * np.abs(self.H.edges(self.y)).max() else failure

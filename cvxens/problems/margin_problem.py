@@ -8,13 +8,14 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.columns import Columns, ColumnsLike, as_columns
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Problem
+from cvxens.problems.separation import not_separable
 from cvxens.types import Array, Point
 
 
@@ -105,8 +106,7 @@ class MarginProblem(Problem):
     def dual_value(self, point: Point) -> float:
         """-loss*(-u) less the penalty's conjugate at the edges, or minus that for a maximum."""
         u = point[self.letters[2]]
-        bound = self._loss.dual_value(u) - self.penalty().conjugate(self._summary(self._edges(u)))
-        return -bound if self.maximise else bound
+        return self.bound(u, self._summary(self._edges(u)))
 
     @final
     def residuals(self, point: Point) -> dict[str, float]:
@@ -114,7 +114,7 @@ class MarginProblem(Problem):
         weights, _, multipliers = self.letters
         w, u, z = point[weights], point[multipliers], self._margins(point)
         loss, penalty, edges = self._loss, self.penalty(), self._edges(u)
-        threshold = penalty.threshold(edges)
+        threshold = penalty.threshold(w, edges)
         counted = (w > 0) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
         signs = max(0.0, float(-w.min())) if self.nonnegative else 0.0
         imbalance = float(np.abs((self.y * u).sum(axis=0)).max()) / max(1.0, float(np.abs(u).sum()))
@@ -125,6 +125,19 @@ class MarginProblem(Problem):
             "stationarity": penalty.stationarity(w[counted], edges[counted]) if counted.any() else 0.0,
             "pricing slack": penalty.pricing_slack(edges if self.nonnegative else np.abs(edges)),
         }
+
+    @final
+    def bound(self, u: Array, edges: Edges) -> float:
+        """Bound the optimum from a repaired u and what is known of the edges of ALL hypotheses."""
+        penalty = self.penalty()
+        bound = self._loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
+        return -bound if self.maximise else bound
+
+    def explain(self, failure: SolverFailed) -> Exception:
+        """Prove that hypotheses do not separate the classes, where that is why a solver failed."""
+        if all(attempt.status not in {"infeasible", "infeasible_inaccurate"} for attempt in failure.attempts):
+            return failure
+        return not_separable(self.H, self.y, self.intercept, self.nonnegative) or failure
 
     @property
     def _loss(self) -> Loss:

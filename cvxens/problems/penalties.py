@@ -31,7 +31,7 @@ class Penalty(Protocol):
     def conjugate(self, edges: Edges) -> float:
         """What the penalty takes off the dual value of a feasible u: its conjugate at the edges."""
 
-    def threshold(self, edges: Array) -> float:
+    def threshold(self, w: Array, edges: Array) -> float:
         """The edge above which an outside hypothesis improves, given the edges of those inside."""
 
     def primal_violation(self, w: Array) -> float:
@@ -76,7 +76,7 @@ class L1:
         """0."""
         return 0.0
 
-    def threshold(self, edges: Array) -> float:
+    def threshold(self, w: Array, edges: Array) -> float:
         """The slope at 0."""
         return self.weight
 
@@ -126,7 +126,7 @@ class SquaredL2:
         """The sum of squared edges over twice the weight."""
         return edges.square_sum / (2 * self.weight)
 
-    def threshold(self, edges: Array) -> float:
+    def threshold(self, w: Array, edges: Array) -> float:
         """The slope at 0, which is 0."""
         return 0.0
 
@@ -169,9 +169,9 @@ class Simplex:
         """The largest edge."""
         return edges.bound
 
-    def threshold(self, edges: Array) -> float:
+    def threshold(self, w: Array, edges: Array) -> float:
         """The largest edge of those inside."""
-        return float(edges.max())
+        return float(edges.max(initial=-np.inf))
 
     def primal_violation(self, w: Array) -> float:
         """|sum w - 1| and max -w_j."""

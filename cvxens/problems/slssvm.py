@@ -77,7 +77,7 @@ class SLSSVM(MarginProblem):
     C = Swept()
 
     def __init__(self, H: ColumnsLike, L: Any, C: float) -> None:
-        self.L = _codes(L)
+        self.L = checked_codes(L)
         self.H = as_columns(H, len(self.L))
         self.y = np.ones((len(self.L), 1))
         self.outputs = self.L.shape[1:]
@@ -92,7 +92,8 @@ class SLSSVM(MarginProblem):
         return SquaredL2()
 
 
-def _codes(L: Any) -> Array:
+def checked_codes(L: Any) -> Array:
+    """Return `L` as (n_samples, n_classes - 1) if its rows are simplex codes of at least two classes."""
     L = validation.finite_array("L", L)
     L = L[:, None] if L.ndim == 1 else validation.finite_array("L", L, ndim=2)
     codes = np.unique(np.round(L, 9), axis=0)

@@ -1,1 +1,8 @@
-"""."""
+"""Masters: one for any formulation, and one per family that has a faster way."""
+
+from cvxens.colgen.masters.choice import MASTERS, fastest_master
+from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
+from cvxens.colgen.masters.highs_master import HighsMaster
+from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
+
+__all__ = ["MASTERS", "CvxpyMaster", "HighsMaster", "LeastSquaresMaster", "fastest_master"]

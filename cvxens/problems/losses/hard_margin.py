@@ -36,6 +36,10 @@ class HardMargin:
         """Sum u."""
         return float(u.sum())
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """1 for every sample."""
+        return np.ones(shape)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
         u = np.maximum(u, 0)

@@ -43,6 +43,10 @@ class Hinge:
         """Sum u."""
         return float(u.sum())
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """C for every sample."""
+        return np.full(shape, self.C)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, C] and balance the classes."""
         return clip_box(u, self.C, y)

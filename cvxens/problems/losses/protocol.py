@@ -27,6 +27,9 @@ class Loss(Protocol):
     def dual_value(self, u: Array) -> float:
         """Evaluate -loss*(-u) at a repaired `u`."""
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """Return the multipliers to price with before there is any column: -loss'(0), or uniform."""
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
 
@@ -48,7 +51,7 @@ class Loss(Protocol):
 
 def excess(values: Array) -> float:
     """The largest positive entry, 0 where there is none."""
-    return max(0.0, float(values.max()))
+    return max(0.0, float(values.max(initial=0.0)))
 
 
 def search_intercept(loss: Loss, f: Array, y: Array) -> Array:

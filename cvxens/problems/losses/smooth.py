@@ -53,6 +53,10 @@ class Exponential:
         """-sum(u ln(u/C) - u)."""
         return float((u - xlogy(u, u / self.C)).sum())
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """C for every sample."""
+        return np.full(shape, self.C)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
         return _nonnegative(u, y)
@@ -109,6 +113,10 @@ class Logistic:
         p = u / self.C
         return float(-self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p)).sum())
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """C/2 for every sample."""
+        return np.full(shape, self.C / 2)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, C] and balance the classes."""
         return clip_box(u, self.C, y)
@@ -162,6 +170,10 @@ class SquaredHinge:
     def dual_value(self, u: Array) -> float:
         """Sum u - |u|^2 / (2 C)."""
         return float(u.sum() - u @ u / (2 * self.C))
+
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """C for every sample."""
+        return np.full(shape, self.C)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""

@@ -51,6 +51,10 @@ class SoftMinimumMargin:
         """0."""
         return 0.0
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """1/n_samples for every sample."""
+        return np.full(shape, 1 / shape[0])
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Project onto the capped simplex; with labels, each class carries half of the weight."""
         if y is None:

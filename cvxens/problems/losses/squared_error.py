@@ -43,6 +43,10 @@ class SquaredError:
         """<U, L> - |U|^2 / (2 C)."""
         return float((u * self.L).sum() - (u * u).sum() / (2 * self.C))
 
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """C L."""
+        return self.C * self.L
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Every U is feasible; with an intercept its columns must sum to 0."""
         return u if y is None else u - u.mean(axis=0)

@@ -1,0 +1,128 @@
+"""Losses and penalties given as cvxpy expressions: evaluated exactly, their conjugates unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses.protocol import search_intercept
+from cvxens.problems.modelling import Term, cp
+from cvxens.types import Array, Point
+
+STEP = 1e-5
+"""Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
+
+
+@dataclass(frozen=True)
+class ExpressionLoss:
+    """A loss known by its cvxpy expression alone.
+
+    Its conjugate is not known, so the dual value of a master's u is taken from the solver: by Fenchel's equality it is
+    ``loss(z) + u'z`` at the solver's margins z.
+
+    Parameters
+    ----------
+    express : callable
+        From a cvxpy variable z to a convex expression.
+    """
+
+    express: Callable[[Any], Any]
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        return Term(self.express(z))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the expression at numbers."""
+        return float(self.express(cp.Constant(z)).value)
+
+    def dual_value(self, u: Array) -> float:
+        """Minus infinity: nothing is proven."""
+        return -np.inf
+
+    def start(self, shape: tuple[int, ...]) -> Array:
+        """1/n_samples for every sample."""
+        return np.full(shape, 1 / shape[0])
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Leave u as it is: its domain is not known."""
+        return u
+
+    def scale(self, z: Array) -> float:
+        """1."""
+        return 1.0
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Found by a one-dimensional search."""
+        return search_intercept(self, f, y)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """0 where the loss is finite."""
+        return 0.0 if np.isfinite(self.value(z)) else np.inf
+
+    def dual_violation(self, u: Array) -> float:
+        """Not known: 0."""
+        return 0.0
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """How far the slopes of the loss along u and -u are below those that u claims; relative, a spot check."""
+        square = max(float(u @ u), np.finfo(float).tiny)
+        step = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny)
+        gains = [self.value(z + t * u) - self.value(z) + t * square for t in (step, -step)]
+        return max(0.0, *(-gain / (step * square) for gain in gains))
+
+
+@dataclass(frozen=True)
+class ExpressionPenalty:
+    """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses.
+
+    Parameters
+    ----------
+    express : callable
+        From a cvxpy variable w to a convex expression, symmetric in the entries of w.
+    """
+
+    express: Callable[[Any], Any]
+
+    def term(self, w: Any) -> Term:
+        """Model the penalty."""
+        return Term(self.express(w))
+
+    def value(self, w: Array) -> float:
+        """Evaluate the expression at numbers."""
+        return float(self.express(cp.Constant(w)).value)
+
+    def repair(self, w: Array) -> Array:
+        """Leave w as it is."""
+        return w
+
+    def shrink(self, edges: Edges) -> float:
+        """1: what is feasible is not known."""
+        return 1.0
+
+    def conjugate(self, edges: Edges) -> float:
+        """Infinity: nothing is proven."""
+        return np.inf
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """The one-sided slope in a further weight, at 0: extrapolated from steps of two lengths."""
+        step = STEP * max(1.0, float(np.abs(w).max(initial=0.0)))
+        at = [self.value(np.append(w, length)) for length in (0.0, step, 2 * step)]
+        return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
+
+    def primal_violation(self, w: Array) -> float:
+        """0 where the penalty is finite."""
+        return 0.0 if np.isfinite(self.value(w)) else np.inf
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """|slope of the penalty along w - edges'w|, relative."""
+        slope = (self.value((1 + STEP) * w) - self.value((1 - STEP) * w)) / (2 * STEP)
+        return abs(slope - float(edges @ w)) / max(1.0, abs(slope))
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Not known: 0."""
+        return 0.0

@@ -1,0 +1,115 @@
+"""A formulation without its data: a loss on margins and a penalty on weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.colgen.expressions import ExpressionLoss, ExpressionPenalty
+from cvxens.errors import InvalidInput
+from cvxens.problems import DenseColumns, MarginProblem
+from cvxens.problems.losses import Loss
+from cvxens.problems.penalties import Penalty
+from cvxens.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Formulation:
+    """minimise loss(z) + penalty(w) with z = y * (H w + b).
+
+    Parameters
+    ----------
+    loss : Loss, or callable
+        One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z
+        (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver.
+    penalty : Penalty, or callable
+        One of `cvxens.problems.penalties`; or any function from the cvxpy variable w (n_columns,) to a convex cvxpy
+        expression, symmetric in its entries.
+    intercept : bool
+        Whether there is an unpenalised b.
+    nonnegative : bool
+        Whether w >= 0.
+    outputs : int or None
+        The number of scores per sample of a loss on several; None for one margin per sample.
+    maximise : bool
+        Whether the formulation is stated as a maximum, so that objective and bound are reported with their signs changed.
+
+    Examples
+    --------
+    The logistic loss with an l1 penalty, from cvxpy's atoms:
+
+    >>> import cvxpy as cp
+    >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
+    >>> variant.certified
+    False
+    """
+
+    loss: Loss | Callable[[Any], Any]
+    penalty: Penalty | Callable[[Any], Any]
+    intercept: bool = False
+    nonnegative: bool = False
+    outputs: int | None = None
+    maximise: bool = False
+
+    @cached_property
+    def terms(self) -> tuple[Loss, Penalty]:
+        """Loss and penalty with all that a master needs; expressions are wrapped."""
+        loss = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
+        penalty = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
+        return loss, penalty
+
+    @property
+    def certified(self) -> bool:
+        """Whether loss and penalty have conjugates in numpy, so that its bounds are proofs."""
+        return self.terms == (self.loss, self.penalty)
+
+    @property
+    def sense(self) -> float:
+        """-1 for a maximum, 1 for a minimum."""
+        return -1.0 if self.maximise else 1.0
+
+    def signs(self, y: Any) -> Array:
+        """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
+        if self.outputs is None:
+            return validation.signs(y)
+        if y is not None:
+            raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
+        return np.ones((len(self.terms[0].start((1, self.outputs))), 1))
+
+
+@final
+class FormulationProblem(MarginProblem):
+    """A formulation on data: its restricted master over columns H, stated as a minimum.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Loss and penalty.
+    H : ndarray of shape (n_samples, n_columns)
+        The columns.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Signs of the margins; a column of ones for scores of several outputs.
+    """
+
+    equation = "min loss(z) + penalty(w), z = y (H w + b)"
+    source = "any"
+    swept = ()
+
+    def __init__(self, formulation: Formulation, H: Array, y: Array) -> None:
+        self.formulation = formulation
+        self.H, self.y = DenseColumns(H), y
+        self.intercept, self.nonnegative = formulation.intercept, formulation.nonnegative
+        self.outputs = () if formulation.outputs is None else (formulation.outputs,)
+
+    def loss(self) -> Loss:
+        """The formulation's loss."""
+        return self.formulation.terms[0]
+
+    def penalty(self) -> Penalty:
+        """The formulation's penalty."""
+        return self.formulation.terms[1]

@@ -1,0 +1,43 @@
+"""The formulations of the literature that are a loss and a penalty, ready for column generation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cvxens import validation
+from cvxens.colgen.formulation import Formulation
+from cvxens.problems.losses import Exponential, HardMargin, Hinge, SoftMinimumMargin, SquaredError
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
+from cvxens.problems.slssvm import checked_codes
+
+
+def svm(C: float) -> Formulation:
+    """LL08 P1, the problem of CGEns: hinge loss, 1/2 w'w, an intercept."""
+    return Formulation(Hinge(validation.positive("C", C)), SquaredL2(), intercept=True)
+
+
+def hard_margin() -> Formulation:
+    """LL08 P3: margins of at least 1, sum w, w >= 0."""
+    return Formulation(HardMargin(), L1(), nonnegative=True)
+
+
+def soft_margin(C: float) -> Formulation:
+    """LL08 P4: hinge loss, sum w, w >= 0."""
+    return Formulation(Hinge(validation.positive("C", C)), L1(), nonnegative=True)
+
+
+def lpboost(D: float) -> Formulation:
+    """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum."""
+    return Formulation(SoftMinimumMargin(validation.positive("D", D)), Simplex(), nonnegative=True, maximise=True)
+
+
+def exponential(n_samples: int, lam: float) -> Formulation:
+    """KIE06 (14) over columns, K = H H': the mean exponential loss, lam w'w."""
+    return Formulation(Exponential(1 / n_samples), SquaredL2(2 * validation.positive("lam", lam)))
+
+
+def simplex_least_squares(L: Any, C: float) -> Formulation:
+    """SL (10), the problem of CGEns-SLS: C/2 |L - H W - 1 b'|^2 and 1/2 |W|^2, simplex codes L of the labels."""
+    codes = checked_codes(L)
+    loss = SquaredError(validation.positive("C", C), codes)
+    return Formulation(loss, SquaredL2(), intercept=True, outputs=codes.shape[1])

@@ -1,0 +1,88 @@
+"""The reference master: any formulation, modelled anew in cvxpy at every round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.formulation import Formulation, FormulationProblem
+from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.restricted import Restricted
+from cvxens.errors import NotSeparable
+from cvxens.problems.duality import Edges
+from cvxens.types import Array
+
+
+class CvxpyMaster:
+    """Solves the restricted problem of any formulation with the chain of cvxpy's solvers.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Any.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Signs of the margins; a column of ones for scores of several outputs.
+    solver : str or None
+        A solver to use and no other; None for the chain.
+    **options
+        Passed to the solver.
+    """
+
+    def __init__(self, formulation: Formulation, y: Array, *, solver: str | None = None, **options: Any) -> None:
+        self.restricted = Restricted(formulation, y)
+        self.solver = solver
+        self.options = options
+
+    @staticmethod
+    def supports(formulation: Formulation) -> bool:
+        """Every formulation."""
+        return True
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Store the columns for the next round's model."""
+        self.restricted.add(columns)
+
+    def solve(self) -> MasterSolution:
+        """Model and solve; where no margins of 1 can be reached yet, return the Farkas vector to price with."""
+        if self.restricted.n_columns == 0:
+            return self._start()
+        try:
+            solution = self.restricted.problem.solve(self.solver, **self.options)
+        except NotSeparable as proof:
+            return self.restricted.farkas(proof.farkas)
+        point = {name: solution.variables[name] for name in ("w", "b") if name in solution.variables}
+        return self.restricted.evaluate({**point, **solution.duals})
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; taken from the solver's point where a conjugate is not known."""
+        if self.restricted.formulation.certified:
+            return self.restricted.bound(solution, priced)
+        return self._claimed_bound(solution, priced)
+
+    def _start(self) -> MasterSolution:
+        """Without columns; a loss that is an expression is solved at w = 0 for its multipliers."""
+        formulation = self.restricted.formulation
+        if formulation.certified:
+            return self.restricted.start()
+        nothing = FormulationProblem(formulation, np.zeros((len(self.restricted.y), 1)), self.restricted.y)
+        solution = nothing.solve(self.solver, **self.options)
+        b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
+        w = np.zeros((0, *nothing.outputs))
+        threshold = formulation.terms[1].threshold(w, np.zeros(0))
+        return MasterSolution(w, b, u, self.restricted.y * u, solution.objective, threshold)
+
+    def _claimed_bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """By Fenchel's equality -loss*(-u) = loss(z) + u'z at the solver's optimum.
+
+        Once no edge exceeds the threshold, the restricted optimum is the optimum, whatever the penalty.
+        """
+        if priced.best_edge <= solution.threshold + 1e-6 * max(1.0, abs(solution.threshold)):
+            return solution.objective
+        loss, penalty = self.restricted.formulation.terms
+        edges = Edges(priced.edge_bound, priced.edge_square_sum)
+        if solution.w.size == 0 or penalty.shrink(edges) < 1 or not np.isfinite(penalty.conjugate(edges)):
+            return -np.inf
+        z = self.restricted.y * (self.restricted.H @ solution.w + solution.b)
+        return loss.value(z) + float((solution.u * z).sum()) - penalty.conjugate(edges)

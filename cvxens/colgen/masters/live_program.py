@@ -1,0 +1,62 @@
+"""Linear programs in HiGHS that stay alive while rows are added."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+
+from cvxens.errors import SolverFailed
+from cvxens.types import Array, Attempt
+
+
+class LiveProgram:
+    """min cost'x within bounds, subject to rows that are added one after the other.
+
+    Parameters
+    ----------
+    cost, lower, upper : ndarray of shape (n_variables,)
+        Cost and bounds of the variables.
+
+    Examples
+    --------
+    >>> program = LiveProgram(np.array([-1.0]), np.zeros(1), np.full(1, 9.0))
+    >>> program.add_row(-np.inf, np.array([2.0]), 4.0)
+    >>> program.solve()
+    (array([2.]), array([-0.5]))
+    """
+
+    def __init__(self, cost: Array, lower: Array, upper: Array) -> None:
+        self.highs = highspy.Highs()
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("presolve", "off")
+        self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        n = len(cost)
+        self.indices = np.arange(n, dtype=np.int32)
+        self.highs.addVars(n, lower, upper)
+        self.highs.changeColsCost(n, self.indices, cost)
+
+    def add_row(self, lower: float, coefficients: Array, upper: float) -> None:
+        """Add lower <= coefficients'x <= upper; fewer coefficients than variables leave out the last ones."""
+        self.highs.addRow(lower, upper, len(coefficients), self.indices[: len(coefficients)], coefficients)
+
+    def solve(self) -> tuple[Array, Array]:
+        """Solve from the last basis; returns the variables and the rows' multipliers, <= 0 for an upper bound.
+
+        Raises
+        ------
+        SolverFailed
+            Neither the last basis nor a cold start led to an optimum.
+        """
+        attempts = []
+        for start in ("warm", "cold"):
+            before = self.highs.getRunTime()
+            self.highs.run()
+            status = self.highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                solution = self.highs.getSolution()
+                return np.array(solution.col_value), np.array(solution.row_dual)
+            seconds = self.highs.getRunTime() - before
+            attempts.append(Attempt(f"HiGHS, {start} start", self.highs.modelStatusToString(status), seconds))
+            self.highs.clearSolver()
+        raise SolverFailed(attempts)

@@ -1,0 +1,88 @@
+"""What every master shares: the columns found so far, and points over them evaluated in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cvxens.colgen.formulation import Formulation, FormulationProblem
+from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.problems.duality import Edges
+from cvxens.types import Array, Point
+
+
+class Restricted:
+    """The restricted problem: it stores columns and turns a solver's raw point into a certified one.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Loss and penalty.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Signs of the margins; a column of ones for scores of several outputs.
+    """
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        self.formulation = formulation
+        self.y = y
+        self._rows = np.empty((0, len(y)))
+        self.n_columns = 0
+
+    @property
+    def H(self) -> Array:
+        """The columns, shape (n_samples, n_columns)."""
+        return self._rows[: self.n_columns].T
+
+    @property
+    def problem(self) -> FormulationProblem:
+        """The formulation over the columns found so far."""
+        return FormulationProblem(self.formulation, self.H, self.y)
+
+    def add(self, columns: Sequence[Column]) -> Array:
+        """Store columns; returns their values, shape (n_added, n_samples)."""
+        needed = self.n_columns + len(columns)
+        if needed > len(self._rows):
+            room = np.empty((max(needed, 2 * len(self._rows), 32), len(self.y)))
+            room[: self.n_columns] = self._rows[: self.n_columns]
+            self._rows = room
+        for row, column in enumerate(columns, start=self.n_columns):
+            self._rows[row] = column.values
+        added = self._rows[self.n_columns : needed]
+        self.n_columns = needed
+        return added
+
+    def start(self) -> MasterSolution:
+        """The point to price with before there is any column."""
+        formulation = self.formulation
+        loss, penalty = formulation.terms
+        outputs = () if formulation.outputs is None else (formulation.outputs,)
+        shape = (len(self.y), *outputs)
+        u = loss.repair(loss.start(shape), self.y if formulation.intercept else None)
+        w, z = np.zeros((0, *outputs)), np.zeros(shape)
+        b = loss.best_intercept(z, self.y) if formulation.intercept else np.zeros(outputs)
+        objective = loss.value(self.y * b + z) if penalty.primal_violation(w) == 0 else np.inf
+        return MasterSolution(w, b, u, self.y * u, objective, penalty.threshold(w, np.zeros(0)))
+
+    def evaluate(self, point: Point) -> MasterSolution:
+        """Repair a solver's point and evaluate it."""
+        problem = self.problem
+        repaired = problem.repair(point)
+        w, u = repaired["w"], repaired["u"]
+        s = self.y * u
+        threshold = problem.penalty().threshold(w, problem.H.edges(s))
+        return MasterSolution(w, repaired.get("b", np.zeros(problem.outputs)), u, s, problem.value(repaired), threshold)
+
+    def farkas(self, u: Array) -> MasterSolution:
+        """The point of an infeasible master: any hypothesis with a positive edge under u is a step to feasibility."""
+        return MasterSolution(np.zeros(self.n_columns), np.zeros(()), u, self.y * u, np.inf, 0.0)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses."""
+        return self.problem.bound(solution.u, Edges(priced.edge_bound, priced.edge_square_sum))
+
+    def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
+        """KKT residuals of a master's weights with multipliers u, the pricing slack over all that was priced at u."""
+        problem = FormulationProblem(self.formulation, self.H[:, : len(solution.w)], self.y)
+        residuals = problem.residuals({"w": solution.w, "b": solution.b, "u": u})
+        return {**residuals, "pricing slack": problem.penalty().pricing_slack(np.array([priced.best_edge]))}
