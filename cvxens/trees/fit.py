@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,27 @@ from cvxens.trees.tables import Table
 from cvxens.trees.tree import Tree
 from cvxens.types import Array
 from cvxens.validation import finite_array, positive, same_length
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a tree may look like, checked; the parameters of `fit_tree`."""
+
+    max_depth: int | None = None
+    min_cases: float = 2
+    confidence: float | None = 0.25
+
+    def __post_init__(self) -> None:
+        if self.max_depth is not None and positive("max_depth", self.max_depth) != round(self.max_depth):
+            raise InvalidInput("max_depth", f"found {self.max_depth!r}", "give a whole number of at least 1, or None")
+        positive("min_cases", self.min_cases)
+        if self.confidence is not None and positive("confidence", self.confidence) >= 1:
+            raise InvalidInput("confidence", f"found {self.confidence!r}", "give a number between 0 and 1, or None")
+
+    @property
+    def depth(self) -> float:
+        """`max_depth`, inf if there is none."""
+        return inf if self.max_depth is None else self.max_depth
 
 
 def fit_tree(
@@ -80,21 +103,15 @@ def fit_tree(
     >>> tree.predict([["sunny", 90], [None, None], ["fog", 64]]).tolist()
     ['stay', 'play', 'play']
     """
+    options = Options(max_depth, min_cases, confidence)
     table = Table.read(X)
     classes, codes = _labels(y, len(table))
     weights = _weights(sample_weight, len(table))
-    positive("min_cases", min_cases)
-    if max_depth is not None and (max_depth < 1 or max_depth != int(max_depth)):
-        raise InvalidInput("max_depth", f"found {max_depth!r}", "give a whole number of at least 1, or None")
-    if confidence is not None and not 0 < confidence < 1:
-        raise InvalidInput("confidence", f"found {confidence!r}", "give a number between 0 and 1, or None")
-    n_values = np.array([len(feature.categories) for feature in table.features])
-    data = Training(table.columns, n_values, codes, len(classes))
+    data = Training(table.columns, np.array([len(f.categories) for f in table.features]), codes, len(classes))
     there = np.flatnonzero(weights > 0)
-    depth = np.inf if max_depth is None else max_depth
-    nodes, at = grow(data, table.distinct, Cases(there, weights[there]), max_depth=depth, min_cases=min_cases)
-    if confidence is not None:
-        nodes = prune(nodes, at, data, confidence)
+    nodes, at = grow(data, table.distinct, Cases(there, weights[there]), options.depth, options.min_cases)
+    if options.confidence is not None:
+        nodes = prune(nodes, at, data, options.confidence)
     return Tree(table.features, classes, nodes)
 
 
@@ -103,7 +120,12 @@ def _labels(y: Any, n_samples: int) -> tuple[tuple[Any, ...], Codes]:
     if y.ndim != 1:
         raise InvalidInput("y", f"found shape {y.shape}", "give one label per sample, (n_samples,)")
     same_length("y", y, n_samples)
-    classes, codes = np.unique(y, return_inverse=True)
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise InvalidInput("y", "found missing labels", "leave these samples out")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
     return tuple(classes.tolist()), codes
 
 

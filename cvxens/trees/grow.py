@@ -59,7 +59,7 @@ def divide(column: Array, n_branches: int, cut: float, cases: Cases) -> tuple[Co
 
 
 def grow(
-    data: Training, distinct: tuple[Array, ...], cases: Cases, *, max_depth: float, min_cases: float
+    data: Training, distinct: tuple[Array, ...], cases: Cases, max_depth: float, min_cases: float
 ) -> tuple[Nodes, list[Cases]]:
     """Grow a tree, breadth first, and return its nodes and the cases at each.
 

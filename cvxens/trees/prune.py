@@ -8,6 +8,7 @@ from scipy.special import betaincinv
 
 from cvxens.trees.grow import divide
 from cvxens.trees.records import Cases, Codes, Nodes, Training
+from cvxens.trees.splits import TINY
 from cvxens.types import Array
 
 SLACK = 0.1
@@ -86,7 +87,8 @@ def prune(nodes: Nodes, at: list[Cases], data: Training, confidence: float) -> N
 
 def _largest(nodes: Nodes, node: int, branches: Codes) -> int:
     first = nodes.first[node]
-    return int(first + nodes.counts[first : first + branches[nodes.feature[node]]].sum(axis=1).argmax())
+    sizes = nodes.counts[first : first + branches[nodes.feature[node]]].sum(axis=1)
+    return int(first + (sizes >= sizes.max() - TINY).argmax())
 
 
 @njit(cache=True)

@@ -58,6 +58,19 @@ class Table:
     features: tuple[Feature, ...]
     columns: Array
 
+    def __post_init__(self) -> None:
+        if self.columns.ndim != 2 or len(self.columns) != len(self.features) or self.columns.size == 0:
+            raise InvalidInput(
+                "columns", f"found shape {self.columns.shape}", f"give ({len(self.features)}, n_samples)"
+            )
+        for feature, column in zip(self.features, self.columns, strict=True):
+            known = column[~np.isnan(column)]
+            codes = np.arange(len(feature.categories))
+            if not (np.isin(known, codes).all() if feature.categories else np.isfinite(known).all()):
+                raise InvalidInput(
+                    "columns", f"found a value that {feature!r} cannot have", "make tables by Table.read"
+                )
+
     def __len__(self) -> int:
         return self.columns.shape[1]
 
@@ -143,15 +156,17 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
     return _encode(cells, features)
 
 
-def read_csv(lines: Iterable[str], *, target: str, nominal: Iterable[str | int] = ()) -> tuple[Table, NDArray[np.str_]]:
+def read_csv(
+    lines: Iterable[str], *, target: str | None = None, nominal: Iterable[str | int] = ()
+) -> tuple[Table, NDArray[np.str_]]:
     """Read CSV lines under a header line into a table and the labels.
 
     Parameters
     ----------
     lines : iterable of str
         An open text file, or lines. Missing values are empty or ``?``.
-    target : str
-        The name of the column of labels; a label is never missing.
+    target : str, optional
+        The column of labels, by default the last; a label is never missing.
     nominal : iterable of str or int
         As for `Table.read`.
 
@@ -169,11 +184,12 @@ def read_csv(lines: Iterable[str], *, target: str, nominal: Iterable[str | int] 
 
     Examples
     --------
-    >>> table, y = read_csv(["sky,heat,play", "clear,30,no", "grey,?,yes"], target="play")
+    >>> table, y = read_csv(["sky,heat,play", "clear,30,no", "grey,?,yes"])
     >>> [f.name for f in table.features], y.tolist()
     (['sky', 'heat'], ['no', 'yes'])
     """
     header, *rows = list(csv.reader(lines)) or [[]]
+    target = header[-1] if target is None and header else target
     if target not in header:
         raise DataFileError("target", f"found {target!r} and the columns {header}", "name one of the columns")
     if not rows:

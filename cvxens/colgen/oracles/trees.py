@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.trees import Table, Tree, fit_tree
+from cvxens.trees.fit import Options
 from cvxens.types import Array
 from cvxens.validation import finite_array, same_length
 
@@ -69,9 +70,7 @@ class Trees:
         self, X: Any, *, max_depth: int | None = None, min_cases: float = 2, confidence: float | None = 0.25
     ) -> None:
         self.table = Table.read(X)
-        self.max_depth = max_depth
-        self.min_cases = min_cases
-        self.confidence = confidence
+        self.options = Options(max_depth, min_cases, confidence)
 
     def price(self, s: Array, /) -> Priced:
         """Learn a tree per output and return the distinct ones, the largest edge first.
@@ -104,14 +103,7 @@ class Trees:
 
     def _learn(self, s: Array) -> Tree:
         weights = np.abs(s) / np.abs(s).mean()
-        return fit_tree(
-            self.table,
-            np.where(s > 0, 1, -1),
-            weights,
-            max_depth=self.max_depth,
-            min_cases=self.min_cases,
-            confidence=self.confidence,
-        )
+        return fit_tree(self.table, np.where(s > 0, 1, -1), weights, **asdict(self.options))
 
     def _column(self, tree: Tree, outputs: Array) -> Column:
         edges = SignedTree(tree)(self.table) @ outputs

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from cvxens.errors import InvalidInput
+from cvxens.trees import fit_tree
+
+X = [["a", 1.0, None], ["a", 2.0, None], ["b", 3.0, None], ["b", 4.0, None]]
+Y = [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("argument", "change"),
+    [
+        ("y", {"y": [0, 1]}),
+        ("y", {"y": [[0], [0], [1], [1]]}),
+        ("y", {"y": [0, 0, 1, np.nan]}),
+        ("y", {"y": np.array([0, 0, 1, "b"], dtype=object)}),
+        ("sample_weight", {"sample_weight": [1, 1, 1]}),
+        ("sample_weight", {"sample_weight": [0, 0, 0, 0]}),
+        ("sample_weight", {"sample_weight": [1, 1, 1, -1]}),
+        ("sample_weight", {"sample_weight": [1, 1, 1, np.nan]}),
+        ("max_depth", {"max_depth": 0}),
+        ("max_depth", {"max_depth": 1.5}),
+        ("min_cases", {"min_cases": 0}),
+        ("confidence", {"confidence": 0}),
+        ("confidence", {"confidence": 1.0}),
+    ],
+)
+def test_bad_arguments_are_named(argument, change):
+    with pytest.raises(InvalidInput) as caught:
+        fit_tree(**{"X": X, "y": Y, **change})
+    assert caught.value.argument == argument
+
+
+def test_a_column_without_known_values_is_never_tested():
+    tree = fit_tree(X, Y)
+    assert 2 not in tree.nodes.feature
+    assert tree.predict(X).tolist() == Y
+
+
+def test_all_columns_without_known_values_give_the_majority():
+    tree = fit_tree([[None], ["?"], [float("nan")]], ["a", "b", "b"])
+    assert tree.predict([[None], [3.0]]).tolist() == ["b", "b"]
+
+
+def test_an_unseen_category_counts_as_missing():
+    tree = fit_tree([["a"], ["a"], ["b"], ["b"], ["b"]], [0, 0, 1, 1, 1], confidence=None)
+    np.testing.assert_array_equal(tree.predict_proba([["z"]]), tree.predict_proba([[None]]))
+    np.testing.assert_allclose(tree.predict_proba([["z"]]), [[0.4, 0.6]])
+
+
+def test_one_class_gives_one_leaf():
+    tree = fit_tree(X, ["same"] * 4)
+    assert (tree.n_leaves, tree.depth, tree.predict(X).tolist()) == (1, 0, ["same"] * 4)
+
+
+def test_duplicated_features_are_told_apart_by_order():
+    tree = fit_tree([[k, k] for k in range(6)], [0, 0, 0, 1, 1, 1])
+    assert str(tree).splitlines() == ["x0 <= 2: 0 (3.0)", "x0 > 2: 1 (3.0)"]
+
+
+@pytest.mark.parametrize("low", [1.0, 1e308, -1e308, 5e-324, 0.0])
+def test_neighbouring_floats_can_be_told_apart(low):
+    column = [low, low, np.nextafter(low, np.inf), np.nextafter(low, np.inf)]
+    tree = fit_tree(np.array(column)[:, None], Y)
+    assert tree.predict(np.array(column)[:, None]).tolist() == Y
+
+
+def test_extreme_values_do_not_overflow():
+    column = np.array([-1.7e308, -1.7e308, 1.7e308, 1.7e308])[:, None]
+    assert fit_tree(column, Y).predict(column).tolist() == Y
+
+
+def test_the_cut_is_a_value_of_the_table_even_if_no_case_has_it():
+    tree = fit_tree([[0.0], [0.0], [10.0], [10.0], [4.0]], [0, 0, 1, 1, 0], [1, 1, 1, 1, 0])
+    assert str(tree).splitlines() == ["x0 <= 4: 0 (2.0)", "x0 > 4: 1 (2.0)"]
+
+
+def test_a_long_chain_of_cuts_does_not_exhaust_the_stack():
+    n = 4000
+    y = np.arange(n) % 2
+    tree = fit_tree(np.arange(n)[:, None], y, min_cases=0.5, confidence=None)
+    assert tree.n_leaves <= n
+
+
+def test_the_penalty_on_cuts_removes_splits_of_noise():
+    rng = np.random.default_rng(0)
+    tree = fit_tree(rng.normal(size=(40, 1)), rng.integers(0, 2, 40), confidence=None)
+    assert tree.n_leaves == 1
