@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, issparse
 
+from cvxens.errors import InvalidInput
 from cvxens.validation import samples
+
+KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))
+"""Types whose values are float64 values, so they need no conversion; everything else becomes float64."""
 
 
 class SortedFeatures:
-    """Every column of X in ascending order, with the places where its value changes.
+    """Every column of X in ascending order, dense or sparse, in the type of X.
+
+    Feature j owns the entries ``starts[j]`` to ``starts[j + 1]``. A dense feature has one entry per sample.
+    A sparse one has its non-zero values and, if it has zeros, one more entry for all of them together.
+    A **place** k of feature j is the cut between its sorted entries k - 1 and k.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         Finite, at least two samples, at least one feature that varies.
 
     Attributes
     ----------
-    order : ndarray of int32, shape (n_features, n_samples)
-        ``order[j, k]`` is the sample with the k-th smallest value of feature j; equal values in the
-        order of the samples.
-    values : ndarray of shape (n_features, n_samples)
-        ``values[j, k] = X[order[j, k], j]``.
-    changes : ndarray of bool, shape (n_features, n_samples)
-        ``changes[j, k]`` says that ``values[j, k]`` exceeds ``values[j, k - 1]``: a stump fits in between.
+    X : ndarray or csc_array of shape (n_samples, n_features)
+        The checked sample; bool, integers of up to 32 bits and float32 are not converted.
+    starts : ndarray of int64, shape (n_features + 1,)
+        Where the entries of each feature start.
+    has_zeros : ndarray of bool, shape (n_features,)
+        Which features have the one entry that stands for all their zeros.
+    entry_values : ndarray of shape (n_entries,)
+        Ascending within each feature.
 
     Raises
     ------
@@ -47,27 +58,135 @@ class SortedFeatures:
     """
 
     def __init__(self, X: Any) -> None:
-        self.X = samples(X)
+        sparse = issparse(X)
+        self.X = _checked_sparse(X) if sparse else _checked_dense(X)
         self.n_samples, self.n_features = self.X.shape
-        self.order = np.empty((self.n_features, self.n_samples), np.int32)
-        self.values = np.empty((self.n_features, self.n_samples), self.X.dtype)
-        with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-            list(threads.map(self._sort, range(self.n_features)))
+        stored = np.diff(self.X.indptr) if sparse else np.full(self.n_features, self.n_samples)
+        self.has_zeros = stored < self.n_samples
+        self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros, dtype=np.int64)])
+        self._column = _sparse_column if sparse else _dense_column
+        self.entry_values = np.empty(self.starts[-1], self.X.dtype)
+        in_threads(self._sort_values, self.n_features)
+        if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
+            raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
-    def _sort(self, feature: int) -> None:
-        column = np.ascontiguousarray(self.X[:, feature])
-        self.order[feature] = np.argsort(column, kind="stable")
-        np.take(column, self.order[feature], out=self.values[feature])
+    def entries(self, feature: int) -> slice:
+        """Return where the entries of `feature` are."""
+        return slice(self.starts[feature], self.starts[feature + 1])
+
+    def ascending(self, feature: int) -> NDArray[np.int32]:
+        """Return the samples of the sorted entries of `feature`; n_samples stands for all its zeros."""
+        values, rows = self._column(self.X, feature)
+        return rows[np.argsort(values, kind=_sort_kind(values))]
+
+    @cached_property
+    def entry_rows(self) -> NDArray[np.int32]:
+        """The samples of all sorted entries, shape (n_entries,); n_samples stands for all zeros of a feature."""
+        rows = np.empty(self.starts[-1], np.int32)
+
+        def sort(feature: int) -> None:
+            rows[self.entries(feature)] = self.ascending(feature)
+
+        in_threads(sort, self.n_features)
+        return rows
 
     @cached_property
     def changes(self) -> NDArray[np.bool_]:
-        """Where the sorted values change, shape (n_features, n_samples)."""
-        changes = np.zeros(self.values.shape, np.bool_)
-        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=changes[:, 1:])
+        """Where an entry's value exceeds the one before it in its feature, shape (n_entries,): room for a stump."""
+        changes = np.empty(self.starts[-1], np.bool_)
+        np.not_equal(self.entry_values[1:], self.entry_values[:-1], out=changes[1:])
+        changes[self.starts[:-1]] = False
         return changes
 
+    @cached_property
+    def n_distinct(self) -> NDArray[np.int64]:
+        """The number of distinct values of every feature, shape (n_features,)."""
+        counts = np.ones(self.n_features, np.int64)
+
+        def count(feature: int) -> None:
+            counts[feature] += len(self.places(feature))
+
+        in_threads(count, self.n_features)
+        return counts
+
+    def places(self, feature: int) -> NDArray[np.int64]:
+        """Return all places of `feature` where its value changes, ascending."""
+        values = self.entry_values[self.entries(feature)]
+        return 1 + np.flatnonzero(values[1:] != values[:-1])
+
+    @property
+    def order(self) -> NDArray[np.int32]:
+        """Samples by ascending value, shape (n_features, n_samples); of dense X only."""
+        return self._table(self.entry_rows)
+
+    @property
+    def values(self) -> NDArray:
+        """Sorted values, shape (n_features, n_samples), ``values[j, k] = X[order[j, k], j]``; of dense X only."""
+        return self._table(self.entry_values)
+
     def threshold(self, feature: int, place: int) -> float:
-        """Return the middle of the sorted values before and at `place`: above the one, at most the other."""
-        below, above = float(self.values[feature, place - 1]), float(self.values[feature, place])
+        """Return the middle of the sorted values around `place`: above the one before, at most the one after."""
+        at = self.starts[feature] + place
+        below, above = float(self.entry_values[at - 1]), float(self.entry_values[at])
         middle = below / 2 + above / 2
         return middle if below < middle <= above else above
+
+    def _sort_values(self, feature: int) -> None:
+        values, _ = self._column(self.X, feature)
+        self.entry_values[self.entries(feature)] = np.sort(values, kind=_sort_kind(values))
+
+    def _table(self, entries: NDArray) -> NDArray:
+        if issparse(self.X):
+            raise InvalidInput("X", "found a sparse matrix", "use entry_rows and entry_values, or X.toarray()")
+        return entries.reshape(self.n_features, self.n_samples)
+
+
+def in_threads(task: Callable[[int], None], count: int) -> None:
+    """Call `task` with 0, ..., count - 1 on as many threads as numba uses."""
+    with ThreadPoolExecutor(numba.get_num_threads()) as threads:
+        list(threads.map(task, range(count)))
+
+
+def column(X: Any, feature: int) -> NDArray:
+    """Return one feature of dense or sparse `X` as an array of shape (n_samples,)."""
+    return X[:, [feature]].toarray().ravel() if issparse(X) else np.asarray(X)[:, feature]
+
+
+def _dense_column(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+    """Return the entries of one feature: values and samples."""
+    return np.ascontiguousarray(X[:, feature]), np.arange(len(X), dtype=np.int32)
+
+
+def _sparse_column(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+    """Return the entries of one feature: values and samples, the zeros as one entry of sample n_samples."""
+    stored = slice(X.indptr[feature], X.indptr[feature + 1])
+    zeros = int(stored.stop - stored.start < X.shape[0])
+    rows = np.append(X.indices[stored], [X.shape[0]] * zeros).astype(np.int32)
+    return np.append(X.data[stored], np.zeros(zeros, X.dtype)), rows
+
+
+def _sort_kind(values: NDArray) -> Literal["stable", "quicksort"]:
+    """Return numpy's fastest sort: a radix sort for short integers, vectorised quicksort for the rest."""
+    return "stable" if values.dtype.itemsize <= 2 else "quicksort"
+
+
+def _checked_dense(X: Any) -> Any:
+    """Return `X` as it is if its type can be kept, else as float64."""
+    array = np.asarray(X)
+    kept = array.dtype in KEPT_TYPES and array.ndim == 2 and len(array) > 1 and array.size
+    return array if kept and np.isfinite(array).all() else samples(array)
+
+
+def _checked_sparse(X: Any) -> Any:
+    """Return a copy of `X` by columns, without stored zeros or duplicates."""
+    X = csc_array(X, copy=True)
+    if X.dtype not in KEPT_TYPES:
+        X = X.astype(np.float64)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    if X.shape[0] < 2 or X.shape[1] == 0:
+        raise InvalidInput("X", f"found shape {X.shape}", "give at least two samples and one feature")
+    if not np.isfinite(X.data).all():
+        bad = int((~np.isfinite(X.data)).sum())
+        raise InvalidInput("X", f"found NaN or infinity in {bad} entries", "remove or impute NaN and infinity")
+    return X

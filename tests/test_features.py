@@ -1,29 +1,62 @@
-"""Sorted features."""
+"""Sorted features: dense, sparse, in every type."""
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import SortedFeatures, column
 
 
-def test_order_values_changes():
-    X = np.random.default_rng(0).integers(0, 5, (20, 3)) / 4
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
+def test_order_values_changes(kind):
+    X = np.random.default_rng(0).integers(0, 9, (40, 3)).astype(kind)
     features = SortedFeatures(X)
+    assert features.X.dtype == (np.float64 if kind is np.int64 else kind)
     for j in range(3):
         assert (features.values[j] == np.sort(X[:, j])).all()
         assert (X[features.order[j], j] == features.values[j]).all()
-        assert features.changes[j].sum() == len(np.unique(X[:, j])) - 1
+        assert sorted(features.order[j]) == list(range(40))
+        assert features.n_distinct[j] == len(np.unique(X[:, j]))
+        places = features.places(j)
+        assert (np.flatnonzero(features.changes[features.entries(j)]) == places).all()
+        for place in places:
+            assert features.values[j, place - 1] < features.threshold(j, place) <= features.values[j, place]
+
+
+@pytest.mark.parametrize("kind", [csr_array, csc_array, coo_array, csr_matrix])
+def test_sparse_entries(kind):
+    dense = np.array([[0.0, -1, 0, 4], [2, 0, 0, 5], [0, 3, 0, 4], [2, 0, 0, 6]])
+    features = SortedFeatures(kind(dense))
+    assert features.has_zeros.tolist() == [True, True, True, False]
+    assert [features.entry_values[features.entries(j)].tolist() for j in range(4)] == [
+        [0, 2, 2],
+        [-1, 0, 3],
+        [0],
+        [4, 4, 5, 6],
+    ]
+    assert [sorted(features.entry_rows[features.entries(j)]) for j in range(4)] == [
+        [1, 3, 4],
+        [0, 2, 4],
+        [4],
+        [0, 1, 2, 3],
+    ]
+    assert features.threshold(1, 1) == -0.5
+    for j in range(4):
+        assert (column(features.X, j) == dense[:, j]).all()
+    with pytest.raises(InvalidInput, match="sparse"):
+        _ = features.order
+
+
+def test_sparse_input_stays_untouched():
+    X = csc_array(([0.0, 1.0, 2.0], [0, 1, 1], [0, 3]), shape=(3, 1))
+    features = SortedFeatures(X)
+    assert X.nnz == 3
+    assert features.entry_values.tolist() == [0, 3]
 
 
 @pytest.mark.parametrize(
-    "pair",
-    [
-        (1.0, np.nextafter(1.0, 2)),
-        (0.0, 5e-324),
-        (-1.7e308, 1.7e308),
-        (1.7e308, np.nextafter(1.7e308, np.inf)),
-    ],
+    "pair", [(1.0, np.nextafter(1.0, 2)), (0.0, 5e-324), (-1.7e308, 1.7e308), (1.7e308, np.nextafter(1.7e308, np.inf))]
 )
 def test_threshold_separates(pair):
     threshold = SortedFeatures(np.array([pair]).T).threshold(0, 1)
@@ -31,7 +64,21 @@ def test_threshold_separates(pair):
 
 
 @pytest.mark.parametrize(
-    "X", [[[np.nan], [1.0]], [[1.0, 2.0]], np.ones((4, 2)), np.empty((0, 3)), [["a"], ["b"]], [1.0, 2.0]]
+    "X",
+    [
+        [[np.nan], [1.0]],
+        np.array([[np.inf], [1.0]], np.float32),
+        [[1.0, 2.0]],
+        np.ones((4, 2)),
+        np.ones((4, 2), np.uint8),
+        np.empty((0, 3)),
+        np.empty((3, 0)),
+        [["a"], ["b"]],
+        [1.0, 2.0],
+        csr_array((3, 2)),
+        csr_array(np.array([[1.0, 0.0]])),
+        csr_array(np.array([[np.nan], [1.0]])),
+    ],
 )
 def test_bad_samples(X):
     with pytest.raises(InvalidInput, match=r"^X: "):

@@ -1,6 +1,9 @@
 """The stump oracle against brute force over every stump."""
 
+from dataclasses import astuple
+from fractions import Fraction
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 import pytest
@@ -8,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from scipy.sparse import csc_array, csr_array
 
+from cvxens.colgen.oracles.fixed_point import FixedPoint
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.errors import InvalidInput
-
-weights = st.floats(-1, 1, width=32)
 
 
 @st.composite
@@ -20,61 +23,140 @@ def priced_samples(draw):
     shape = draw(st.tuples(st.integers(2, 12), st.integers(1, 4)))
     X = draw(arrays(np.float64, shape, elements=st.integers(-2, 3) | st.floats(-10, 10)))
     X[0, 0] = X[1, 0] + 1
-    return X, draw(arrays(np.float64, (shape[0], draw(st.integers(1, 3))), elements=weights))
+    return X, draw(arrays(np.float64, (shape[0], draw(st.integers(1, 3))), elements=st.floats(-1, 1, width=32)))
+
+
+def long_sample(kind, n_samples=1500, n_outputs=1):
+    """Features of many distinct values, of few, tied in part, and heavy at one value."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(0, 20, (n_samples, 6)).round(2)
+    X[:, 1] = rng.integers(0, 5, n_samples)
+    X[:, 2] = X[:, 0]
+    X[rng.random(n_samples) < 0.6, 3] = 0
+    X[:, 4] = 7
+    X[:, 5] = np.rint(10 * X[:, 5])
+    s = rng.normal(0, 1, (n_samples, n_outputs)) * (rng.random((n_samples, 1)) < 0.7)
+    s[:, 0] += 0.3 * np.sign(X[:, 0] - 5)
+    return kind(X), s / n_samples
 
 
 def all_stumps(X):
     """Every middle stump of sign +1, feature by feature, thresholds ascending."""
     for j in range(X.shape[1]):
-        distinct = np.unique(X[:, j])
-        for a, b in pairwise(distinct):
+        for a, b in pairwise(np.unique(X[:, j]).astype(np.float64)):
             middle = a / 2 + b / 2
-            yield Stump(j, middle if middle > a else b, 1)
+            yield Stump(j, float(middle if middle > a else b), 1)
 
 
-@given(priced_samples(), st.booleans())
-@settings(deadline=None, max_examples=150)
-def test_brute_force(sample, constant):
-    X, s = sample
+def assert_exact(X, s, constant, priced, edges_known_squares=True):
+    """Compare an answer that has all its columns with brute force over the dense sample."""
     stumps = list(all_stumps(X))
     edges = np.array([h(X) @ s for h in stumps])
-    total = np.abs(s.sum(axis=0)).max()
-    priced = Stumps(X, constant=constant).price(s)
-
+    total = s.sum(axis=0)
     best = {h.feature: 0.0 for h in stumps}
     for h, edge in zip(stumps, edges, strict=True):
         best[h.feature] = max(best[h.feature], np.abs(edge).max())
-    found = {c.hypothesis.feature: c for c in priced.columns if isinstance(c.hypothesis, Stump)}
+    found = {c.hypothesis.feature: c.edge for c in priced.columns if isinstance(c.hypothesis, Stump)}
     assert found.keys() == best.keys()
     for feature, edge in best.items():
-        assert_allclose(found[feature].edge, edge, atol=1e-12)
-    for column in priced.columns:
-        assert_allclose((column.values @ s).max(), column.edge, atol=1e-12)
+        assert_allclose(found[feature], edge, atol=1e-13)
+    for c in priced.columns:
+        assert_allclose((c.values @ s).max(), c.edge, atol=1e-13)
     assert [c.edge for c in priced.columns] == sorted((c.edge for c in priced.columns), reverse=True)
     assert any(isinstance(c.hypothesis, Constant) for c in priced.columns) == constant
 
-    largest = max(np.abs(edges).max(), total if constant else 0.0)
-    assert largest * (1 - 1e-15) <= priced.edge_bound <= largest + 1e-12
-    square_sum = (edges**2).sum() + constant * (s.sum(axis=0) ** 2).sum()
-    assert_allclose(priced.edge_square_sum, square_sum, rtol=1e-12, atol=1e-12)
+    largest = max(np.abs(edges).max(), np.abs(total).max() if constant else 0.0)
+    assert largest * (1 - 1e-14) <= priced.edge_bound <= largest * (1 + 1e-13) + 1e-13
+    square_sum = (edges**2).sum() + constant * (total**2).sum()
+    if priced.edge_square_sum < inf:
+        assert square_sum * (1 - 1e-12) <= priced.edge_square_sum <= square_sum * (1 + 1e-12) + 1e-13
+    assert (priced.edge_square_sum < inf) == edges_known_squares
+
+
+@given(priced_samples(), st.booleans(), st.sampled_from([np.asarray, csr_array, csc_array]))
+@settings(deadline=None, max_examples=150)
+def test_brute_force(sample, constant, kind):
+    X, s = sample
+    assert_exact(X, s, constant, Stumps(kind(X), constant=constant).price(s))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("square_sum", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array, np.float32, np.int32])
+def test_many_distinct_values(kind, square_sum, n_outputs):
+    X, s = long_sample(kind, n_outputs=n_outputs)
+    dense = X.toarray() if kind is csr_array else X
+    assert_exact(dense, s, True, Stumps(X, square_sum=square_sum).price(s), square_sum)
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.1, 1, 10])
+@pytest.mark.parametrize("count", [1, 2, 4, 100])
+def test_every_search_gives_the_same_answer(count, spread):
+    X, s = long_sample(np.asarray, n_samples=3000)
+    s = s[:, 0] * np.exp(spread * np.random.default_rng(0).normal(size=len(s)))
+    answers = [
+        [(c.hypothesis, c.edge) for c in Stumps(x, square_sum=squares).price(s).columns]
+        for x in (X, csr_array(X))
+        for squares in (True, False)
+    ]
+    answers.append(
+        [(c.hypothesis, c.edge) for c in Stumps(X, square_sum=False, columns_per_round=count).price(s).columns]
+    )
+    assert answers[0] == answers[1] == answers[2] == answers[3]
+    assert answers[4] == answers[0][:count]
+
+
+def test_bytes_are_not_converted():
+    X = np.random.default_rng(0).integers(0, 256, (500, 4)).astype(np.uint8)
+    s = np.random.default_rng(1).normal(size=(500, 2))
+    oracle = Stumps(X)
+    assert oracle.features.X is X
+    assert_exact(X, s / 500, True, oracle.price(s / 500))
+
+
+@given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.sampled_from([-1, 1])), min_size=1, max_size=20))
+@settings(deadline=None, max_examples=100)
+def test_fixed_point_error(terms):
+    weights = FixedPoint.of([s for s, _ in terms], len(terms))
+    exact = sum(sign * Fraction(s) for s, sign in terms)
+    rounded = sum(sign * int(units) for units, (_, sign) in zip(weights.integers[0], terms, strict=True))
+    unit = Fraction(2) ** weights.exponent
+    assert abs(exact - rounded * unit) <= weights.error * unit
+    assert abs(exact) <= weights.bound(abs(rounded))
 
 
 @pytest.mark.parametrize(
-    "s", [np.zeros(3), [0.1, np.nan, 0.2], np.zeros((4, 1, 1)), [1e308, 1e308, 1e308, 1e308], 1.0]
+    "s", [np.zeros(3), [0.1, np.nan, 0.2, 0.3], np.zeros((4, 1, 1)), [1e308] * 4, 1.0, ["a"] * 4, np.zeros((4, 0))]
 )
 def test_bad_weights(s):
     with pytest.raises(InvalidInput, match=r"^s: "):
         Stumps([[0.0], [1.0], [2.0], [3.0]]).price(s)
 
 
-def test_zero_weights():
-    priced = Stumps([[0.0, 1.0], [1.0, 1.0]]).price(np.zeros(2))
-    assert [c.edge for c in priced.columns] == [0, 0]
-    assert priced.edge_bound == priced.edge_square_sum == 0
+@pytest.mark.parametrize("count", [0, -1])
+def test_bad_columns_per_round(count):
+    with pytest.raises(InvalidInput, match=r"^columns_per_round: "):
+        Stumps([[0.0], [1.0]], columns_per_round=count)
+
+
+@pytest.mark.parametrize("square_sum", [True, False])
+def test_zero_weights(square_sum):
+    X, s = long_sample(np.asarray)
+    priced = Stumps(X, square_sum=square_sum).price(0 * s)
+    assert [c.edge for c in priced.columns] == [0] * 6
+    assert priced.columns[0].hypothesis == next(all_stumps(X))
+    assert priced.edge_bound == 0
+    assert priced.edge_square_sum == (0 if square_sum else inf)
 
 
 def test_columns_per_round_and_ties():
     X = np.array([[0.0, 0, 3, 0], [1, 1, 3, 1], [2, 2, 3, 2], [3, 3, 3, 3]])
     s = np.array([1.0, -1, 1, -1])
     chosen = Stumps(X, columns_per_round=2).price(s).columns
-    assert [c.hypothesis for c in chosen] == [Stump(0, 0.5, -1), Stump(1, 0.5, -1)]
+    assert [astuple(c.hypothesis) for c in chosen] == [(0, 0.5, -1), (1, 0.5, -1)]
+
+
+def test_huge_weights_have_no_square_sum():
+    priced = Stumps([[0.0], [1.0]]).price([-1e300, 1e300])
+    assert priced.edge_bound == pytest.approx(2e300)
+    assert priced.edge_square_sum == inf

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, ldexp, nextafter
+from math import inf
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
-from numpy.typing import NDArray
 
+from cvxens.colgen.oracles.fixed_point import FixedPoint
+from cvxens.colgen.oracles.stump_search import Best, StumpSearch
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
+from cvxens.features import SortedFeatures, column
 from cvxens.types import Array
-from cvxens.validation import finite_array, same_length
-
-FIXED_POINT_BITS = 61
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,8 @@ class Stump:
 
     def __call__(self, X: Any, /) -> Array:
         """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.where(
-            np.asarray(X)[:, self.feature] >= np.float64(self.threshold), float(self.sign), -float(self.sign)
-        )
+        above = column(X, self.feature) >= np.float64(self.threshold)
+        return np.where(above, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
         return f"x[{self.feature}] >= {self.threshold:.6g} -> {self.sign:+d}"
@@ -80,69 +76,24 @@ class Constant:
         return f"always -> {self.sign:+d}"
 
 
-@dataclass(frozen=True, eq=False)
-class FixedPoint:
-    """Signed weights as integers: s = integers * 2**exponent up to an error that is known.
-
-    Sums of integers are exact in every order, so ties are ties and all searches agree to the last bit.
-
-    Parameters
-    ----------
-    integers : ndarray of int64, shape (n_outputs, n_samples)
-        The weights rounded, ``sum |integers| <= 2**61 + n_samples`` for every output.
-    exponent : int
-        The power of two that is one unit.
-    error : int
-        A bound, in units, on ``|sum_i s_i h_i - sum_i integers_i h_i|`` for every h in {-1, +1}.
-    """
-
-    integers: NDArray[np.int64]
-    exponent: int
-    error: int
-
-    @classmethod
-    def of(cls, s: Any, n_samples: int) -> FixedPoint:
-        """Round signed weights of shape (n_samples,) or (n_samples, n_outputs)."""
-        weights = finite_array("s", s)
-        if weights.ndim > 2:
-            raise InvalidInput(
-                "s", f"found shape {weights.shape}", "give (n_samples,) or (n_samples, n_outputs)"
-            )
-        same_length("s", np.atleast_1d(weights), n_samples)
-        weights = np.ascontiguousarray(weights.reshape(n_samples, -1).T)
-        with np.errstate(over="ignore"):
-            mass = float(np.abs(weights).sum(axis=1).max())
-        if mass == inf:
-            raise InvalidInput("s", "found weights whose sum overflows", "scale them down")
-        exponent = int(np.frexp(mass)[1]) - FIXED_POINT_BITS
-        scaled = np.ldexp(weights, -exponent)
-        rounded = np.rint(scaled)
-        lost = np.abs(scaled - rounded).sum(axis=1).max()
-        return cls(rounded.astype(np.int64), exponent, int(np.ceil(lost)) + int(lost > 0))
-
-    def real(self, units: int) -> float:
-        """Return an integer number of units as a float."""
-        return ldexp(float(units), self.exponent)
-
-    def bound(self, units: int) -> float:
-        """Return a float that the exact edges cannot exceed if none of the rounded ones exceeds `units`."""
-        return nextafter(self.real(units + self.error), inf) if units + self.error else 0.0
-
-
 class Stumps:
     """All middle stumps of a sample, and the constant: the exact oracle over this finite set.
 
     A middle stump separates two neighbouring distinct values of one feature halfway (LL08). Its edge is
-    ``sum_i s_i - 2 sum_{i: x_i < threshold} s_i``, so one pass over each sorted feature prices them all.
+    ``sum_i s_i - 2 sum_{i: x_i < threshold} s_i``, so one pass over each sorted feature prices them all,
+    and bins spare most of that pass unless the sum of squared edges is wanted.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Finite, at least one feature that varies; sparse X and small integers stay what they are.
     constant : bool
         Whether h(x) = 1 and h(x) = -1 belong to the set.
     columns_per_round : int or None
         At most so many columns are returned; None for the best stump of every feature.
+    square_sum : bool
+        Whether `Priced.edge_square_sum` is wanted, as penalties on the squared weights need it for their
+        bound. Without it (inf is returned) features of more than 256 distinct values are priced faster.
 
     Examples
     --------
@@ -155,10 +106,17 @@ class Stumps:
     always -> +1 0.6
     """
 
-    def __init__(self, X: Any, *, constant: bool = True, columns_per_round: int | None = None) -> None:
+    def __init__(
+        self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
+    ) -> None:
+        if columns_per_round is not None and columns_per_round < 1:
+            raise InvalidInput("columns_per_round", f"found {columns_per_round}", "give at least 1, or None for all")
         self.features = SortedFeatures(X)
         self.constant = constant
-        self.columns_per_round = columns_per_round
+        self.columns_per_round = columns_per_round or self.features.n_features + 1
+        self.square_sum = square_sum
+        self.n_stumps = int((self.features.n_distinct - 1).sum()) + constant
+        self._search = StumpSearch(self.features, every_place=square_sum)
 
     def price(self, s: Any, /) -> Priced:
         """Price every stump under signed weights s = y u.
@@ -171,57 +129,34 @@ class Stumps:
         Returns
         -------
         Priced
-            The best stump of each feature that varies (and the constant), best first; of equal edges the
-            lowest feature and threshold, the constant last. `edge_bound` exceeds the largest edge by the
-            rounding of `s` only, at most ``n_samples * 2**-60 * sum |s|``.
+            The best stump of each feature that varies (over all outputs) and the constant, best first; of
+            equal edges the lowest feature and threshold, the constant last. `edge_bound` exceeds the
+            largest edge by what the rounding of `s` to fixed point can have cost, at most
+            ``n_samples * 2**-60 * sum |s|``. `edge_square_sum` is an upper bound that is sharp to about
+            ``n_samples * 2**-52``.
         """
         weights = FixedPoint.of(s, self.features.n_samples)
-        totals = weights.integers.sum(axis=1)
-        edges, places, squares = _search(weights.integers, totals, self.features.order, self.features.changes)
-        found = [
-            (int(edges[j]), self._stump(j, places[j], edges[j])) for j in np.flatnonzero(places).tolist()
-        ]
-        square_sum = float(squares.sum())
+        best = self._search.best(weights, self.columns_per_round)
+        found = [(int(best.edges[j]), self._stump(j, best)) for j in np.flatnonzero(best.places).tolist()]
         if self.constant:
-            total = int(totals[np.abs(totals).argmax()])
+            total = int(weights.totals[np.abs(weights.totals).argmax()])
             found.append((total, Constant(1 if total >= 0 else -1)))
-            square_sum += float((totals.astype(np.float64) ** 2).sum())
         found.sort(key=lambda pair: -abs(pair[0]))
         columns = [
             Column(hypothesis, self.features.X, weights.real(abs(edge)))
             for edge, hypothesis in found[: self.columns_per_round]
         ]
-        with np.errstate(over="ignore"):
-            edge_square_sum = float(np.ldexp(square_sum, 2 * weights.exponent))
-        return Priced(columns, weights.bound(abs(found[0][0])), edge_square_sum)
+        return Priced(columns, weights.bound(abs(found[0][0])), self._square_sum(weights, best))
 
-    def _stump(self, feature: int, place: int, edge: int) -> Hypothesis:
-        return Stump(feature, self.features.threshold(feature, place), 1 if edge >= 0 else -1)
+    def _stump(self, feature: int, best: Best) -> Hypothesis:
+        threshold = self.features.threshold(feature, best.places[feature])
+        return Stump(feature, threshold, 1 if best.edges[feature] >= 0 else -1)
 
-
-@njit(parallel=True, cache=True)
-def _search(
-    weights: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    order: NDArray[np.int32],
-    changes: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-    """Return per feature the edge largest by magnitude, its place (0 if constant), the sum of squares."""
-    n_features, n_samples = order.shape
-    edges = np.zeros(n_features, np.int64)
-    places = np.zeros(n_features, np.int64)
-    squares = np.zeros(n_features)
-    for j in prange(n_features):
-        best = -1
-        for o in range(len(totals)):
-            below = 0
-            for k in range(1, n_samples):
-                below += weights[o, order[j, k - 1]]
-                if changes[j, k]:
-                    edge = totals[o] - 2 * below
-                    squares[j] += float(edge) * float(edge)
-                    if abs(edge) > best:
-                        best = abs(edge)
-                        edges[j] = edge
-                        places[j] = k
-    return edges, places, squares
+    def _square_sum(self, weights: FixedPoint, best: Best) -> float:
+        if not self.square_sum:
+            return inf
+        squares = best.squares.sum() + self.constant * (weights.totals.astype(np.float64) ** 2).sum()
+        rounding = (self.features.n_samples + self.features.n_features + 8) * np.finfo(float).eps
+        # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(number of edges)
+        norm = np.sqrt(squares * (1 + rounding)) + weights.error * np.sqrt(self.n_stumps * len(weights.totals))
+        return weights.real_square(norm**2)
