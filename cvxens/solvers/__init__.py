@@ -1,1 +1,17 @@
-"""."""
+"""Fast solvers, one file per problem; each takes the problem and returns a Solution that the problem certifies."""
+
+from cvxens.solvers.entropy_projection import solve_entropy_projection
+from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
+from cvxens.solvers.regularized_exp_loss import solve_regularized_exp_loss
+from cvxens.solvers.rho_svm import solve_rho_svm
+from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
+
+__all__ = [
+    "solve_entropy_projection",
+    "solve_regularized_exp_loss",
+    "solve_regularized_least_squares",
+    "solve_rho_svm",
+    "solve_slssvm",
+    "solve_svm_dual",
+    "solve_svm_primal",
+]

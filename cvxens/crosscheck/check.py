@@ -1,0 +1,65 @@
+"""The cross-check: every formulation solved by reference and by its fast path, and certified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cvxens.crosscheck.cases import CASES, Case
+from cvxens.crosscheck.row import Row, Side
+from cvxens.crosscheck.sample import Sample
+from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.problems import FORMULATIONS, Problem
+
+
+def named(formulation: str | None) -> Sequence[type[Problem]]:
+    """The formulations to check: the one that is named, whatever its case, or all."""
+    if formulation is None:
+        return FORMULATIONS
+    chosen = [problem for problem in FORMULATIONS if problem.__name__.lower() == formulation.lower()]
+    if not chosen:
+        raise InvalidInput(
+            "formulation", f"found {formulation!r}", f"name one of {', '.join(p.__name__ for p in FORMULATIONS)}"
+        )
+    return chosen
+
+
+def crosscheck(sample: Sample, formulations: Sequence[type[Problem]] = FORMULATIONS) -> Iterator[Row]:
+    """Check formulations on a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        Small enough for the reference solvers.
+    formulations : sequence of Problem classes
+        Which ones.
+
+    Yields
+    ------
+    Row
+        As each is done.
+
+    Examples
+    --------
+    >>> from cvxens.problems import SVMDual
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    >>> [row.agrees for row in crosscheck(Sample.of(X, y), [SVMDual])]
+    [True]
+    """
+    for formulation in formulations:
+        case = CASES[formulation](sample)
+        fast, certificate = case.fast()
+        note = "; ".join(part for part in (case.over, sample.note) if part)
+        yield Row(formulation.__name__, formulation.source, _reference(case), fast, certificate, note)
+
+
+def _reference(case: Case) -> Side:
+    start = time.perf_counter()
+    try:
+        solution = case.problem.solve()
+        solver, objective = solution.solver, solution.objective
+    except NotSeparable:
+        solver, objective = "Farkas vector", np.inf
+    return Side(solver, objective, time.perf_counter() - start)

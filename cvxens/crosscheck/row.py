@@ -1,0 +1,97 @@
+"""What a cross-check says of one formulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+from cvxens.certificates import Certificate
+
+AGREEMENT = 1e-5
+"""The relative difference of objectives, and the relative certified gap, up to which a row agrees."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One solver's answer.
+
+    Parameters
+    ----------
+    solver : str
+        Which one.
+    objective : float
+        Its optimum; inf where it proved that there is no feasible point.
+    seconds : float
+        Wall-clock time, the model's set-up included.
+    """
+
+    solver: str
+    objective: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two roads to one number, and the proof of it.
+
+    Parameters
+    ----------
+    formulation, source : str
+        Which formulation, and where it is from.
+    reference, fast : Side
+        The modelled problem and the fast path.
+    certificate : Certificate
+        Of the fast path's answer.
+    note : str
+        What the row is over, and what had to be left out.
+    """
+
+    formulation: str
+    source: str
+    reference: Side
+    fast: Side
+    certificate: Certificate
+    note: str = ""
+
+    @property
+    def relative_difference(self) -> float:
+        """|reference - fast| / max(|reference|, |fast|); 0 where both proved that there is no feasible point."""
+        a, b = self.reference.objective, self.fast.objective
+        if not (isfinite(a) and isfinite(b)):
+            return 0.0 if a == b else inf
+        return abs(a - b) / max(abs(a), abs(b)) if a != b else 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the objectives agree and the certificate holds."""
+        return self.relative_difference <= AGREEMENT and self.certificate.holds(AGREEMENT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON has it; a number that is not finite is null."""
+        certificate = self.certificate
+        return {
+            "formulation": self.formulation,
+            "source": self.source,
+            "reference": _side(self.reference),
+            "fast": _side(self.fast),
+            "relative_difference": _finite(self.relative_difference),
+            "certificate": {
+                "primal": _finite(certificate.primal),
+                "dual": _finite(certificate.dual),
+                "gap": _finite(certificate.gap),
+                "relative_gap": _finite(certificate.relative_gap),
+                "kkt_residual": _finite(certificate.kkt_residual),
+                "proven": certificate.proven,
+            },
+            "agrees": self.agrees,
+            "note": self.note,
+        }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"solver": side.solver, "objective": _finite(side.objective), "seconds": side.seconds}
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,71 @@
+"""Least squares in closed form, by Cholesky."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from cvxens.problems import SLSSVM, RegularizedLeastSquares
+from cvxens.solvers.gram import gram
+from cvxens.types import Solution
+
+SOLVER = "Cholesky"
+
+
+def solve_slssvm(problem: SLSSVM) -> Solution:
+    """Solve SL (10): ``S = H H' + I/C``, ``b' = 1'S^-1 L / 1'S^-1 1``, ``U = S^-1 (L - 1 b')``, ``W = H'U``.
+
+    Parameters
+    ----------
+    problem : SLSSVM
+        Needs memory for n_samples^2 numbers.
+
+    Returns
+    -------
+    Solution
+        With `W`, `b` and `U`.
+
+    Examples
+    --------
+    >>> from cvxens.problems import simplex_codes
+    >>> problem = SLSSVM(np.eye(4)[:, :3], simplex_codes(3)[[0, 1, 2, 0]], C=1.0)
+    >>> problem.certify(solve_slssvm(problem)).holds(1e-12)
+    True
+    """
+    start = time.perf_counter()
+    n, L = len(problem.L), problem.L
+    factored = cho_factor(gram(problem.H) + np.eye(n) / problem.C)
+    from_labels, from_ones = cho_solve(factored, L), cho_solve(factored, np.ones(n))
+    b = from_labels.sum(axis=0) / from_ones.sum()
+    U = from_labels - np.outer(from_ones, b)
+    W = problem.H.edges(U)
+    seconds = time.perf_counter() - start
+    return Solution(problem.value({"W": W, "b": b}), {"W": W, "b": b}, {"U": U}, "optimal", SOLVER, seconds)
+
+
+def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solution:
+    """Solve TT06 (5): ``(m gamma I + K) c = y``.
+
+    Parameters
+    ----------
+    problem : RegularizedLeastSquares
+        Needs memory for n_samples^2 numbers.
+
+    Returns
+    -------
+    Solution
+        With `c` and ``s = 2 gamma c``.
+
+    Examples
+    --------
+    >>> problem = RegularizedLeastSquares(np.eye(2), [1.0, -1.0], gamma=0.1)
+    >>> problem.certify(solve_regularized_least_squares(problem)).holds(1e-12)
+    True
+    """
+    start = time.perf_counter()
+    m = len(problem.y)
+    c = cho_solve(cho_factor(problem.K + m * problem.gamma * np.eye(m)), problem.y)
+    seconds = time.perf_counter() - start
+    return Solution(problem.value({"c": c}), {"c": c}, {"s": 2 * problem.gamma * c}, "optimal", SOLVER, seconds)

@@ -1,0 +1,82 @@
+"""Support vector machines by LIBSVM's decomposition, through scikit-learn."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from cvxens.problems import InfiniteSVM, SVMDual, SVMPrimal
+from cvxens.solvers.gram import gram
+from cvxens.types import Array, Solution
+
+SOLVER = "SVC (LIBSVM)"
+
+
+def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
+    """Solve LL08 P2.
+
+    Parameters
+    ----------
+    problem : SVMDual
+        The kernel may be conditionally PSD: the decomposition keeps y'u = 0.
+    tol : float
+        Tolerance of LIBSVM's stopping rule, the largest violation of the optimality conditions.
+
+    Returns
+    -------
+    Solution
+        With `u` and the intercept `b`.
+
+    Examples
+    --------
+    >>> problem = SVMDual([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> solution = solve_svm_dual(problem)
+    >>> solution.objective, problem.certify(solution).holds()
+    (-0.5, True)
+    """
+    start = time.perf_counter()
+    u, b = _decompose(problem.K, problem.y, problem.C, tol)
+    seconds = time.perf_counter() - start
+    objective = problem.value({"u": u, "b": b})
+    return Solution(objective, {"u": u}, {"b": b}, "optimal", SOLVER, seconds)
+
+
+def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Solution:
+    """Solve LL08 P1, or P5 on cells, through the kernel H H' of its columns; w = H'(y u).
+
+    Parameters
+    ----------
+    problem : SVMPrimal or InfiniteSVM
+        Needs memory for n_samples^2 numbers.
+    tol : float
+        Tolerance of LIBSVM's stopping rule.
+
+    Returns
+    -------
+    Solution
+        With `w`, `b` and `u`.
+
+    Examples
+    --------
+    >>> problem = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=1.0)
+    >>> solution = solve_svm_primal(problem)
+    >>> solution.objective, problem.certify(solution).holds()
+    (0.5, True)
+    """
+    start = time.perf_counter()
+    u, b = _decompose(gram(problem.H), problem.y, problem.C, tol)
+    w = problem.H.edges(problem.y * u)
+    seconds = time.perf_counter() - start
+    objective = problem.value({"w": w, "b": b})
+    return Solution(objective, {"w": w, "b": b}, {"u": u}, "optimal", SOLVER, seconds)
+
+
+def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array]:
+    from sklearn.svm import SVC
+
+    model: Any = SVC(C=C, kernel="precomputed", tol=tol, cache_size=1000, shrinking=False).fit(K, y)
+    u = np.zeros(len(y))
+    u[model.support_] = np.abs(model.dual_coef_[0])
+    return u, np.asarray(model.intercept_[0])
