@@ -27,14 +27,20 @@ def number(argument: str, value: Any) -> float:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
     """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN or infinity."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers")
+        array = array.astype(np.float64, copy=False)
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInput(
             argument, f"found something that is not numeric ({error})", "give an array of numbers"
         ) from None

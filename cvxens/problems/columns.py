@@ -212,7 +212,7 @@ class _Steps:
             first_slot=first_slot,
             slot=slot,
             width=upper[slot] - lower[slot],
-            middle=lower[slot] + (upper[slot] - lower[slot]) / 2,
+            middle=_between(lower[slot], upper[slot]),
             feature=np.repeat(np.arange(d), counts + 1)[slot],
             slot_of_value=slot_of_value,
             feature_of_value=feature_of_value,
@@ -228,6 +228,12 @@ class _Steps:
         total = np.cumsum(values, axis=0)
         before = np.concatenate([np.zeros_like(total[:1]), total])[self.first_slot]
         return total - np.repeat(before, np.diff(np.r_[self.first_slot, self.n_slots]), axis=0)
+
+
+def _between(lower: Array, upper: Array) -> Array:
+    """The middle, above `lower` and at most `upper`, also where no float lies between them."""
+    middle = lower / 2 + upper / 2
+    return np.where(middle > lower, middle, upper)
 
 
 def _incidence(columns: Indices, n_columns: int) -> sparse.csr_matrix:

@@ -45,7 +45,8 @@ def capped_simplex(u: Array, cap: float, total: float = 1.0) -> Array:
     """Project u onto {0 <= u <= cap, sum u = total}, which needs ``cap * len(u) >= total``.
 
     The projection is ``clip(u - t, 0, cap)``; its sum falls in t and is linear between the 2 n points at
-    which an entry meets a bound, so t is found by bisection over those points and one interpolation.
+    which an entry meets a bound, so t is found by bisection over those points and one interpolation. Where
+    entries are too large for floats to resolve t, what is lacking is shared out.
     """
     if cap * len(u) <= total:
         return np.full(len(u), total / len(u))
@@ -61,4 +62,7 @@ def capped_simplex(u: Array, cap: float, total: float = 1.0) -> Array:
     above, below = mass(knots[low]), mass(knots[high])
     share = (above - total) / (above - below) if above > below else 0.0
     v = np.clip(u - (knots[low] + share * (knots[high] - knots[low])), 0.0, cap)
+    lacking = total - float(v.sum())
+    if lacking > 1e-9 * total:
+        v = v + (cap - v) * (lacking / (cap * len(v) - v.sum()))
     return v * min(total / v.sum(), cap / v.max())
