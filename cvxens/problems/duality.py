@@ -63,6 +63,8 @@ def capped_simplex(u: Array, cap: float, total: float = 1.0) -> Array:
     share = (above - total) / (above - below) if above > below else 0.0
     v = np.clip(u - (knots[low] + share * (knots[high] - knots[low])), 0.0, cap)
     lacking = total - float(v.sum())
-    if lacking > 1e-9 * total:
-        v = v + (cap - v) * (lacking / (cap * len(v) - v.sum()))
-    return v * min(total / v.sum(), cap / v.max())
+    if lacking <= 0:
+        return v * (total / v.sum())
+    room = np.where(v > 0, cap - v, 0.0)
+    room = room if room.sum() >= lacking else cap - v
+    return v + room * (lacking / max(float(room.sum()), np.finfo(float).tiny))
