@@ -28,7 +28,7 @@ def number(argument: str, value: Any) -> float:
 
 def _is_number(value: Any) -> bool:
     try:
-        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+        return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
     except OverflowError:
         return False
 

@@ -11,6 +11,14 @@ import numpy as np
 ROUNDING = 64 * np.finfo(float).eps
 """Relative size below which a negative gap is rounding and not a violation of weak duality."""
 
+NEGLIGIBLE = 1e-9
+"""Objectives below this count as 0: their differences are taken relative to it."""
+
+
+def relative(difference: float, *objectives: float) -> float:
+    """Divide a difference by the largest objective in magnitude, or by 1e-9 where all are smaller."""
+    return difference / max(NEGLIGIBLE, *(abs(value) for value in objectives))
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -27,7 +35,7 @@ class Certificate:
     gap : float
         ``primal - dual`` of a minimum, ``dual - primal`` of a maximum. At least 0 by weak duality.
     relative_gap : float
-        gap / max(abs(primal), abs(dual)).
+        gap / max(abs(primal), abs(dual), 1e-9).
     residuals : mapping of str to float
         Of the point as it was given, relative: primal feasibility, dual feasibility (signs included),
         complementary slackness, stationarity, pricing slack.
@@ -74,11 +82,10 @@ class Certificate:
         """Certify with the gap between a primal and a dual value; a proof needs both to be finite."""
         finite = bool(np.isfinite(primal) and np.isfinite(dual))
         gap = (dual - primal if maximise else primal - dual) if finite else np.inf
-        size = max(abs(primal), abs(dual)) if finite else np.inf
-        if -ROUNDING * size <= gap < 0:
+        if finite and -ROUNDING <= relative(gap, primal, dual) < 0:
             gap = 0.0
-        relative = (gap / size if size > 0 else 0.0) if finite else np.inf
-        return cls(primal, dual, float(gap), float(relative), residuals, repair, proven and finite, note)
+        share = relative(gap, primal, dual) if finite else np.inf
+        return cls(primal, dual, float(gap), float(share), residuals, repair, proven and finite, note)
 
     @property
     def kkt_residual(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,8 +21,8 @@ class Certifiable(Protocol):
         """Whether the primal is a maximum."""
 
     @property
-    def arrays(self) -> Sequence[str]:
-        """Names of the arrays that make up a point, in the problem's own letters."""
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The arrays that make up a point, in the problem's own letters, and their shapes."""
 
     @property
     def aliases(self) -> Mapping[str, str]:
@@ -49,8 +49,8 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     problem : one of the classes of cvxens.problems
         It knows its arrays, its objective, its dual objective and how to repair a point.
     **arrays : array-like
-        Any of the problem's arrays, from anywhere: `w`, `b`, `u`, ... What is missing is derived from what is
-        there or replaced by a feasible default, and `repair` says so.
+        Any of the problem's arrays, from anywhere: `w`, `b`, `u`, ...; axes of length 1 do not matter. What is
+        missing is derived from what is there or replaced by a feasible default, and `repair` says so.
 
     Returns
     -------
@@ -74,24 +74,32 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     named = {problem.aliases.get(name, name): values for name, values in arrays.items() if values is not None}
     given = {name: _array(problem, name, values) for name, values in named.items()}
     if not given:
-        raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.arrays)}")
-    repaired = problem.repair(given)
-    moved = {name: _moved(given.get(name), values) for name, values in repaired.items()}
-    return Certificate.between(
-        problem.value(repaired),
-        problem.dual_value(repaired),
-        maximise=problem.maximise,
-        residuals=problem.residuals({**repaired, **given}),
-        repair=moved,
-    )
+        raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.shapes)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        repaired = problem.repair(given)
+        residuals = problem.residuals({**repaired, **given})
+        return Certificate.between(
+            problem.value(repaired),
+            problem.dual_value(repaired),
+            maximise=problem.maximise,
+            residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
+            repair={name: _moved(given.get(name), values) for name, values in repaired.items()},
+        )
 
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:
-    if name not in problem.arrays:
+    if name not in problem.shapes:
         raise InvalidInput(
-            name, "found an array that the problem does not have", f"give some of {', '.join(problem.arrays)}"
+            name, "found an array that the problem does not have", f"give some of {', '.join(problem.shapes)}"
         )
-    return validation.finite_array(name, values)
+    array, shape = validation.finite_array(name, values), problem.shapes[name]
+    if _long_axes(array.shape) != _long_axes(shape):
+        raise InvalidInput(name, f"found shape {array.shape}", f"give an array of shape {shape}")
+    return array.reshape(shape)
+
+
+def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(length for length in shape if length != 1)
 
 
 def _moved(given: Array | None, repaired: Array) -> float:

@@ -80,6 +80,7 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
 
 def _pricing(oracle: Oracle) -> Callable[[Array, Collection[Hypothesis]], Priced]:
     """The oracle's `price`, told which hypotheses are inside if it takes that."""
-    if "inside" in signature(oracle.price).parameters:
-        return lambda s, inside: oracle.price(s, inside=inside)
-    return lambda s, inside: oracle.price(s)
+    price: Callable[..., Priced] = oracle.price
+    if "inside" in signature(price).parameters:
+        return lambda s, inside: price(s, inside=inside)
+    return lambda s, _: price(s)

@@ -37,7 +37,8 @@ class Formulation:
     outputs : int or None
         The number of scores per sample of a loss on several; None for one margin per sample.
     maximise : bool
-        Whether the formulation is stated as a maximum, so that objective and bound are reported with their signs changed.
+        Whether the formulation is stated as a maximum, so that objective and bound are reported with their signs
+        changed.
 
     Examples
     --------
@@ -59,8 +60,8 @@ class Formulation:
     @cached_property
     def terms(self) -> tuple[Loss, Penalty]:
         """Loss and penalty with all that a master needs; expressions are wrapped."""
-        loss = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
-        penalty = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
+        loss: Any = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
+        penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
         return loss, penalty
 
     @property

@@ -83,7 +83,7 @@ class Run:
         used = np.flatnonzero(np.abs(self.weights).reshape(len(self.columns), -1).any(axis=1))
         if not used.size:
             return np.zeros((np.shape(X)[0], *self.intercept.shape)) + self.intercept
-        H = np.stack([self.columns[j].hypothesis(X) for j in used], axis=1)
+        H = np.stack([self.columns[j].hypothesis(X) for j in used.tolist()], axis=1)
         return H @ self.weights[used] + self.intercept
 
 

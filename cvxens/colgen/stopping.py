@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf, isfinite
 
+from cvxens.certificates import relative
+
 
 class Ending(Enum):
     """Why a run ended."""
@@ -45,8 +47,5 @@ class Limits:
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """(objective - bound) / max(abs(objective), abs(bound)); inf where either is infinite."""
-    if not (isfinite(objective) and isfinite(bound)):
-        return inf
-    size = max(abs(objective), abs(bound))
-    return (objective - bound) / size if size > 0 else 0.0
+    """(objective - bound) relative to the larger of the two; inf where either is infinite."""
+    return relative(objective - bound, objective, bound) if isfinite(objective) and isfinite(bound) else inf

@@ -77,7 +77,7 @@ def kernel_side(problem: Problem, solve: Callable[..., Solution], over: str) -> 
     return Case(problem, fast, over)
 
 
-def by_columns(problem: Problem, formulation: Formulation, sample: Sample) -> Case:
+def by_columns(problem: Problem, formulation: Formulation, sample: Sample, over: str = "all stumps") -> Case:
     """A case whose fast path is column generation over all stumps, with HiGHS."""
 
     def fast() -> Answer:
@@ -87,9 +87,9 @@ def by_columns(problem: Problem, formulation: Formulation, sample: Sample) -> Ca
             objective, certificate = run.certificate.primal, run.certificate
         except NotSeparable as proof:
             objective, certificate = np.inf, infeasible(proof)
-        return Side("HiGHS, columns", objective, time.perf_counter() - start), certificate
+        return Side("HiGHS columns", objective, time.perf_counter() - start), certificate
 
-    return Case(problem, fast, "all stumps")
+    return Case(problem, fast, over)
 
 
 def infeasible(proof: NotSeparable) -> Certificate:
@@ -130,10 +130,12 @@ def soft_margin_boosting(sample: Sample) -> Case:
 
 
 def lpboost(sample: Sample) -> Case:
-    """LPBoost over all stumps, nu = 0.1."""
-    D = max(10 / len(sample.y), 1 / len(sample.y))
+    """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
+    C = 20 / len(sample.y)
+    U = column_generation(formulations.soft_margin(C), Stumps(sample.X), sample.y, tol=1e-9).certificate.primal
+    D = C / U
     problem = LPBoost(Signed(StumpColumns(sample.X)), sample.y, D)
-    return by_columns(problem, formulations.lpboost(D), sample)
+    return by_columns(problem, formulations.lpboost(D), sample, "all stumps, D = C/U of P4")
 
 
 def rho_svm(sample: Sample) -> Case:

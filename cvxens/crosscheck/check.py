@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from cvxens.crosscheck.cases import CASES, Case
 from cvxens.crosscheck.row import Row, Side
 from cvxens.crosscheck.sample import Sample
-from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.errors import InvalidInput, NotSeparable, SolverFallbackWarning
 from cvxens.problems import FORMULATIONS, Problem
 
 
@@ -51,15 +52,19 @@ def crosscheck(sample: Sample, formulations: Sequence[type[Problem]] = FORMULATI
     for formulation in formulations:
         case = CASES[formulation](sample)
         fast, certificate = case.fast()
-        note = "; ".join(part for part in (case.over, sample.note) if part)
-        yield Row(formulation.__name__, formulation.source, _reference(case), fast, certificate, note)
+        reference, failures = _reference(case)
+        note = "; ".join(part for part in (case.over, sample.note, failures) if part)
+        yield Row(formulation.__name__, formulation.source, reference, fast, certificate, note)
 
 
-def _reference(case: Case) -> Side:
+def _reference(case: Case) -> tuple[Side, str]:
+    """The reference's answer, and which solvers failed before one did not."""
     start = time.perf_counter()
     try:
-        solution = case.problem.solve()
-        solver, objective = solution.solver, solution.objective
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SolverFallbackWarning)
+            solution = case.problem.solve()
     except NotSeparable:
-        solver, objective = "Farkas vector", np.inf
-    return Side(solver, objective, time.perf_counter() - start)
+        return Side("Farkas vector", np.inf, time.perf_counter() - start), ""
+    failed = ", ".join(f"{attempt.solver} {attempt.status}" for attempt in solution.attempts[:-1])
+    return Side(solution.solver, solution.objective, time.perf_counter() - start), failed

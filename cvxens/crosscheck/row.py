@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from cvxens.certificates import Certificate
+from cvxens.certificates import Certificate, relative
 
 AGREEMENT = 1e-5
 """The relative difference of objectives, and the relative certified gap, up to which a row agrees."""
@@ -60,7 +60,7 @@ class Row:
         a, b = self.reference.objective, self.fast.objective
         if not (isfinite(a) and isfinite(b)):
             return 0.0 if a == b else inf
-        return abs(a - b) / max(abs(a), abs(b)) if a != b else 0.0
+        return relative(abs(a - b), a, b)
 
     @property
     def agrees(self) -> bool:

@@ -17,8 +17,8 @@ from cvxens.types import Array
 class MiddleStump:
     """K(x, x') = sum over the middle stumps h of a sample of h(x) h(x').
 
-    LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in the middle.
-    With J stumps it is J less twice the number of thresholds between x and x'.
+    LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in
+    the middle. With J stumps it is J less twice the number of thresholds between x and x'.
 
     Parameters
     ----------

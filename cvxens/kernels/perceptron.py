@@ -19,8 +19,8 @@ from cvxens.types import Array
 class Perceptron:
     """K(x, x') = Delta - |x - x'|_2, with Delta = radius / E|theta_1| for theta uniform on the unit sphere.
 
-    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |a| <= radius, scaled so
-    that the distance has the factor 1. E|theta_1| is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
+    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |a| <= radius,
+    scaled so that the distance has the factor 1. E|theta_1| is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class Perceptron:
     def cells(self, X: Any, n_directions: int, random_state: int | np.random.Generator | None = None) -> StumpColumns:
         """Cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
 
-        Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The columns' inner
-        products tend to the kernel on `X` as the directions get dense.
+        Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The
+        columns' inner products tend to the kernel on `X` as the directions get dense.
         """
         if n_directions < 1:
             raise InvalidInput("n_directions", f"found {n_directions}", "sample at least one direction")

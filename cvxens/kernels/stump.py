@@ -18,7 +18,8 @@ from cvxens.types import Array
 class Stump:
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
-    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with r = 1/2.
+    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with r
+    = 1/2.
 
     Parameters
     ----------
@@ -59,8 +60,8 @@ class Stump:
     def cells(self, X: Any) -> StumpColumns:
         """The cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
 
-        Stumps of both signs share a gap of width v, so its column is ``sqrt(v / 2) sign(x_d - t)``; the columns' inner products
-        are the kernel on `X`.
+        Stumps of both signs share a gap of width v, so its column is ``sqrt(v / 2) sign(x_d - t)``; the columns'
+        inner products are the kernel on `X`.
         """
         X = validation.samples(X)
         return StumpColumns(X, constant=False, ends=self.ranges(X), gap_scale=_root_of_half)

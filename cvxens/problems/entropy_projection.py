@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
@@ -16,7 +18,7 @@ from cvxens.types import Array, Point
 
 @final
 class EntropyProjection(Problem):
-    """min sum alpha ln(alpha / alpha_t) - alpha + alpha_t over the simplex with q'alpha = rho, or <= rho; q = K~ alpha_t.
+    """min sum alpha ln(alpha / alpha_t) - alpha + alpha_t, sum alpha = 1, q'alpha = rho or <= rho; q = K~ alpha_t.
 
     TK07 (7) with equality and (10) with inequality, K~ = K o yy'. The dual is max over eta (eta >= 0 for <=) of
     ``-ln(Z(eta) exp(rho eta))`` with ``Z(eta) = sum alpha_t exp(-eta q)``, and ``alpha = alpha_t exp(-eta q) / Z``.
@@ -45,8 +47,7 @@ class EntropyProjection(Problem):
 
     equation = "min sum a ln(a/a_t) - a + a_t on the simplex, a'K~a_t = rho or <= rho"
     source = "TK07 (7), (10)"
-    arrays: ClassVar[tuple[str, ...]] = ("alpha", "eta")
-    aliases = {"u": "alpha"}
+    aliases: ClassVar[Mapping[str, str]] = {"u": "alpha"}
     rho = Swept(validation.number)
 
     def __init__(self, K: Any, y: Any, alpha_t: Any, rho: float, *, equality: bool = True) -> None:
@@ -58,6 +59,11 @@ class EntropyProjection(Problem):
         self.equality = equality
         self.rho = rho
         self._check_rho()
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The projection alpha and the multiplier eta."""
+        return {"alpha": self.y.shape, "eta": ()}
 
     def build(self) -> Model:
         """Model the projection with cvxpy's kl_div."""
@@ -74,11 +80,9 @@ class EntropyProjection(Problem):
 
     def repair(self, point: Point) -> Point:
         """Normalise alpha and mix in the vertex that meets the margin; make eta >= 0 for an inequality."""
-        eta = point.get("eta", np.zeros(())).reshape(())
+        eta = point.get("eta", np.zeros(()))
         eta = eta if self.equality else np.maximum(eta, 0)
         alpha = np.maximum(point.get("alpha", self.project(float(eta))), 0)
-        if alpha.shape != self.y.shape:
-            raise InvalidInput("alpha", f"found shape {alpha.shape}", f"give an array of shape {self.y.shape}")
         alpha = alpha / alpha.sum() if alpha.sum() > 0 else self.alpha_t
         short = self.rho - float(self.q @ alpha)
         if short < 0 or (self.equality and short > 0):

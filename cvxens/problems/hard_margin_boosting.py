@@ -9,6 +9,7 @@ from cvxens.problems.losses import HardMargin
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import L1
 
+
 @final
 class HardMarginBoosting(MarginProblem):
     """min sum w subject to M w >= 1, w >= 0, with M = diag(y) H.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class LPBoost(MarginProblem):
     source = "DBS02"
     arrays = ("a", "rho", "xi", "u")
     letters = ("a", "b", "u")
-    aliases = {"w": "a"}
+    aliases: ClassVar[Mapping[str, str]] = {"w": "a"}
     swept = ("D",)
     nonnegative = True
     maximise = True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import SolverFailed
 from cvxens.problems.columns import Columns, ColumnsLike, as_columns
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss
@@ -36,6 +37,8 @@ class MarginProblem(Problem):
         Whether there is a b, unpenalised; whether w >= 0.
     outputs : tuple of int
         The shape of b: () for one output.
+    arrays : tuple of str
+        The arrays of a point: primal first, then dual.
     letters : tuple of str
         What the source calls w, b and u.
     swept : tuple of str
@@ -64,6 +67,21 @@ class MarginProblem(Problem):
         """The penalty."""
 
     @final
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The arrays of a point and their shapes."""
+        n_samples, n_columns = self.H.shape
+        weights, intercept, multipliers = self.letters
+        shapes = {
+            weights: (n_columns, *self.outputs),
+            intercept: self.outputs,
+            multipliers: (n_samples, *self.outputs),
+            "xi": (n_samples,),
+            "rho": (),
+        }
+        return {name: shapes[name] for name in self.arrays}
+
+    @final
     def build(self) -> Model:
         """Model w, b and the margins z, tied by the one equality whose multiplier is u."""
         parameters = {name: cp.Parameter(pos=True, name=name) for name in self.swept}
@@ -86,12 +104,12 @@ class MarginProblem(Problem):
         """Clip weights and multipliers into their domains and scale both to feasibility."""
         weights, intercept, multipliers = self.letters
         loss, penalty = self._loss, self.penalty()
-        w = self._shaped(point, weights, (self.H.shape[1], *self.outputs))
+        w = point.get(weights, np.zeros((self.H.shape[1], *self.outputs)))
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
         f = self.H.scores(w)
-        b = self._best_intercept(f, point.get(intercept))
+        b = point.get(intercept, loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs))
         scale = loss.scale(self.y * (f + b))
-        u = loss.repair(self._shaped(point, multipliers, f.shape), self.y if self.intercept else None)
+        u = loss.repair(point.get(multipliers, np.zeros(f.shape)), self.y if self.intercept else None)
         u = u * penalty.shrink(self._summary(self._edges(u)))
         return {weights: w * scale, **({intercept: b * scale} if self.intercept else {}), multipliers: u}
 
@@ -142,19 +160,6 @@ class MarginProblem(Problem):
     @property
     def _loss(self) -> Loss:
         return self.loss(*(getattr(self, name) for name in self.swept))
-
-    def _shaped(self, point: Point, name: str, shape: tuple[int, ...]) -> Array:
-        values = point.get(name)
-        if values is None:
-            return np.zeros(shape)
-        if values.shape != shape:
-            raise InvalidInput(name, f"found shape {values.shape}", f"give an array of shape {shape}")
-        return values
-
-    def _best_intercept(self, f: Array, given: Array | None) -> Array:
-        if given is not None:
-            return given.reshape(self.outputs)
-        return self._loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs)
 
     def _margins(self, point: Point) -> Array:
         weights, intercept, _ = self.letters

@@ -60,4 +60,4 @@ class Model:
     variables: Mapping[str, Any]
     duals: Mapping[str, tuple[Any, float]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    back: Callable[[Point, Point], Point] = lambda variables, duals: duals
+    back: Callable[[Point, Point], Point] = lambda _, duals: duals

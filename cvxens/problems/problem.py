@@ -55,8 +55,6 @@ class Problem(ABC):
     ----------
     equation, source : str
         The formulation in one line, and where it is from.
-    arrays : tuple of str
-        The arrays of a point: primal first, then dual.
     aliases : mapping of str to str
         Other names that `certify` understands for these arrays.
     maximise : bool
@@ -65,9 +63,13 @@ class Problem(ABC):
 
     equation: ClassVar[str]
     source: ClassVar[str]
-    arrays: ClassVar[tuple[str, ...]]
     aliases: ClassVar[Mapping[str, str]] = {}
     maximise: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The arrays of a point and their shapes: primal first, then dual."""
 
     @abstractmethod
     def build(self) -> Model:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
 from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.losses import Exponential
 from cvxens.problems.modelling import Model, cp
@@ -19,7 +19,8 @@ from cvxens.types import Array, Point
 class RegularizedExpLoss(Problem):
     """min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta.
 
-    KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the optimum
+    KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the
+    optimum
     ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
 
     Parameters
@@ -40,7 +41,6 @@ class RegularizedExpLoss(Problem):
 
     equation = "min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta"
     source = "KIE06 (14)-(15)"
-    arrays: ClassVar[tuple[str, ...]] = ("eta", "u")
     lam = Swept()
 
     def __init__(self, K: Any, y: Any, lam: float) -> None:
@@ -53,6 +53,11 @@ class RegularizedExpLoss(Problem):
         """1/n sum exp(-z)."""
         return Exponential(1 / len(self.y))
 
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Coefficients eta and multipliers u."""
+        return {"eta": self.y.shape, "u": self.y.shape}
+
     def build(self) -> Model:
         """Model the loss in the coordinates of the factored kernel; f = K eta."""
         factored = factor(self.K)
@@ -64,9 +69,6 @@ class RegularizedExpLoss(Problem):
 
     def repair(self, point: Point) -> Point:
         """Clip u at 0; derive u from eta, or eta from u, where one is missing."""
-        for name, values in point.items():
-            if values.shape != self.y.shape:
-                raise InvalidInput(name, f"found shape {values.shape}", f"give an array of shape {self.y.shape}")
         eta = point["eta"] if "eta" in point else self.y * point["u"] / (2 * self.lam)
         with np.errstate(over="ignore"):
             u = point["u"] if "u" in point else np.exp(-self.y * (self.K @ eta)) / len(self.y)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
 from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
@@ -39,13 +39,17 @@ class RegularizedLeastSquares(Problem):
 
     equation = "min 1/m |K c - y|^2 + gamma c'K c"
     source = "TT06 (2)-(5)"
-    arrays: ClassVar[tuple[str, ...]] = ("c", "s")
     gamma = Swept()
 
     def __init__(self, K: Any, y: Any, gamma: float) -> None:
         self.y = validation.finite_array("y", y, ndim=1)
         self.K = check_kernel(K, len(self.y))
         self.gamma = gamma
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Coefficients c and multipliers s."""
+        return {"c": self.y.shape, "s": self.y.shape}
 
     def build(self) -> Model:
         """Model the squares in the coordinates of the factored kernel; f = K c."""
@@ -63,9 +67,6 @@ class RegularizedLeastSquares(Problem):
 
     def repair(self, point: Point) -> Point:
         """Every point is feasible; derive s from c, or c from s, where one is missing."""
-        for name, values in point.items():
-            if values.shape != self.y.shape:
-                raise InvalidInput(name, f"found shape {values.shape}", f"give an array of shape {self.y.shape}")
         c = point["c"] if "c" in point else point["s"] / (2 * self.gamma)
         s = point["s"] if "s" in point else 2 * (self.y - self.K @ c) / len(self.y)
         return {"c": c, "s": s}

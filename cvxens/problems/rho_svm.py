@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, final
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
 from cvxens.problems.duality import capped_simplex
 from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.losses.protocol import excess
@@ -21,9 +22,9 @@ from cvxens.types import Point
 class RhoSVM(Problem):
     """max 2 rho - |w|^2 subject to y_i f(x_i) >= rho with f = <w, phi(x)>.
 
-    TK07 (1). The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i): u is TK07's alpha, half the
-    multiplier of the margins. Any u on the simplex bounds the optimum from above by ``u'K~u``; scaled to its best length,
-    its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
+    TK07 (1). The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i): u is TK07's
+    alpha, half the multiplier of the margins. Any u on the simplex bounds the optimum from above by ``u'K~u``;
+    scaled to its best length, its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
 
     Parameters
     ----------
@@ -42,8 +43,7 @@ class RhoSVM(Problem):
 
     equation = "max 2 rho - |w|^2, y_i f(x_i) >= rho"
     source = "TK07 (1)-(2)"
-    arrays: ClassVar[tuple[str, ...]] = ("c", "rho", "u")
-    aliases = {"alpha": "u"}
+    aliases: ClassVar[Mapping[str, str]] = {"alpha": "u"}
     maximise = True
 
     def __init__(self, K: Any, y: Any) -> None:
@@ -53,6 +53,11 @@ class RhoSVM(Problem):
     @cached_property
     def _factor(self) -> Any:
         return factor(self.K)
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Coefficients c, margin rho and multipliers u."""
+        return {"c": self.y.shape, "rho": (), "u": self.y.shape}
 
     def build(self) -> Model:
         """Model the primal in the coordinates of the factored kernel; f = K c."""
@@ -71,8 +76,6 @@ class RhoSVM(Problem):
     def repair(self, point: Point) -> Point:
         """Project u onto the simplex; scale the weights to their best length; rho is their smallest margin."""
         given = point.get("u", self.y * point["c"] if "c" in point else np.ones(len(self.y)))
-        if given.shape != self.y.shape:
-            raise InvalidInput("u", f"found shape {given.shape}", f"give an array of shape {self.y.shape}")
         u = capped_simplex(given, 1.0)
         c = point.get("c", self.y * u)
         f = self.K @ c

@@ -18,8 +18,8 @@ SEPARATED = 1e-7
 def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> NotSeparable | None:
     """Find the Farkas vector of margins of at least 1, or None where they can be reached.
 
-    The largest margin of weights with ``sum |w| <= 1`` equals the least largest edge of sample weights u with sum 1; at 0
-    the multipliers u of the margins are the proof.
+    The largest margin of weights with ``sum |w| <= 1`` equals the least largest edge of sample weights u with sum 1;
+    at 0 the multipliers u of the margins are the proof.
     """
     w = cp.Variable(H.shape[1], nonneg=nonnegative)
     b, z, rho = cp.Variable(), cp.Variable(len(y)), cp.Variable()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Mapping
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -48,8 +49,8 @@ def simplex_codes(n_classes: int) -> Array:
 class SLSSVM(MarginProblem):
     """min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2.
 
-    SL (10)-(11), with a simplex-coded row of L per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')`` with
-    1'U = 0, ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``.
+    SL (10)-(11), with a simplex-coded row of L per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')``
+    with 1'U = 0, ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class SLSSVM(MarginProblem):
     source = "SL (10)-(11)"
     arrays = ("W", "b", "U")
     letters = ("W", "b", "U")
-    aliases = {"w": "W", "u": "U"}
+    aliases: ClassVar[Mapping[str, str]] = {"w": "W", "u": "U"}
     intercept = True
     C = Swept()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
 from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor
 from cvxens.problems.losses import Hinge
 from cvxens.problems.modelling import Model, cp
@@ -20,8 +20,8 @@ class SVMDual(Problem):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0.
 
     LL08 P2 and SL (2). The scores are ``K (y u) + b``, with b the multiplier of y'u = 0. The bound from any b is minus
-    the primal objective, ``-(1/2 u'(K o yy')u + C sum max(0, 1 - y (K (y u) + b)))``. As y'u = 0, the kernel need only be
-    PSD on coefficients that sum to 0; cvxpy is handed the factored doubly centred kernel.
+    the primal objective, ``-(1/2 u'(K o yy')u + C sum max(0, 1 - y (K (y u) + b)))``. As y'u = 0, the kernel need
+    only be PSD on coefficients that sum to 0; cvxpy is handed the factored doubly centred kernel.
 
     Parameters
     ----------
@@ -42,13 +42,17 @@ class SVMDual(Problem):
 
     equation = "min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0"
     source = "LL08 P2, SL (2)"
-    arrays: ClassVar[tuple[str, ...]] = ("u", "b")
     C = Swept()
 
     def __init__(self, K: Any, y: Any, C: float) -> None:
         self.y = validation.signs(y)
         self.K = check_kernel(K, len(self.y), conditionally=True)
         self.C = C
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Multipliers u and intercept b."""
+        return {"u": self.y.shape, "b": ()}
 
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""
@@ -66,11 +70,8 @@ class SVMDual(Problem):
 
     def repair(self, point: Point) -> Point:
         """Clip u into [0, C], balance the classes; the best intercept where none is given."""
-        u = point.get("u", np.zeros(len(self.y)))
-        if u.shape != self.y.shape:
-            raise InvalidInput("u", f"found shape {u.shape}", f"give an array of shape {self.y.shape}")
-        u = Hinge(self.C).repair(u, self.y)
-        b = point["b"].reshape(()) if "b" in point else Hinge(self.C).best_intercept(self._scores(u), self.y)
+        u = Hinge(self.C).repair(point.get("u", np.zeros(len(self.y))), self.y)
+        b = point["b"] if "b" in point else Hinge(self.C).best_intercept(self._scores(u), self.y)
         return {"u": u, "b": b}
 
     def value(self, point: Point) -> float:

@@ -15,8 +15,9 @@ MAX_STEPS = 200
 def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> Solution:
     """Maximise -ln(Z(eta) exp(rho eta)) by Newton's method, safeguarded by a bracket.
 
-    The dual is concave with slope ``E[q] - rho`` and curvature ``-Var[q]`` under the projection at eta. A Newton step that leaves
-    the bracket of the slope's root is replaced by its middle; the bracket doubles until it holds the root.
+    The dual is concave with slope ``E[q] - rho`` and curvature ``-Var[q]`` under the projection at eta. A Newton
+    step that leaves the bracket of the slope's root is replaced by its middle; the bracket doubles until it holds
+    the root.
 
     Parameters
     ----------

@@ -17,8 +17,9 @@ MAX_STEPS = 100
 def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) -> Solution:
     """Solve KIE06 (15) by damped Newton steps in the coefficients eta.
 
-    With ``u_i = exp(-y_i (K eta)_i) / n`` the gradient is ``K (2 lam eta - y u)`` and the Hessian ``K (diag(u) K + 2 lam I)``, so
-    the step solves ``(diag(u) K + 2 lam I) d = y u - 2 lam eta``, by Cholesky of ``diag(u)^1/2 K diag(u)^1/2 + 2 lam I``.
+    With ``u_i = exp(-y_i (K eta)_i) / n`` the gradient is ``K (2 lam eta - y u)`` and the Hessian ``K (diag(u) K + 2
+    lam I)``, so the step solves ``(diag(u) K + 2 lam I) d = y u - 2 lam eta``, by Cholesky of ``diag(u)^1/2 K
+    diag(u)^1/2 + 2 lam I``.
 
     Parameters
     ----------

@@ -127,11 +127,11 @@ def _box(loss: Hinge, penalty: L1, n_samples: int, balance: Array | None, nonneg
     return BoxDual(loss.C, penalty.weight, n_samples, balance, nonnegative)
 
 
-def _game(loss: SoftMinimumMargin, penalty: Simplex, n_samples: int, balance: Array | None, _: bool) -> Dual:
+def _game(loss: SoftMinimumMargin, _: Simplex, n_samples: int, balance: Array | None, __: bool) -> Dual:
     return GameDual(loss.D, n_samples, balance)
 
 
-def _separation(loss: HardMargin, penalty: L1, n_samples: int, balance: Array | None, _: bool) -> Dual:
+def _separation(_: HardMargin, penalty: L1, n_samples: int, balance: Array | None, __: bool) -> Dual:
     return SeparationDual(penalty.weight, GameDual(1.0, n_samples, balance))
 
 
@@ -146,8 +146,9 @@ DUALS: Mapping[tuple[type, type], Callable[..., Dual]] = {
 class HighsMaster:
     """LL08 P3 and P4 and LPBoost by HiGHS's dual simplex, warm-started from the last basis.
 
-    The restricted master has one variable per column and one constraint per sample; its dual, which is solved here, has one
-    variable per sample and one row per column, so a new column is a new row and the last basis stays dual feasible.
+    The restricted master has one variable per column and one constraint per sample; its dual, which is solved here,
+    has one variable per sample and one row per column, so a new column is a new row and the last basis stays dual
+    feasible.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ class HighsMaster:
             raise InvalidInput(
                 "master",
                 f"found HighsMaster for {formulation.loss} with {formulation.penalty}",
-                "give it a linear program: hinge + l1, soft minimum margin + simplex, hard margin + l1; or use CvxpyMaster",
+                "give it hinge + l1, soft minimum margin + simplex or hard margin + l1; or use CvxpyMaster",
             )
         loss, penalty = formulation.terms
         self.restricted = Restricted(formulation, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -19,8 +20,8 @@ from cvxens.types import Array
 class LeastSquaresMaster:
     """SL (10) by the normal equations ``(G'G + weight/C I) W = G'L``, G the columns less their means.
 
-    The intercept is ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Only the rows of the Gram
-    matrix that belong to new columns are computed in a round.
+    The intercept is ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Only the rows
+    of the Gram matrix that belong to new columns are computed in a round.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class LeastSquaresMaster:
                 "give it SquaredError with SquaredL2 and an intercept; or use CvxpyMaster",
             )
         self.restricted = Restricted(formulation, y)
-        self.loss, self.penalty = formulation.terms
+        self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)
         self.gram = np.empty((0, 0))
 
     @staticmethod

@@ -1,5 +1,35 @@
 """Oracles: weak learners that price their hypotheses, one file each."""
 
+from cvxens.colgen.oracles.fourier import Fourier
+from cvxens.colgen.oracles.kernel_columns import KernelColumns
+from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
+from cvxens.colgen.oracles.pool import Pool
+from cvxens.colgen.oracles.sklearn_learner import SklearnLearner
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
+from cvxens.colgen.oracles.trees import Trees
 
-__all__ = ["Constant", "Stump", "Stumps"]
+ORACLES = (
+    "Stumps",
+    "Perceptrons",
+    "ParallelPerceptrons",
+    "Fourier",
+    "Trees",
+    "SklearnLearner",
+    "KernelColumns",
+    "Pool",
+)
+"""Names of the oracles."""
+
+__all__ = [
+    "ORACLES",
+    "Constant",
+    "Fourier",
+    "KernelColumns",
+    "ParallelPerceptrons",
+    "Perceptrons",
+    "Pool",
+    "SklearnLearner",
+    "Stump",
+    "Stumps",
+    "Trees",
+]

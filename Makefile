@@ -1,0 +1,40 @@
+# `make demo` and `make test` set up everything they need in .venv, from nothing but Python 3.11+ and make.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt Makefile
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.base
+	$(VENV)/bin/cvxens crosscheck
+
+test: $(VENV)/.test
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.lint
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or later found; install one, or name it: make PYTHON=/path/to/python"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.python $(INPUTS)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	$(PIP) --editable '.[test,lint]'
+	@touch $@

@@ -1,0 +1,46 @@
+"""The command `cvxens`: its sub-commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from cvxens import __version__
+from cvxens.cli.crosscheck import crosscheck
+from cvxens.cli.listing import list_all
+from cvxens.errors import CvxensError
+
+FAILED = 1
+UNUSABLE = 2
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cvxens")
+def cvxens() -> None:
+    """Ensemble learning as convex modelling: cross-check formulations, read certificates.
+
+    Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
+    """
+
+
+cvxens.add_command(crosscheck)
+cvxens.add_command(list_all)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; an error that a person can mend is one line on standard error, without a traceback."""
+    try:
+        status = cvxens.main(args=arguments, prog_name="cvxens", standalone_mode=False)
+    except CvxensError as error:
+        click.echo(f"error: {error}", err=True)
+        status = UNUSABLE
+    except click.ClickException as error:
+        error.show()
+        status = UNUSABLE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        status = INTERRUPTED
+    sys.exit(status)
