@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import logsumexp, xlogy

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
