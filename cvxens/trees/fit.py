@@ -59,11 +59,11 @@ def fit_tree(
     :math:`B(T) = -\sum_c W_c \log_2 (W_c / W_T)` their class information; in the denominator the cases without a
     value are one more branch. These go down every branch, in the proportion of the others.
 
-    Nominal features split into one branch per category, numeric ones at a cut. Where the book leaves a choice, this
-    is release 8 (Quinlan, *Improved use of continuous attributes in C4.5*, JAIR 4, 1996): the cut has the largest
-    gain, and the gain pays log2(number of cuts) / W for the choice among them. The cut is the largest value in the
-    training table up to the midpoint of its neighbours, so that every cut is a value that occurs; both sides of it
-    have at least max(`min_cases`, min(25, W_T / (10 n_classes))).
+    Nominal features split into one branch per category, numeric ones at a cut that leaves at least
+    max(`min_cases`, min(25, W_T / (10 n_classes))) on both sides. Where the book leaves a choice, this is release 8
+    (Quinlan, *Improved use of continuous attributes in C4.5*, JAIR 4, 1996): the cut has the largest gain, and this
+    gain pays log2(number of such cuts) / W for the choice among them. The cut is the largest value in the training
+    table up to the midpoint of its neighbours, so that every cut is a value that occurs.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def fit_tree(
     table = Table.read(X)
     classes, codes = _labels(y, len(table))
     weights = _weights(sample_weight, len(table))
-    data = Training(table.columns, np.array([len(f.categories) for f in table.features]), codes, len(classes))
+    data = Training(table.columns, np.array([feature.n_values for feature in table.features]), codes, len(classes))
     there = np.flatnonzero(weights > 0)
     nodes, at = grow(data, table.distinct, Cases(there, weights[there]), options.depth, options.min_cases)
     if options.confidence is not None:

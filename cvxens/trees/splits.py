@@ -54,7 +54,8 @@ def nominal_split(data: Training, f: int, cases: Cases, min_cases: float) -> tup
 def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tuple[float, float, float]:
     """Return (gain, split information, cut) of the best cut of numeric feature `f`; gain -1 if none is allowed.
 
-    The cut is the midpoint with the largest gain; the gain then pays log2(number of cuts) / weight for the choice.
+    The cut is the midpoint with the largest gain of those that leave enough weight on both sides; the gain then pays
+    log2(number of these midpoints) / weight for the choice.
     """
     known = ~np.isnan(data.columns[f][cases.samples])
     weights, y = cases.weights[known], data.y[cases.samples[known]]
@@ -74,8 +75,8 @@ def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tup
         left += weights[i]
         if values[i] == values[after]:
             continue
-        cuts += 1
         if min(left, size - left) >= smallest:
+            cuts += 1
             found = (whole - bits(below) - bits(above)) / total
             if found > gain + TINY:
                 gain, left_at_best, cut = found, left, _midpoint(values[i], values[after])

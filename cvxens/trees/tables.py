@@ -24,12 +24,18 @@ class Feature:
     ----------
     name : str
         The column's name.
-    categories : tuple of str
-        The values of a nominal feature, in the order of their codes; empty for a numeric one.
+    categories : tuple of str or None
+        The values of a nominal feature, in the order of their codes; None for a numeric one. It is empty if no value
+        was known: then every value counts as missing.
     """
 
     name: str
-    categories: tuple[str, ...] = ()
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def n_values(self) -> int:
+        """The number of categories, 0 for a numeric feature."""
+        return len(self.categories or ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,7 @@ class Table:
     --------
     >>> table = Table.read([[71.5, "rain"], [None, "sunny"], [64, "?"]])
     >>> table.features
-    (Feature(name='x0', categories=()), Feature(name='x1', categories=('rain', 'sunny')))
+    (Feature(name='x0', categories=None), Feature(name='x1', categories=('rain', 'sunny')))
     >>> table.columns
     array([[71.5,  nan, 64. ],
            [ 0. ,  1. ,  nan]])
@@ -65,8 +71,8 @@ class Table:
             )
         for feature, column in zip(self.features, self.columns, strict=True):
             known = column[~np.isnan(column)]
-            codes = np.arange(len(feature.categories))
-            if not (np.isin(known, codes).all() if feature.categories else np.isfinite(known).all()):
+            numeric = feature.categories is None
+            if not (np.isfinite(known).all() if numeric else np.isin(known, np.arange(feature.n_values)).all()):
                 raise InvalidInput(
                     "columns", f"found a value that {feature!r} cannot have", "make tables by Table.read"
                 )
@@ -79,7 +85,7 @@ class Table:
         """Make a table of `X`.
 
         A column is numeric if every known value is a finite number or a string that reads as one; otherwise, and if
-        it holds booleans, nominal. A column of missing values only counts as numeric; no tree can use it.
+        it holds booleans, nominal. A column without known values is nominal without categories; no tree can use it.
 
         Parameters
         ----------
@@ -118,15 +124,15 @@ class Table:
 def match(features: tuple[Feature, ...], X: Any) -> Table:
     """Encode `X` as a table of the given features: samples to predict, as those that were learned from.
 
-    The columns of a data frame are found by name, others are ignored; those of arrays and rows go by position. A
-    category that is not among those of its feature becomes a missing value.
+    The columns of tables and data frames are found by name, others are ignored; those of arrays and rows go by
+    position. A category that is not among those of its feature becomes a missing value.
 
     Parameters
     ----------
     features : tuple of Feature
         Of the table that was learned from.
     X : Table, array, data frame or sequence of rows
-        As for `Table.read`; a `Table` must have these very features.
+        As for `Table.read`.
 
     Raises
     ------
@@ -139,10 +145,11 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
     array([[ 1., nan]])
     """
     if isinstance(X, Table):
-        if X.features != features:
-            raise InvalidInput("X", "found a table of other features", "encode it with match(features, X) first")
-        return X
-    cells, named = read_cells(X)
+        if X.features == features:
+            return X
+        cells, named = [_decoded(f, column) for f, column in zip(X.features, X.columns, strict=True)], True
+    else:
+        cells, named = read_cells(X)
     if named:
         by_name = {c.name: c for c in cells}
         absent = [f.name for f in features if f.name not in by_name]
@@ -192,29 +199,35 @@ def read_csv(
     target = header[-1] if target is None and header else target
     if target not in header:
         raise DataFileError("target", f"found {target!r} and the columns {header}", "name one of the columns")
+    at = header.index(target)
+    _check_records(rows, len(header), at)
+    others = [row[:at] + row[at + 1 :] for row in rows]
+    table = Table.read(others, names=header[:at] + header[at + 1 :], nominal=nominal)
+    return table, np.array([row[at].strip() for row in rows])
+
+
+def _check_records(rows: Sequence[Sequence[str]], width: int, target: int) -> None:
     if not rows:
         raise DataFileError("lines", "found no line below the header", "give at least one sample")
-    odd = next((i for i, row in enumerate(rows, 1) if len(row) != len(header)), None)
-    if odd is not None:
-        raise DataFileError(
-            "lines", f"found {len(rows[odd - 1])} cells in record {odd}", f"give {len(header)}, as in the header"
-        )
-    at = header.index(target)
-    y = np.array([row[at].strip() for row in rows])
-    if np.isin(y, list(MISSING)).any():
-        raise DataFileError(
-            "lines", f"found no label in record {np.isin(y, list(MISSING)).argmax() + 1}", "leave the record out"
-        )
-    others = [row[:at] + row[at + 1 :] for row in rows]
-    return Table.read(others, names=header[:at] + header[at + 1 :], nominal=nominal), y
+    for i, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise DataFileError("lines", f"found {len(row)} cells in record {i}", f"give {width}, as in the header")
+        if row[target].strip() in MISSING:
+            raise DataFileError("lines", f"found no label in record {i}", "leave the record out")
 
 
 def _encode(cells: Sequence[Cells], features: Sequence[Feature]) -> Table:
     return Table(tuple(features), np.array([_column(c, f) for c, f in zip(cells, features, strict=True)]))
 
 
+def _decoded(feature: Feature, column: Array) -> Cells:
+    missing = np.isnan(column)
+    codes = np.where(missing, 0, column).astype(np.int64)
+    return Cells(feature.name, np.array(feature.categories)[codes] if feature.categories else column, missing)
+
+
 def _column(cells: Cells, feature: Feature) -> Array:
-    if feature.categories:
+    if feature.categories is not None:
         codes = {category: float(code) for code, category in enumerate(feature.categories)}
         return np.array([np.nan if label is None else codes.get(label, np.nan) for label in cells.labels()])
     numbers = cells.numbers()
@@ -234,6 +247,6 @@ def _position(names: Sequence[str], column: str | int) -> int:
 
 
 def _feature(name: str, cells: Cells, nominal: bool) -> Feature:
-    if nominal or cells.numbers() is None:
+    if nominal or cells.missing.all() or cells.numbers() is None:
         return Feature(name, tuple(sorted({label for label in cells.labels() if label is not None})))
     return Feature(name)

@@ -49,7 +49,7 @@ class Tree:
     @cached_property
     def branches(self) -> Codes:
         """The number of children of each node, (n_nodes,), 0 at a leaf."""
-        sizes = np.array([len(f.categories) or 2 for f in self.features])
+        sizes = np.array([feature.n_values or 2 for feature in self.features])
         return np.where(self.nodes.feature >= 0, sizes[self.nodes.feature], 0)
 
     @cached_property

@@ -71,14 +71,13 @@ def candidate(cases, feature, categories, min_cases, n_classes):
         return (gain, info, None) if sum(s >= min_cases - TINY for s in sizes) >= 2 else None
     values = sorted({row[feature] for row, _, _ in known})
     smallest = max(min_cases, min(25, 0.1 * size(known) / n_classes)) - TINY
-    best = None
-    for low, high in pairwise(values):
-        gain, info, sizes = gain_and_ratio(cases, feature, categories, (low + high) / 2)
-        if min(sizes) >= smallest and (best is None or gain > best[0] + TINY):
-            best = gain, info, (low + high) / 2
-    if best is None:
+    cuts = [(low + high) / 2 for low, high in pairwise(values)]
+    splits = [(*gain_and_ratio(cases, feature, categories, cut), cut) for cut in cuts]
+    allowed = [(gain, info, cut) for gain, info, sizes, cut in splits if min(sizes) >= smallest]
+    if not allowed:
         return None
-    return best[0] - log2(len(values) - 1) / size(cases), best[1], best[2]
+    gain, info, cut = next(split for split in allowed if split[0] >= max(allowed)[0] - TINY)
+    return gain - log2(len(allowed)) / size(cases), info, cut
 
 
 def choose(cases, features, min_cases, n_classes):

@@ -88,7 +88,7 @@ def test_the_gain_of_the_root_with_an_unknown_outlook():
     rows[5][0] = "?"
     table = Table.read(rows, names=NAMES)
     y = np.unique(Y, return_inverse=True)[1]
-    data = Training(table.columns, np.array([len(f.categories) for f in table.features]), y, 2)
+    data = Training(table.columns, np.array([f.n_values for f in table.features]), y, 2)
     gain, info = nominal_split(data, 0, Cases(np.arange(14), np.ones(14)), 2.0)
     assert (round(gain, 3), round(info, 3)) == (0.199, 1.809)
 

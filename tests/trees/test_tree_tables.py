@@ -19,7 +19,7 @@ def column(cells, **options):
 )
 def test_numbers(cells):
     categories, values = column(cells)
-    assert categories == ()
+    assert categories is None
     np.testing.assert_array_equal(values, [1, 2.5, NAN])
 
 
@@ -53,7 +53,7 @@ def test_numpy_arrays():
     floats = Table.read(np.array([[1.0, NAN], [2.0, 3.0]]))
     np.testing.assert_array_equal(floats.columns, [[1, 2], [NAN, 3]])
     assert Table.read(np.array([[True], [False]])).features[0].categories == ("False", "True")
-    assert Table.read(np.array([["?"], ["3"]])).features[0].categories == ()
+    assert Table.read(np.array([["?"], ["3"]])).features[0].categories is None
     assert Table.read(np.array([[1], [2]], dtype=np.uint8)).columns.tolist() == [[1.0, 2.0]]
 
 
@@ -109,8 +109,23 @@ def test_match_refuses_what_does_not_fit():
         match(features, [["a", 1.0, 2.0]])
     with pytest.raises(InvalidInput, match="'x1' that are not finite numbers"):
         match(features, [["a", "much"]])
-    with pytest.raises(InvalidInput, match="other features"):
-        match(features, Table.read([["b", 1.0]]))
+    with pytest.raises(InvalidInput, match="no columns"):
+        match(features, Table.read([["b", 1.0]], names=["x0", "y"]))
+
+
+def test_match_translates_the_codes_of_another_table():
+    table, other = Table.read([["b", 1.0], ["c", 2.0]]), Table.read([["a", 3.0], ["c", 4.0], [None, None]])
+    np.testing.assert_array_equal(match(table.features, other).columns, [[NAN, 1, NAN], [3, 4, NAN]])
+    codes = Table.read([[1], [2]], nominal=[0]).features
+    np.testing.assert_array_equal(match(codes, Table.read([[2.0], [3.0]])).columns, [[1, NAN]])
+
+
+@pytest.mark.parametrize("cells", [[None, None], ["?", ""], [NAN, NAN]])
+def test_a_column_without_known_values_takes_anything_as_missing(cells):
+    categories, values = column(cells)
+    assert categories == ()
+    assert np.isnan(values).all()
+    assert np.isnan(match((Feature("x0", ()),), [["a"], [1]]).columns).all()
 
 
 def test_csv():
