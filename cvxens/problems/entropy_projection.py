@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from cvxens import validation
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
 from cvxens.types import Array, Point
@@ -57,7 +57,6 @@ class EntropyProjection(Problem):
         self.q: Array = self.y * (self.K @ (self.y * self.alpha_t))
         self.equality = equality
         self.rho = rho
-        self._check_rho()
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -113,20 +112,12 @@ class EntropyProjection(Problem):
             "pricing slack": 0.0,
         }
 
-    def explain(self, failure: SolverFailed) -> Exception:
-        """Tell of a rho, set since, that no alpha reaches."""
-        try:
-            self._check_rho()
-        except InvalidInput as unreachable:
-            return unreachable
-        return failure
-
-    def _check_rho(self) -> None:
+    def admit(self, name: str, value: float) -> float:
+        """Refuse a rho that no positive alpha reaches."""
         low, high = float(self.q.min()), float(self.q.max()) if self.equality else np.inf
-        if not low < self.rho < high:
-            raise InvalidInput(
-                "rho", f"found {self.rho:.6g}", f"give a number strictly between {low:.6g} and {high:.6g}"
-            )
+        if not low < value < high:
+            raise InvalidInput(name, f"found {value:.6g}", f"give a number strictly between {low:.6g} and {high:.6g}")
+        return value
 
 
 def _interior(alpha_t: Any, n_samples: int) -> Array:

@@ -55,12 +55,16 @@ class LPBoost(MarginProblem):
     def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
         super().__init__(H, y)
         self.D = D
-        if D * len(self.y) < 1 - 1e-12:
+
+    def admit(self, name: str, value: float) -> float:
+        """Refuse a D below 1/n_samples."""
+        if value * len(self.y) < 1 - 1e-12:
             raise InvalidInput(
-                "D",
-                f"found {D:g} with {len(self.y)} samples",
+                name,
+                f"found {value:g} with {len(self.y)} samples",
                 "give at least 1/n_samples, or the problem is unbounded",
             )
+        return value
 
     def loss(self, D: Any) -> SoftMinimumMargin:
         """Minus the soft minimum margin."""

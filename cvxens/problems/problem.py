@@ -40,9 +40,10 @@ class Swept:
         return self if problem is None else problem.__dict__[self.name]
 
     def __set__(self, problem: Problem, value: Any) -> None:
-        problem.__dict__[self.name] = self.check(self.name, value)
+        value = problem.admit(self.name, self.check(self.name, value))
+        problem.__dict__[self.name] = value
         if "_model" in problem.__dict__:
-            problem._model.parameters[self.name].value = problem.__dict__[self.name]
+            problem._model.parameters[self.name].value = value
 
 
 class Problem(ABC):
@@ -90,6 +91,10 @@ class Problem(ABC):
     @abstractmethod
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the named KKT residuals of a complete point."""
+
+    def admit(self, name: str, value: float) -> float:
+        """Return the value of a swept number; raise InvalidInput where the problem has no solution at it."""
+        return value
 
     def explain(self, failure: SolverFailed) -> Exception:
         """Turn a failure of all solvers into the error it is; a problem that can be infeasible proves it here."""
