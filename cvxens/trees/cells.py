@@ -35,7 +35,7 @@ class Cells:
     missing: NDArray[np.bool_]
 
     def numbers(self) -> Array | None:
-        """Return the column as float64, NaN where missing; None if a known value is not a finite number."""
+        """Return the column as float64, NaN where missing; None if a known value does not read as a finite number."""
         known = self.values[~self.missing]
         if known.dtype.kind == "b" or (known.dtype.kind in "OUT" and any(map(_never_a_number, known))):
             return None
@@ -44,7 +44,11 @@ class Cells:
             column[~self.missing] = known.astype(np.float64)
         except (TypeError, ValueError):
             return None
-        return column if np.isfinite(column[~self.missing]).all() else None
+        if np.isfinite(column[~self.missing]).all():
+            return column
+        if all(isinstance(value, str) for value in known):
+            return None
+        raise InvalidInput("X", f"found infinity in column {self.name!r}", "give finite numbers, None where missing")
 
     def labels(self) -> list[str | None]:
         """Return each value's category, None where missing; 3, 3.0 and "3" are one category."""

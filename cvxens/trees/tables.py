@@ -100,9 +100,13 @@ class Table:
         Raises
         ------
         InvalidInput
-            No rows, rows of different lengths, columns of dates or other types, or an unknown name in `nominal`.
+            No rows, rows of different lengths, infinity, columns of dates or other types, an unknown name in
+            `nominal`, or `names` or `nominal` for what is a table already.
         """
+        nominal = tuple(nominal)
         if isinstance(X, Table):
+            if names is not None or nominal:
+                raise InvalidInput("X", "found a table, whose features are settled", "leave out names and nominal")
             return X
         cells, _ = read_cells(X)
         names = [c.name for c in cells] if names is None else list(names)
