@@ -66,10 +66,11 @@ class EntropyProjection(Problem):
     def build(self) -> Model:
         """Model the projection with cvxpy's kl_div."""
         rho = cp.Parameter(name="rho")
-        alpha = cp.Variable(len(self.y), name="alpha")
-        margin = self.q @ alpha == rho if self.equality else self.q @ alpha <= rho
-        problem = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(alpha, self.alpha_t))), [cp.sum(alpha) == 1, margin])
-        return Model(problem, {"alpha": alpha}, {"eta": (margin, 1.0)}, {"rho": rho})
+        alpha, margin = cp.Variable(len(self.y), name="alpha"), cp.Variable(name="margin")
+        link = self.q @ alpha == margin
+        reached = margin == rho if self.equality else margin <= rho
+        problem = cp.Problem(cp.Minimize(cp.sum(cp.kl_div(alpha, self.alpha_t))), [cp.sum(alpha) == 1, link, reached])
+        return Model(problem, {"alpha": alpha}, {"eta": (link, 1.0)}, {"rho": rho})
 
     def project(self, eta: float) -> Array:
         """alpha_t exp(-eta q) / Z(eta)."""
@@ -95,20 +96,23 @@ class EntropyProjection(Problem):
         return float((xlogy(alpha, alpha / self.alpha_t) - alpha + self.alpha_t).sum())
 
     def dual_value(self, point: Point) -> float:
-        """-ln(Z(eta) exp(rho eta))."""
-        eta = float(point["eta"])
-        return -float(logsumexp(-eta * self.q, b=self.alpha_t)) - self.rho * eta
+        """-ln(Z(eta) exp(rho eta)), by log1p where eta is small, as the value at eta = 0 is exactly 0."""
+        exponents = -point["eta"] * (self.q - self.rho)
+        if np.abs(exponents).max() < 1:
+            return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
+        return -float(logsumexp(exponents, b=self.alpha_t))
 
     def residuals(self, point: Point) -> dict[str, float]:
-        """Evaluate relative to the largest |q| and to the largest entry of alpha."""
+        """Evaluate relative to the largest of |q| and |rho|, and to the largest entry of the projection."""
         alpha, eta = point["alpha"], float(point["eta"])
-        size, excess = float(np.abs(self.q).max()), float(self.q @ alpha) - self.rho
+        size = max(float(np.abs(self.q).max()), abs(self.rho))
+        excess, projected = float(self.q @ alpha) - self.rho, self.project(eta)
         missed = abs(excess) if self.equality else max(excess, 0.0)
         return {
             "primal feasibility": max(float(-alpha.min()), abs(float(alpha.sum()) - 1), missed / size, 0.0),
             "dual feasibility": 0.0 if self.equality else max(0.0, -eta * size),
             "complementary slackness": 0.0 if self.equality else abs(eta * excess),
-            "stationarity": float(np.abs(alpha - self.project(eta)).max() / alpha.max()),
+            "stationarity": float(np.abs(alpha - projected).max() / projected.max()),
             "pricing slack": 0.0,
         }
 
@@ -129,4 +133,4 @@ def _interior(alpha_t: Any, n_samples: int) -> Array:
             f"found a smallest entry of {alpha_t.min():.3g} and a sum of {alpha_t.sum():.9g}",
             "give positive entries with sum 1",
         )
-    return alpha_t
+    return alpha_t / alpha_t.sum()

@@ -61,9 +61,10 @@ class RhoSVM(Problem):
     def build(self) -> Model:
         """Model the primal in the coordinates of the factored kernel; f = K c."""
         v, rho = cp.Variable(self._factor.F.shape[1], name="v"), cp.Variable(name="rho")
-        margins = (self.y[:, None] * self._factor.F) @ v >= rho
-        problem = cp.Problem(cp.Maximize(2 * rho - cp.sum_squares(v)), [margins])
-        return Model(problem, {"c": self._factor.expand @ v, "rho": rho}, {"u": (margins, 0.5)})
+        z = cp.Variable(len(self.y), name="z")
+        link = z == (self.y[:, None] * self._factor.F) @ v
+        problem = cp.Problem(cp.Maximize(2 * rho - cp.sum_squares(v)), [link, z >= rho])
+        return Model(problem, {"c": self._factor.expand @ v, "rho": rho}, {"u": (link, 0.5)})
 
     @cached_property
     def dual_problem(self) -> Any:
