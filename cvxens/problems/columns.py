@@ -25,6 +25,10 @@ class Columns(Protocol):
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_columns)."""
 
+    @property
+    def largest(self) -> float:
+        """The largest |H_ij|."""
+
     def scores(self, w: Array) -> Array:
         """H w, for w (n_columns,) or (n_columns, n_outputs)."""
 
@@ -51,6 +55,11 @@ class DenseColumns:
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_columns)."""
         return self.H.shape[0], self.H.shape[1]
+
+    @property
+    def largest(self) -> float:
+        """The largest |H_ij|."""
+        return float(np.abs(self.H).max(initial=0.0))
 
     def scores(self, w: Array) -> Array:
         """H w."""
@@ -132,6 +141,11 @@ class StumpColumns:
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_columns)."""
         return len(self.X), len(self._steps.width) + self.constant
+
+    @property
+    def largest(self) -> float:
+        """The largest |H_ij|: the largest scale, or the constant's 1."""
+        return max(float(self.scale.max()), float(self.constant))
 
     def scores(self, w: Array) -> Array:
         """H w by prefix sums."""
@@ -260,6 +274,11 @@ class Signed:
         """(n_samples, n_columns)."""
         n, half = self.base.shape
         return n, 2 * half
+
+    @property
+    def largest(self) -> float:
+        """The largest |H_ij|."""
+        return self.base.largest
 
     def scores(self, w: Array) -> Array:
         """H (w_plus - w_minus)."""

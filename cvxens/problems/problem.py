@@ -11,7 +11,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate, certify
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.modelling import Model
-from cvxens.problems.solving import solve_model
+from cvxens.problems.solving import solve_model, tell_of_fallback
 from cvxens.types import Point, Solution
 
 
@@ -144,9 +144,11 @@ class Problem(ABC):
             A hard-margin problem has no feasible point.
         """
         try:
-            return solve_model(self._model, solver, options)
+            solution = solve_model(self._model, solver, options)
         except SolverFailed as failure:
             raise self.explain(failure) from failure
+        tell_of_fallback(solution.attempts)
+        return solution
 
     @final
     def certify(self, solution: Solution | Mapping[str, Any] | None = None, /, **arrays: Any) -> Certificate:

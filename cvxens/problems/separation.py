@@ -12,7 +12,7 @@ from cvxens.problems.solving import solve_model
 from cvxens.types import Array
 
 SEPARATED = 1e-7
-"""A margin per unit of weight below which hypotheses count as not separating the classes."""
+"""A margin per unit of weight, relative to the largest |H_ij|, up to which hypotheses do not separate the classes."""
 
 
 def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> NotSeparable | None:
@@ -23,7 +23,7 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
     """
     w = cp.Variable(H.shape[1], nonneg=nonnegative)
     b, z, rho = cp.Variable(), cp.Variable(len(y)), cp.Variable()
-    f, tied = H.link(w)
+    f, tied = H.link(w / max(H.largest, np.finfo(float).tiny))
     link = z == cp.multiply(y, f + b if intercept else f)
     size = cp.sum(w) if nonnegative else cp.norm1(w)
     game = cp.Problem(cp.Maximize(rho), [link, *tied, z >= rho, size <= 1])
@@ -32,4 +32,4 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
     u = u / u.sum()
     edges = H.edges(y * u)
     max_edge = float(edges.max() if nonnegative else np.abs(edges).max())
-    return NotSeparable(u, max_edge) if max_edge <= SEPARATED * float(np.abs(H.edges(y)).max()) else None
+    return NotSeparable(u, max_edge) if max_edge <= SEPARATED * H.largest else None

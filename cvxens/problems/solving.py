@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -35,7 +35,7 @@ def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
 
 
 def solve_model(model: Model, solver: str | None, options: Mapping[str, Any]) -> Solution:
-    """Solve with the first solver of the chain that claims an optimum.
+    """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
 
     Raises
     ------
@@ -47,7 +47,6 @@ def solve_model(model: Model, solver: str | None, options: Mapping[str, Any]) ->
         attempt = _attempt(model, name, {**TIGHT.get(name, {}), **(options if not attempts else {})})
         attempts.append(attempt)
         if attempt.status == "optimal":
-            _tell_of_fallback(attempts)
             return _solution(model, attempts)
         if attempt.status in {"infeasible", "unbounded"}:
             break
@@ -86,12 +85,13 @@ def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
     return Attempt(name, status, time.perf_counter() - start, message)
 
 
-def _tell_of_fallback(attempts: list[Attempt]) -> None:
+def tell_of_fallback(attempts: Sequence[Attempt]) -> None:
+    """Warn the caller's caller where solvers failed before the last one."""
     if failed := [f"{a.solver} ({a.status})" for a in attempts[:-1]]:
         warnings.warn(
             f"{', '.join(failed)} failed; the solution is from {attempts[-1].solver}",
             SolverFallbackWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
