@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numba
 import numpy as np
@@ -17,6 +17,8 @@ from cvxens.validation import samples
 
 KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))
 """Types whose values are float64 values, so they need no conversion; everything else becomes float64."""
+
+T = TypeVar("T")
 
 
 class SortedFeatures:
@@ -66,7 +68,7 @@ class SortedFeatures:
         self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros, dtype=np.int64)])
         self._column = _sparse_column if sparse else _dense_column
         self.entry_values = np.empty(self.starts[-1], self.X.dtype)
-        in_threads(self._sort_values, self.n_features)
+        in_threads(self._sort_values, range(self.n_features))
         if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
@@ -87,7 +89,7 @@ class SortedFeatures:
         def sort(feature: int) -> None:
             rows[self.entries(feature)] = self.ascending(feature)
 
-        in_threads(sort, self.n_features)
+        in_threads(sort, range(self.n_features))
         return rows
 
     @cached_property
@@ -101,13 +103,7 @@ class SortedFeatures:
     @cached_property
     def n_distinct(self) -> NDArray[np.int64]:
         """The number of distinct values of every feature, shape (n_features,)."""
-        counts = np.ones(self.n_features, np.int64)
-
-        def count(feature: int) -> None:
-            counts[feature] += len(self.places(feature))
-
-        in_threads(count, self.n_features)
-        return counts
+        return 1 + np.array(in_threads(lambda j: len(self.places(j)), range(self.n_features)))
 
     def places(self, feature: int) -> NDArray[np.int64]:
         """Return all places of `feature` where its value changes, ascending."""
@@ -141,10 +137,10 @@ class SortedFeatures:
         return entries.reshape(self.n_features, self.n_samples)
 
 
-def in_threads(task: Callable[[int], None], count: int) -> None:
-    """Call `task` with 0, ..., count - 1 on as many threads as numba uses."""
+def in_threads(task: Callable[[int], T], items: Iterable[int]) -> list[T]:
+    """Return the results of `task` for all items, computed on as many threads as numba uses."""
     with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-        list(threads.map(task, range(count)))
+        return list(threads.map(task, items))
 
 
 def column(X: Any, feature: int) -> NDArray:

@@ -22,9 +22,11 @@ class FixedPoint(NamedTuple):
     Parameters
     ----------
     integers : ndarray of int64, shape (n_outputs, n_samples)
-        The weights rounded, ``sum |integers| <= 2**61 + n_samples`` for every output.
+        The weights rounded; their magnitudes add up to about 2**61 at most, for every output.
     totals : ndarray of int64, shape (n_outputs,)
         Their sums.
+    positives : ndarray of int64, shape (n_outputs,)
+        The sums of those that are positive.
     exponent : int
         The power of two that is one unit.
     error : int
@@ -39,6 +41,7 @@ class FixedPoint(NamedTuple):
 
     integers: NDArray[np.int64]
     totals: NDArray[np.int64]
+    positives: NDArray[np.int64]
     exponent: int
     error: int
 
@@ -59,7 +62,8 @@ class FixedPoint(NamedTuple):
         rounded = np.rint(scaled)
         lost = np.abs(scaled - rounded).sum(axis=1).max()
         integers = rounded.astype(np.int64)
-        return cls(integers, integers.sum(axis=1), exponent, int(np.ceil(lost)) + (mass > 0))
+        positives = np.maximum(integers, 0).sum(axis=1)
+        return cls(integers, integers.sum(axis=1), positives, exponent, int(np.ceil(lost)) + (mass > 0))
 
     def real(self, units: int) -> float:
         """Return a number of units as a float."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -137,16 +138,17 @@ class Stumps:
         """
         weights = FixedPoint.of(s, self.features.n_samples)
         best = self._search.best(weights, self.columns_per_round)
-        found = [(int(best.edges[j]), self._stump(j, best)) for j in np.flatnonzero(best.places).tolist()]
+        ranked = np.flatnonzero(best.places)
+        ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
+        found: list[tuple[int, Hypothesis]] = [(abs(int(best.edges[j])), self._stump(j, best)) for j in ranked.tolist()]
         if self.constant:
             total = int(weights.totals[np.abs(weights.totals).argmax()])
-            found.append((total, Constant(1 if total >= 0 else -1)))
-        found.sort(key=lambda pair: -abs(pair[0]))
+            insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            Column(hypothesis, self.features.X, weights.real(abs(edge)))
+            Column(hypothesis, self.features.X, weights.real(edge))
             for edge, hypothesis in found[: self.columns_per_round]
         ]
-        return Priced(columns, weights.bound(abs(found[0][0])), self._square_sum(weights, best))
+        return Priced(columns, weights.bound(found[0][0]), self._square_sum(weights, best))
 
     def _stump(self, feature: int, best: Best) -> Hypothesis:
         threshold = self.features.threshold(feature, best.places[feature])

@@ -1,0 +1,66 @@
+"""The exact search for the best stumps beside the approximate one of a boosting library, and a tree.
+
+Peers: one round of LightGBM with two leaves (its binning excluded) and scikit-learn's tree of depth 1.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks import THREADS, medians
+from cvxens.colgen.oracles.stumps import Stumps
+
+MNIST = Path(os.environ.get("CVXENS_DATA", "../shared/data")) / "mnist.npz"
+
+
+def numbers() -> tuple[NDArray, NDArray]:
+    """Return 100,000 x 50 normal features and noisy labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 50))
+    return X, np.sign(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X)))
+
+
+def images() -> tuple[NDArray, NDArray]:
+    """Return the 60,000 x 784 bytes of MNIST, even against odd; if the file is not there, sparse random bytes."""
+    if MNIST.exists():
+        with np.load(MNIST) as data:
+            return data["X_train"], np.where(data["y_train"] % 2, 1.0, -1.0)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (60_000, 784), np.uint8) * (rng.random((60_000, 784)) < 0.2)
+    return X.astype(np.uint8), np.sign(X[:, 300] - 25.0 + rng.normal(size=len(X)))
+
+
+def lightgbm_round(X: NDArray, y: NDArray) -> lightgbm.Booster:
+    """Return a booster that is ready for a round of two leaves."""
+    options = {"objective": "binary", "num_leaves": 2, "num_threads": THREADS, "verbose": -1, "max_bin": 255}
+    return lightgbm.Booster(options, lightgbm.Dataset(X, y > 0, params=options))
+
+
+def timings(name: str, X: NDArray, y: NDArray) -> list[dict[str, Any]]:
+    """Time all peers on one data set; ratios are to the exact search for the stumps of 20 features."""
+    u = np.random.default_rng(1).exponential(size=len(y))
+    s = y * u / u.sum()
+    oracles = {
+        "best stumps of 20 features": Stumps(X, columns_per_round=20, square_sum=False),
+        "best stumps of all features": Stumps(X, square_sum=False),
+        "all stumps, sum of squares": Stumps(X),
+    }
+    tree = DecisionTreeClassifier(max_depth=1)
+    tasks = {task: partial(oracle.price, s) for task, oracle in oracles.items()}
+    times = medians(tasks | {"LightGBM round, 2 leaves": lightgbm_round(X, y).update}, 21)
+    times |= medians({"scikit-learn tree, depth 1": partial(tree.fit, X, y, sample_weight=u)}, 1)
+    base = next(iter(times.values()))
+    return [{"data": name, "search": task, "ms": ms, "ratio": ms / base} for task, ms in times.items()]
+
+
+def run() -> list[dict[str, Any]]:
+    """Return a row for every data set and search."""
+    return timings("100,000 x 50 float64", *numbers()) + timings("60,000 x 784 uint8", *images())
