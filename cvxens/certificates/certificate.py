@@ -76,13 +76,17 @@ class Certificate:
         maximise: bool = False,
         residuals: Mapping[str, float],
         repair: Mapping[str, float],
+        rounding: float = 0.0,
         proven: bool = True,
         note: str = "",
     ) -> Certificate:
-        """Certify with the gap between a primal and a dual value; a proof needs both to be finite."""
+        """Certify with the gap between a primal and a dual value; a proof needs both to be finite.
+
+        A negative gap within `rounding`, the rounding error of the two values, counts as 0.
+        """
         finite = bool(np.isfinite(primal) and np.isfinite(dual))
         gap = (dual - primal if maximise else primal - dual) if finite else np.inf
-        if finite and -ROUNDING <= relative(gap, primal, dual) < 0:
+        if gap < 0 and (relative(gap, primal, dual) >= -ROUNDING or gap >= -rounding):
             gap = 0.0
         share = relative(gap, primal, dual) if finite else np.inf
         return cls(primal, dual, float(gap), float(share), residuals, repair, proven and finite, note)

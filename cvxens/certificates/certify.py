@@ -37,6 +37,9 @@ class Certifiable(Protocol):
     def dual_value(self, point: Point) -> float:
         """The dual objective of a repaired point."""
 
+    def rounding(self, point: Point) -> float:
+        """The rounding error of the two objectives, as far as it is not relative to them."""
+
     def residuals(self, point: Point) -> dict[str, float]:
         """The named KKT residuals of a complete point."""
 
@@ -83,6 +86,7 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
             problem.dual_value(repaired),
             maximise=problem.maximise,
             residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
+            rounding=problem.rounding(repaired),
             repair={name: _moved(given.get(name), values) for name, values in repaired.items()},
         )
 

@@ -102,6 +102,11 @@ class EntropyProjection(Problem):
             return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
         return -float(logsumexp(exponents, b=self.alpha_t))
 
+    def rounding(self, point: Point) -> float:
+        """That of the terms of the entropy, which add up to about 2, and of eta q'alpha."""
+        sizes = 2 + abs(float(point["eta"])) * float(np.abs(self.q) @ point["alpha"] + abs(self.rho))
+        return float(np.finfo(float).eps) * sizes
+
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate relative to the largest of |q| and |rho|, and to the largest entry of the projection."""
         alpha, eta = point["alpha"], float(point["eta"])

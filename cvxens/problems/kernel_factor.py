@@ -67,6 +67,11 @@ def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Arra
     return K
 
 
+def rounding_of_form(K: Array, c: Array) -> float:
+    """The rounding error of c'K c: epsilon times the sum of the sizes of its terms."""
+    return float(np.finfo(float).eps * (np.abs(c) @ np.abs(K) @ np.abs(c)))
+
+
 def factor(K: Array) -> Factor:
     """Factor a PSD matrix by its eigenvalues, negligible ones left out."""
     values, vectors = eigh(K)

@@ -127,6 +127,13 @@ class MarginProblem(Problem):
         return self.bound(u, self._summary(self._edges(u)))
 
     @final
+    def rounding(self, point: Point) -> float:
+        """That of (y u)'H w, which both objectives contain: epsilon times the sum of the sizes of its terms."""
+        weights, _, multipliers = self.letters
+        size = float(np.abs(point[weights]).sum()) * float(np.abs(point[multipliers]).sum())
+        return float(np.finfo(float).eps) * self.H.largest * size
+
+    @final
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the KKT residuals of loss, penalty, signs and intercept."""
         weights, _, multipliers = self.letters

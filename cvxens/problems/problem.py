@@ -89,6 +89,10 @@ class Problem(ABC):
         """Evaluate the dual objective at a repaired point, in numpy."""
 
     @abstractmethod
+    def rounding(self, point: Point) -> float:
+        """Bound the rounding error of terms that cancel in the two objectives at a repaired point."""
+
+    @abstractmethod
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the named KKT residuals of a complete point."""
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, factor
+from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
 from cvxens.problems.losses import Exponential
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
@@ -83,6 +83,10 @@ class RegularizedExpLoss(Problem):
         """-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)."""
         v = self.y * point["u"]
         return self.loss.dual_value(point["u"]) - float(v @ self.K @ v / (4 * self.lam))
+
+    def rounding(self, point: Point) -> float:
+        """That of the quadratic forms."""
+        return self.lam * rounding_of_form(self.K, point["eta"]) + rounding_of_form(self.K, point["u"]) / (4 * self.lam)
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the signs of u, u against the loss, and f against u."""

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, factor
+from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
 from cvxens.types import Point
@@ -81,6 +81,12 @@ class RegularizedLeastSquares(Problem):
         """S'y - m/4 |s|^2 - s'K s / (4 gamma)."""
         s = point["s"]
         return float(s @ self.y - len(s) / 4 * s @ s - s @ self.K @ s / (4 * self.gamma))
+
+    def rounding(self, point: Point) -> float:
+        """That of the quadratic forms."""
+        return self.gamma * rounding_of_form(self.K, point["c"]) + rounding_of_form(self.K, point["s"]) / (
+            4 * self.gamma
+        )
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate s against the loss, and f against s, relative to the targets."""

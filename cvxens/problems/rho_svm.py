@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.problems.duality import capped_simplex
-from cvxens.problems.kernel_factor import check_kernel, factor
+from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
 from cvxens.problems.losses.protocol import excess
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem
@@ -91,6 +91,10 @@ class RhoSVM(Problem):
         """u'K~u."""
         v = self.y * point["u"]
         return float(v @ self.K @ v)
+
+    def rounding(self, point: Point) -> float:
+        """That of the quadratic forms."""
+        return rounding_of_form(self.K, point["c"]) + rounding_of_form(self.K, point["u"])
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate relative to the size of the margins."""

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor
+from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor, rounding_of_form
 from cvxens.problems.losses import Hinge
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
@@ -81,6 +81,10 @@ class SVMDual(Problem):
     def dual_value(self, point: Point) -> float:
         """Minus the primal objective (LL08 P1) at w = sum_i u_i y_i phi(x_i)."""
         return -self._half_norm(point["u"]) - Hinge(self.C).value(self._margins(point))
+
+    def rounding(self, point: Point) -> float:
+        """That of the quadratic forms."""
+        return rounding_of_form(self.K, point["u"])
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Box and balance, and complementary slackness; stationarity holds as w is built from u."""
