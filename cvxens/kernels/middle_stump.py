@@ -9,6 +9,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.kernels.pair import pair
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 
@@ -41,9 +43,11 @@ class MiddleStump:
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
-        X = validation.finite_array("X", X, ndim=2)
-        Z = X if Z is None else validation.finite_array("Z", Z, ndim=2)
+        X, Z = pair(X, Z)
         columns = self.columns()
+        if X.shape[1] != columns.X.shape[1]:
+            found = f"found {X.shape[1]} features for {columns.X.shape[1]} of the sample"
+            raise InvalidInput("X", found, "give samples of the same features")
         ranks_x, ranks_z = _ranks(columns, X), _ranks(columns, Z)
         return columns.shape[1] - 2 * cdist(ranks_x, ranks_z, "cityblock")
 

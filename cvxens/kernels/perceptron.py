@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import gamma
+from scipy.special import gammaln
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.kernels.pair import pair
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 
@@ -39,8 +40,7 @@ class Perceptron:
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
-        X = validation.finite_array("X", X, ndim=2)
-        Z = X if Z is None else validation.finite_array("Z", Z, ndim=2)
+        X, Z = pair(X, Z)
         return self._radius(np.concatenate([X, Z])) / mean_projection(X.shape[1]) - cdist(X, Z)
 
     def _radius(self, X: Array) -> float:
@@ -72,4 +72,4 @@ class Perceptron:
 def mean_projection(n_features: int) -> float:
     """E|theta_1| for theta uniform on the unit sphere of `n_features` dimensions."""
     half = n_features / 2
-    return float(gamma(half) / (np.sqrt(np.pi) * gamma(half + 0.5)))
+    return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(np.pi))

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.spatial.distance import cdist
 
-from cvxens import validation
+from cvxens.kernels.pair import pair
 from cvxens.types import Array
 
 
@@ -28,6 +28,5 @@ class SimplifiedStump:
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
-        X = validation.finite_array("X", X, ndim=2)
-        Z = X if Z is None else validation.finite_array("Z", Z, ndim=2)
+        X, Z = pair(X, Z)
         return -cdist(X, Z, "cityblock")

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.kernels.pair import pair
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 
@@ -18,8 +19,8 @@ from cvxens.types import Array
 class Stump:
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
-    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with r
-    = 1/2.
+    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
+    r = 1/2.
 
     Parameters
     ----------
@@ -39,15 +40,14 @@ class Stump:
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
-        X = validation.finite_array("X", X, ndim=2)
-        Z = X if Z is None else validation.finite_array("Z", Z, ndim=2)
+        X, Z = pair(X, Z)
         low, high = self.ranges(np.concatenate([X, Z]))
         return (high - low).sum() / 2 - cdist(X, Z, "cityblock")
 
     def ranges(self, X: Array) -> Array:
         """(low, high) for a sample, shape (2, n_features)."""
-        low = X.min(axis=0) if self.low is None else np.asarray(self.low, dtype=float)
-        high = X.max(axis=0) if self.high is None else np.asarray(self.high, dtype=float)
+        low = X.min(axis=0) if self.low is None else _end("low", self.low, X.shape[1])
+        high = X.max(axis=0) if self.high is None else _end("high", self.high, X.shape[1])
         if (low > X).any() or (high < X).any():
             feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
             raise InvalidInput(
@@ -65,6 +65,13 @@ class Stump:
         """
         X = validation.samples(X)
         return StumpColumns(X, constant=False, ends=self.ranges(X), gap_scale=_root_of_half)
+
+
+def _end(argument: str, values: Any, n_features: int) -> Array:
+    end = validation.finite_array(argument, values, ndim=1)
+    if len(end) != n_features:
+        raise InvalidInput(argument, f"found {len(end)} numbers for {n_features} features", "give one per feature")
+    return end
 
 
 def _root_of_half(width: Array) -> Array:
