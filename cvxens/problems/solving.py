@@ -27,9 +27,10 @@ def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
     """The solvers to try in turn: the one that is named, or all that apply."""
     installed = cp.installed_solvers()
     if solver is not None:
-        if solver.upper() not in installed:
+        name = str(solver).upper()
+        if name not in installed:
             raise InvalidInput("solver", f"found {solver!r}", f"name one of {', '.join(installed)}")
-        return (solver.upper(),)
+        return (name,)
     chain = ("CLARABEL", "ECOS", *(("OSQP",) if model.problem.is_qp() else ()), "SCS")
     return tuple(name for name in chain if name in installed)
 
