@@ -21,8 +21,8 @@ C = 0.1
 # %% [markdown]
 # ## As a model
 #
-# `StumpColumns` stands for the matrix of all stumps without forming it; `Signed` adds their negations. The problem is a cvxpy
-# problem like any other: look at it, change it, solve it with the solver that you like.
+# `StumpColumns` stands for the matrix of all stumps without forming it; `Signed` adds their negations. The
+# problem is a cvxpy problem like any other: look at it, change it, solve it with the solver that you like.
 
 # %%
 H = Signed(StumpColumns(X))
@@ -34,8 +34,8 @@ print(problem.certify(solution))
 # %% [markdown]
 # ## By column generation
 #
-# The same optimum from the few stumps that matter. The oracle finds the best stump of every feature under the sample weights u; that no
-# edge exceeds 1 is the proof.
+# The same optimum from the few stumps that matter. The oracle finds the best stump of every feature under the
+# sample weights u; that no edge exceeds 1 is the proof.
 
 # %%
 run = column_generation(formulations.soft_margin(C), oracles.Stumps(X), y)
@@ -46,22 +46,25 @@ assert abs(run.certificate.primal - solution.objective) < 1e-6
 # %% [markdown]
 # ## From anywhere
 #
-# Somebody hands us weights and sample weights: here, those of AdaBoost after 50 rounds. `certify` moves them to the nearest feasible points that
-# it knows, evaluates both sides, and reports the gap and what is wrong.
+# Somebody hands us an AdaBoost of 50 rounds: weights of stumps, and sample weights. It fixes their directions
+# and not their lengths, so we scale both as well as P4 allows. `certify` repairs what is not quite feasible,
+# evaluates both sides, and reports the gap and what is wrong.
 
 # %%
-stumps = oracles.Stumps(X)
+stumps, base = oracles.Stumps(X), H.base
 f, weights = np.zeros(len(y)), np.zeros(H.shape[1])
-base = H.base
 for _ in range(50):
     s = y * np.exp(-y * f)
     best = stumps.price(s / np.abs(s).sum()).columns[0]
     step = 0.5 * np.log((1 + best.edge) / (1 - best.edge))
     f += step * best.values
-    edges = base.edges(best.values)
-    j = int(np.abs(edges).argmax())
-    weights[j if edges[j] > 0 else j + base.shape[1]] += step
+    matches = base.edges(best.values)
+    j = int(np.abs(matches).argmax())
+    weights[j if matches[j] > 0 else j + base.shape[1]] += step
 
-certificate = certify(problem, w=weights, u=np.minimum(C, np.exp(-y * f)))
+u = np.exp(-y * f)
+lengths = np.geomspace(1e-2, 1, 50)
+length = min(lengths, key=lambda t: problem.value({"w": t * weights}))
+certificate = certify(problem, w=length * weights, u=C * u / u.max())
 print(certificate)
 assert certificate.primal >= solution.objective >= certificate.dual
