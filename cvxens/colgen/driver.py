@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from inspect import signature
+from itertools import compress
 
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.types import Array
@@ -66,7 +67,7 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
         start = time.perf_counter()
         solution = master.solve()
         solved = time.perf_counter()
-        priced = price(solution.s, columns.keys())
+        priced = price(solution.s, _closed(columns, solution))
         bound = master.bound(solution, priced)
         inside = tuple(columns.values())
         yield Step(solution, priced, bound, inside, time.perf_counter() - solved, solved - start)
@@ -78,8 +79,13 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
         master.add(list(new.values()))
 
 
+def _closed(columns: Collection[Hypothesis], solution: MasterSolution) -> Collection[Hypothesis]:
+    """The hypotheses inside that the oracle is to leave out."""
+    return list(columns if solution.closed is None else compress(columns, solution.closed))
+
+
 def _pricing(oracle: Oracle) -> Callable[[Array, Collection[Hypothesis]], Priced]:
-    """The oracle's `price`, told which hypotheses are inside if it takes that."""
+    """The oracle's `price`, told which hypotheses to leave out if it takes that."""
     price: Callable[..., Priced] = oracle.price
     if "inside" in signature(price).parameters:
         return lambda s, inside: price(s, inside=inside)

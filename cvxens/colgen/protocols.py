@@ -8,6 +8,9 @@ from functools import cached_property
 from math import inf
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cvxens.types import Array
 
 
@@ -107,6 +110,9 @@ class MasterSolution:
         The value at (w, b), recomputed in numpy: feasible for the full problem, so it bounds the optimum.
     threshold : float
         An edge must exceed it to improve.
+    closed : ndarray of bool, shape (n_columns,), or None
+        Which hypotheses the oracle is to leave out, in either sign; None for all of the master's. Where w >= 0, a
+        hypothesis of weight 0 is not among them: its negation may improve.
     """
 
     w: Array
@@ -115,6 +121,7 @@ class MasterSolution:
     s: Array
     objective: float
     threshold: float
+    closed: NDArray[np.bool_] | None = None
 
 
 class Master(Protocol):

@@ -9,6 +9,7 @@ import numpy as np
 from cvxens.colgen.formulation import Formulation, FormulationProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.problems.duality import Edges
+from cvxens.problems.separation import SEPARATED
 from cvxens.types import Array, Point
 
 
@@ -71,11 +72,15 @@ class Restricted:
         w, u = repaired["w"], repaired["u"]
         s = self.y * u
         threshold = problem.penalty().threshold(w, problem.H.edges(s))
-        return MasterSolution(w, repaired.get("b", np.zeros(problem.outputs)), u, s, problem.value(repaired), threshold)
+        b, objective = repaired.get("b", np.zeros(problem.outputs)), problem.value(repaired)
+        closed = w > 0 if problem.nonnegative else None
+        return MasterSolution(w, b, u, s, objective, threshold, closed)
 
     def farkas(self, u: Array) -> MasterSolution:
-        """The point of an infeasible master: any hypothesis with a positive edge under u is a step to feasibility."""
-        return MasterSolution(np.zeros(self.n_columns), np.zeros(()), u, self.y * u, np.inf, 0.0)
+        """The point of an infeasible master: a hypothesis with a positive edge under u is a step to feasibility."""
+        w = np.zeros(self.n_columns)
+        threshold = SEPARATED * self.problem.H.largest
+        return MasterSolution(w, np.zeros(()), u, self.y * u, np.inf, threshold, w > 0)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses."""
