@@ -4,10 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from cvxens.trees.tree import Tree
+from cvxens.trees.records import Codes, Nodes
+from cvxens.trees.tables import Feature
+from cvxens.types import Array
+
+
+class Drawable(Protocol):
+    """What of a tree is drawn."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Of the table it was learned from."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, sorted."""
+
+    @property
+    def nodes(self) -> Nodes:
+        """The tree itself."""
+
+    @property
+    def branches(self) -> Codes:
+        """The number of children of each node, 0 at a leaf."""
+
+    @property
+    def probabilities(self) -> Array:
+        """Class probabilities at each node, (n_nodes, n_classes)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +64,7 @@ class Rule:
         return f"{condition}{self.label} {_tally(self.cases, self.errors)}"
 
 
-def text(tree: Tree) -> Iterator[str]:
+def text(tree: Drawable) -> Iterator[str]:
     """Yield the lines of a drawing of `tree`, in the manner of C4.5."""
     if not tree.branches[0]:
         yield _decision(tree, 0)
@@ -51,7 +76,7 @@ def text(tree: Tree) -> Iterator[str]:
         waiting += _children(tree, node, depth + 1)
 
 
-def rules(tree: Tree) -> Iterator[Rule]:
+def rules(tree: Drawable) -> Iterator[Rule]:
     """Yield a rule per leaf of `tree`, in the order of its drawing."""
     waiting: list[tuple[int, dict[tuple[str, str], str]]] = [(0, {})]
     while waiting:
@@ -64,7 +89,7 @@ def rules(tree: Tree) -> Iterator[Rule]:
             waiting.append((child, {**tests, (name, sign): value}))
 
 
-def _children(tree: Tree, node: int, depth: int) -> Iterator[tuple[int, int, tuple[str, str, str]]]:
+def _children(tree: Drawable, node: int, depth: int) -> Iterator[tuple[int, int, tuple[str, str, str]]]:
     """Yield the children of a node, the last first, as a stack wants them."""
     feature = tree.features[tree.nodes.feature[node]]
     for branch in reversed(range(tree.branches[node])):
@@ -75,16 +100,16 @@ def _children(tree: Tree, node: int, depth: int) -> Iterator[tuple[int, int, tup
         yield int(tree.nodes.first[node]) + branch, depth, test
 
 
-def _label(tree: Tree, node: int) -> Any:
+def _label(tree: Drawable, node: int) -> Any:
     return tree.classes[tree.probabilities[node].argmax()]
 
 
-def _weights(tree: Tree, node: int) -> tuple[float, float]:
+def _weights(tree: Drawable, node: int) -> tuple[float, float]:
     counts = tree.nodes.counts[node]
     return float(counts.sum()), float(counts.sum() - counts.max())
 
 
-def _decision(tree: Tree, node: int) -> str:
+def _decision(tree: Drawable, node: int) -> str:
     return f"{_label(tree, node)} {_tally(*_weights(tree, node))}"
 
 
