@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -17,6 +17,8 @@ from cvxens.validation import samples
 
 KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))
 """Types whose values are float64 values, so they need no conversion; everything else becomes float64."""
+
+BLOCKS_PER_THREAD = 8
 
 T = TypeVar("T")
 
@@ -137,10 +139,13 @@ class SortedFeatures:
         return entries.reshape(self.n_features, self.n_samples)
 
 
-def in_threads(task: Callable[[int], T], items: Iterable[int]) -> list[T]:
+def in_threads(task: Callable[[int], T], items: Sequence[int] | NDArray[np.int64]) -> list[T]:
     """Return the results of `task` for all items, computed on as many threads as numba uses."""
-    with ThreadPoolExecutor(numba.get_num_threads()) as threads:
-        return list(threads.map(task, items))
+    n_threads = numba.get_num_threads()
+    blocks = np.array_split(np.asarray(items), BLOCKS_PER_THREAD * n_threads)
+    with ThreadPoolExecutor(n_threads) as threads:
+        done = threads.map(lambda block: [task(item) for item in block], blocks)
+        return [result for block in done for result in block]
 
 
 def column(X: Any, feature: int) -> NDArray:
@@ -156,9 +161,10 @@ def _dense_column(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]
 def _sparse_column(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
     """Return the entries of one feature: values and samples, the zeros as one entry of sample n_samples."""
     stored = slice(X.indptr[feature], X.indptr[feature + 1])
-    zeros = int(stored.stop - stored.start < X.shape[0])
-    rows = np.append(X.indices[stored], [X.shape[0]] * zeros).astype(np.int32)
-    return np.append(X.data[stored], np.zeros(zeros, X.dtype)), rows
+    values, rows = X.data[stored], X.indices[stored].astype(np.int32)
+    if len(rows) == X.shape[0]:
+        return values, rows
+    return np.append(values, X.dtype.type(0)), np.append(rows, np.int32(X.shape[0]))
 
 
 def _sort_kind(values: NDArray) -> Literal["stable", "quicksort"]:

@@ -94,7 +94,7 @@ def _cut(features: SortedFeatures, feature: int) -> _FeatureBins:
     places, rows = features.places(feature), features.ascending(feature)
     cuts = np.concatenate([[0], _inner_cuts(places, len(rows)), [len(rows)]])
     mixed = np.searchsorted(places, cuts[1:]) > np.searchsorted(places, cuts[:-1], "right")
-    sizes = np.diff(cuts)
+    sizes = cuts[1:] - cuts[:-1]
     codes = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     rest = _rest(rows, codes, features.n_samples)
     listed = np.flatnonzero(codes != rest)

@@ -18,25 +18,51 @@ NO_BOUND = 2**62
 
 
 class Best(NamedTuple):
-    """The best stump of each of some features, in the units of the weights.
+    """The best open stump of every output and feature, in the units of the weights.
 
     Parameters
     ----------
-    edges : ndarray of int64, shape (n_features,)
-        The edge of sign +1 that is largest by magnitude, over all outputs.
-    places : ndarray of int64, shape (n_features,)
-        Where it is (see `SortedFeatures`); 0 in a constant feature.
-    squares : ndarray of shape (n_features,)
+    edges : ndarray of int64, shape (n_outputs, n_features)
+        The edge of sign +1 that is largest by magnitude.
+    places : ndarray of int64, shape (n_outputs, n_features)
+        Where it is (see `SortedFeatures`); 0 if no place is open.
+    largest : ndarray of int64, shape (n_outputs, n_features)
+        The largest magnitude of an edge, closed or open.
+    squares : ndarray of shape (n_outputs, n_features)
         The sum of squared edges over the places that were visited.
     """
 
     edges: Ints
     places: Ints
+    largest: Ints
     squares: Array
 
     def put(self, features: Ints, part: Best) -> None:
         """Write what was found for some features."""
-        self.edges[features], self.places[features], self.squares[features] = part
+        for whole, found in zip(self, part, strict=True):
+            whole[:, features] = found
+
+    def over_outputs(self) -> Best:
+        """Return the best of all outputs (of equal edges the lowest place) as one, the squares added up."""
+        magnitudes = np.abs(self.edges)
+        winning = np.where(magnitudes == magnitudes.max(axis=0), self.places, NO_BOUND).argmin(axis=0)
+        edges, places = (np.take_along_axis(a, winning[np.newaxis], axis=0)[0] for a in (self.edges, self.places))
+        return Best(edges, places, self.largest.max(axis=0), self.squares.sum(axis=0))
+
+
+class Closed(NamedTuple):
+    """Places that are not to be answered with, feature by feature.
+
+    Parameters
+    ----------
+    places : ndarray of int64, shape (n_closed,)
+        The places of the first feature, of the second, and so on.
+    starts : ndarray of int64, shape (n_features + 1,)
+        Where each feature's places start.
+    """
+
+    places: Ints
+    starts: Ints
 
 
 class Walk(NamedTuple):
@@ -66,9 +92,9 @@ class Prospect(NamedTuple):
 
     Parameters
     ----------
-    below : ndarray of int64, shape (n_walked, n_outputs, n_bins)
+    below : ndarray of int64, shape (n_outputs, n_walked, n_bins)
         The sum of the weights of all samples before the bin.
-    reach : ndarray of int64, shape (n_walked, n_outputs, n_bins)
+    reach : ndarray of int64, shape (n_outputs, n_walked, n_bins)
         A bound on the magnitude of the edges inside the bin; -1 if there are none.
     """
 
@@ -101,18 +127,20 @@ class StumpSearch:
         self.slots = np.where(wide, np.cumsum(wide) - 1, -1)[self.bins.features]
         self.known = (N_BINS, -1) if not every_place else (1, NO_BOUND)
 
-    def best(self, weights: FixedPoint, count: int) -> Best:
-        """Return the best stump of every feature, exact for the `count` features with the largest edges."""
-        edges, places = np.zeros((2, self.n_features), np.int64)
-        best = Best(edges, places, np.zeros(self.n_features))
-        n_bins, reach = self.known
-        shape = len(self.walk.features), len(weights.totals), n_bins
+    def best(self, weights: FixedPoint, count: int, closed: Closed) -> Best:
+        """Return the best open stump of every feature over all outputs, exact for the `count` largest edges."""
+        n_outputs, (n_bins, reach) = len(weights.totals), self.known
+        shape = n_outputs, len(self.walk.features), n_bins
         prospect = Prospect(np.zeros(shape, np.int64), np.full(shape, reach))
-        best.put(self.bins.features, _visit_bins(weights, self.bins, self.slots, prospect))
+        edges, places, largest = np.zeros((3, n_outputs, self.n_features), np.int64)
+        best = Best(edges, places, largest, np.zeros(edges.shape))
+        best.put(self.bins.features, _visit_bins(weights, self.bins, self.slots, prospect, closed))
+        top = np.abs(edges).max(axis=0)
         rank = max(self.n_features - count, 0)
-        prospect.reach[prospect.reach < np.partition(np.abs(best.edges), rank)[rank]] = -1
-        best.put(self.walk.features, _visit_places(weights, self.walk, prospect, best))
-        return best
+        floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
+        prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
+        best.put(self.walk.features, _visit_places(weights, self.walk, prospect, closed, best))
+        return best.over_outputs()
 
 
 def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
@@ -128,42 +156,47 @@ def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
 
 
 @njit(parallel=True, cache=True)
-def _visit_bins(weights: FixedPoint, bins: Bins, slots: Ints, prospect: Prospect) -> Best:
+def _visit_bins(weights: FixedPoint, bins: Bins, slots: Ints, prospect: Prospect, closed: Closed) -> Best:
     """Compare the edges at the cuts between bins; note the prospect of what is inside the bins."""
-    n_binned = len(bins.features)
-    edges, places, squares = np.empty(n_binned, np.int64), np.empty(n_binned, np.int64), np.empty(n_binned)
-    for f in prange(n_binned):
-        edges[f], places[f], squares[f] = _visit_bins_of(f, weights, bins, slots[f], prospect)
-    return Best(edges, places, squares)
+    shape = len(weights.totals), len(bins.features)
+    edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
+    squares = np.empty(shape)
+    for task in prange(shape[0] * shape[1]):
+        o, f = task // shape[1], task % shape[1]
+        found = _visit_bins_of(o, f, weights, bins, slots[f], prospect, closed)
+        edges[o, f], places[o, f], largest[o, f], squares[o, f] = found
+    return Best(edges, places, largest, squares)
 
 
 @njit(cache=True)
-def _visit_bins_of(f: int, weights: FixedPoint, bins: Bins, slot: int, prospect: Prospect) -> tuple[int, int, float]:
-    """Return the best edge of one feature at a cut, its place, and the sum of squares of the edges visited."""
-    edge, place, squares = 0, 0, 0.0
+def _visit_bins_of(
+    o: int, f: int, weights: FixedPoint, bins: Bins, slot: int, prospect: Prospect, closed: Closed
+) -> tuple[int, int, int, float]:
+    """Return what `Best` holds of one feature and output, as far as the cuts between bins tell."""
+    edge, place, largest, squares = 0, 0, 0, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
-    for o in range(len(weights.totals)):
-        sums = _sums(f, o, weights, bins)
-        below = 0
-        for b in range(len(cuts) - 1):
-            here = weights.totals[o] - 2 * below
-            if b > 0:
-                squares += float(here) * float(here)
-                if _wins(here, cuts[b], edge, place):
-                    edge, place = here, cuts[b]
-            if slot >= 0:
-                # inside the bin `below` gains some of these weights only
-                reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
-                prospect.below[slot, o, b] = below
-                prospect.reach[slot, o, b] = reach if mixed[b] else -1
-            below += sums[0, b] + sums[1, b]
-    return edge, place, squares
+    shut = _closed_of(bins.features[f], closed)
+    sums = _sums(o, f, weights, bins, slot >= 0)
+    below = 0
+    for b in range(len(cuts) - 1):
+        here = weights.totals[o] - 2 * below
+        if b > 0:
+            squares += float(here) * float(here)
+            if _wins(here, cuts[b], edge, place):
+                edge, place, largest = _take(here, cuts[b], edge, place, largest, shut)
+        if slot >= 0:
+            # inside the bin `below` gains some of these weights only
+            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
+            prospect.below[o, slot, b] = below
+            prospect.reach[o, slot, b] = reach if mixed[b] else -1
+        below += sums[0, b] + sums[1, b]
+    return edge, place, largest, squares
 
 
 @njit(cache=True)
-def _sums(f: int, o: int, weights: FixedPoint, bins: Bins) -> Ints:
-    """Return the sums of the weights >= 0 and of those < 0 in every bin of a feature, shape (2, n_bins)."""
+def _sums(o: int, f: int, weights: FixedPoint, bins: Bins, split: bool) -> Ints:
+    """Return the sums of the weights >= 0 and of those < 0 (or all, and 0) in every bin, shape (2, n_bins)."""
     own, rest = weights.integers[o], bins.rest[f]
     codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
     rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
@@ -171,47 +204,52 @@ def _sums(f: int, o: int, weights: FixedPoint, bins: Bins) -> Ints:
     for i in range(len(codes)):
         # neighbours in different lanes, so that none waits for the one before
         weight = own[rows[i]]
-        lanes[i % N_LANES, int(weight < 0), codes[i]] += weight
+        lanes[i % N_LANES, int(split and weight < 0), codes[i]] += weight
     sums = lanes.sum(axis=0)
     if rest >= 0:
-        positive = weights.positives[o]
+        positive = weights.positives[o] if split else weights.totals[o]
         sums[0, rest] = positive - sums[0].sum()
         sums[1, rest] = weights.totals[o] - positive - sums[1].sum()
     return sums
 
 
 @njit(parallel=True, cache=True)
-def _visit_places(weights: FixedPoint, walk: Walk, prospect: Prospect, best: Best) -> Best:
+def _visit_places(weights: FixedPoint, walk: Walk, prospect: Prospect, closed: Closed, best: Best) -> Best:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
-    n_walked = len(walk.features)
-    edges, places, squares = np.empty(n_walked, np.int64), np.empty(n_walked, np.int64), np.empty(n_walked)
-    for f in prange(n_walked):
-        edges[f], places[f], squares[f] = _visit_places_of(f, weights, walk, prospect, best)
-    return Best(edges, places, squares)
+    shape = len(weights.totals), len(walk.features)
+    edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
+    squares = np.empty(shape)
+    for task in prange(shape[0] * shape[1]):
+        o, f = task // shape[1], task % shape[1]
+        found = _visit_places_of(o, f, weights, walk, prospect, closed, best)
+        edges[o, f], places[o, f], largest[o, f], squares[o, f] = found
+    return Best(edges, places, largest, squares)
 
 
 @njit(cache=True)
-def _visit_places_of(f: int, weights: FixedPoint, walk: Walk, prospect: Prospect, best: Best) -> tuple[int, int, float]:
-    """Return the best edge of one feature, its place, and the sum of squares of the edges visited."""
+def _visit_places_of(
+    o: int, f: int, weights: FixedPoint, walk: Walk, prospect: Prospect, closed: Closed, best: Best
+) -> tuple[int, int, int, float]:
+    """Return what `Best` holds of one feature and output."""
     feature = walk.features[f]
-    edge, place, squares = best.edges[feature], best.places[feature], 0.0
+    edge, place, largest, squares = best.edges[o, feature], best.places[o, feature], best.largest[o, feature], 0.0
     entries = slice(walk.starts[feature], walk.starts[feature + 1])
     rows, changes = walk.rows[entries], walk.changes[entries]
-    for o in range(len(weights.totals)):
-        own, total = weights.integers[o], weights.totals[o]
-        zeros = _weight_of_zeros(own, total, rows) if walk.has_zeros[feature] else 0
-        for b in range(prospect.reach.shape[2]):
-            if prospect.reach[f, o, b] >= abs(edge):
-                below, cut = prospect.below[f, o, b], walk.cut_starts[f] + b
-                for k in range(walk.cuts[cut] + 1, walk.cuts[cut + 1]):
-                    row = rows[k - 1]
-                    below += own[row] if row < len(own) else zeros
-                    if changes[k]:
-                        here = total - 2 * below
-                        squares += float(here) * float(here)
-                        if _wins(here, k, edge, place):
-                            edge, place = here, k
-    return edge, place, squares
+    shut = _closed_of(feature, closed)
+    own, total = weights.integers[o], weights.totals[o]
+    zeros = _weight_of_zeros(own, total, rows) if walk.has_zeros[feature] else 0
+    for b in range(prospect.reach.shape[2]):
+        if prospect.reach[o, f, b] >= abs(edge):
+            below, cut = prospect.below[o, f, b], walk.cut_starts[f] + b
+            for k in range(walk.cuts[cut] + 1, walk.cuts[cut + 1]):
+                row = rows[k - 1]
+                below += own[row] if row < len(own) else zeros
+                if changes[k]:
+                    here = total - 2 * below
+                    squares += float(here) * float(here)
+                    if _wins(here, k, edge, place):
+                        edge, place, largest = _take(here, k, edge, place, largest, shut)
+    return edge, place, largest, squares
 
 
 @njit(cache=True)
@@ -228,3 +266,18 @@ def _wins(edge: int, place: int, best_edge: int, best_place: int) -> bool:
     """Say whether an edge is the larger one; of equal ones the lower place wins, and place 0 is no stump."""
     gain = abs(edge) - abs(best_edge)
     return gain > 0 or (gain == 0 and (best_place == 0 or place < best_place))
+
+
+@njit(cache=True)
+def _take(edge: int, place: int, best_edge: int, best_place: int, largest: int, shut: Ints) -> tuple[int, int, int]:
+    """Take a stump that wins, unless its place is closed: then it counts for the largest magnitude only."""
+    for closed in shut:
+        if closed == place:
+            return best_edge, best_place, max(largest, abs(edge))
+    return edge, place, max(largest, abs(edge))
+
+
+@njit(cache=True)
+def _closed_of(feature: int, closed: Closed) -> Ints:
+    """Return the closed places of one feature."""
+    return closed.places[closed.starts[feature] : closed.starts[feature + 1]]

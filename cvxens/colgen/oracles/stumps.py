@@ -9,10 +9,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.fixed_point import FixedPoint
-from cvxens.colgen.oracles.stump_search import Best, StumpSearch
+from cvxens.colgen.oracles.stump_search import Best, Closed, StumpSearch
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures, column
@@ -141,47 +140,33 @@ class Stumps:
             ``n_samples * 2**-52``.
         """
         weights = FixedPoint.of(s, self.features.n_samples)
-        best = self._search.best(weights, self.columns_per_round)
-        total = int(weights.totals[np.abs(weights.totals).argmax()])
-        largest = max(int(np.abs(best.edges).max()), abs(total) * self.constant)
-        square_sum = self._square_sum(weights, best)
-        if inside:
-            self._leave_out(inside, weights, best)
+        best = self._search.best(weights, self.columns_per_round, self._closed(inside))
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
         found: list[tuple[int, Hypothesis]] = [(abs(int(best.edges[j])), self._stump(j, best)) for j in ranked.tolist()]
+        total = int(weights.totals[np.abs(weights.totals).argmax()])
         if self.constant and not {Constant(1), Constant(-1)} & set(inside):
             insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
             Column(hypothesis, self.features.X, weights.real(edge))
             for edge, hypothesis in found[: self.columns_per_round]
         ]
-        return Priced(columns, weights.bound(largest), square_sum)
+        largest = max(int(best.largest.max()), abs(total) * self.constant)
+        return Priced(columns, weights.bound(largest), self._square_sum(weights, best))
 
-    def _leave_out(self, inside: Collection[Hypothesis], weights: FixedPoint, best: Best) -> None:
-        """Where the best stump of a feature is inside, put the best one outside in its place; 0 if there is none."""
-        taken: dict[int, list[float]] = {}
+    def _closed(self, inside: Collection[Hypothesis]) -> Closed:
+        """Return the places of the stumps inside."""
+        thresholds: dict[int, list[float]] = {}
         for stump in inside:
             if isinstance(stump, Stump):
-                taken.setdefault(stump.feature, []).append(stump.threshold)
-        for feature, thresholds in taken.items():
+                thresholds.setdefault(stump.feature, []).append(stump.threshold)
+        places = [np.empty(0, np.int64)]
+        counts = np.zeros(self.features.n_features + 1, np.int64)
+        for feature in sorted(thresholds):
             values = self.features.entry_values[self.features.entries(feature)]
-            closed = np.searchsorted(values, thresholds)
-            if best.places[feature] in closed:
-                places = np.setdiff1d(self.features.places(feature), closed)
-                best.edges[feature], best.places[feature] = self._best_of(feature, places, weights)
-
-    def _best_of(self, feature: int, places: NDArray[np.int64], weights: FixedPoint) -> tuple[int, int]:
-        """The edge largest by magnitude among some places of a feature, over all outputs, and its place."""
-        if not len(places):
-            return 0, 0
-        rows = self.features.entry_rows[self.features.entries(feature)]
-        stored = weights.integers[:, rows[rows < self.features.n_samples]].sum(axis=1)
-        with_zeros = np.append(weights.integers, (weights.totals - stored)[:, None], axis=1)
-        below = np.cumsum(with_zeros[:, rows], axis=1)[:, places - 1]
-        edges = weights.totals[:, None] - 2 * below
-        output, k = np.unravel_index(np.abs(edges).argmax(), edges.shape)
-        return int(edges[output, k]), int(places[k])
+            places.append(np.searchsorted(values, thresholds[feature]))
+            counts[feature + 1] = len(thresholds[feature])
+        return Closed(np.concatenate(places), np.cumsum(counts))
 
     def _stump(self, feature: int, best: Best) -> Hypothesis:
         threshold = self.features.threshold(feature, best.places[feature])
