@@ -28,7 +28,7 @@ def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
     table.add_column("formulation", min_width=max((len(row.formulation) for row in rows), default=0))
     for heading in ("reference", "fast path"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
     for heading in ("relative\ndifference", "certified\ngap", "worst KKT\nresidual"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
