@@ -82,8 +82,10 @@ class Certificate:
     ) -> Certificate:
         """Certify with the gap between a primal and a dual value; a proof needs both to be finite.
 
-        A negative gap within `rounding`, the rounding error of the two values, counts as 0.
+        A negative gap within `rounding`, the rounding error of the two values, counts as 0; NaN as no bound at all.
         """
+        unbounded = -np.inf if maximise else np.inf
+        primal, dual = (unbounded if np.isnan(primal) else primal), (-unbounded if np.isnan(dual) else dual)
         finite = bool(np.isfinite(primal) and np.isfinite(dual))
         gap = (dual - primal if maximise else primal - dual) if finite else np.inf
         if gap < 0 and (relative(gap, primal, dual) >= -ROUNDING or gap >= -rounding):

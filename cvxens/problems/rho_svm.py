@@ -78,9 +78,10 @@ class RhoSVM(Problem):
         given = point.get("u", self.y * point["c"] if "c" in point else np.ones(len(self.y)))
         u = capped_simplex(given, 1.0)
         c = point.get("c", self.y * u)
+        c = c / max(float(np.abs(c).max()), np.finfo(float).tiny)
         f = self.K @ c
         smallest, norm = float((self.y * f).min()), float(c @ f)
-        c = c * (smallest / norm if smallest > 0 else 0.0)
+        c = c * (smallest / norm if min(smallest, norm) > 0 else 0.0)
         return {"c": c, "rho": np.asarray((self.y * (self.K @ c)).min()), "u": u}
 
     def value(self, point: Point) -> float:
