@@ -112,7 +112,7 @@ class MasterSolution:
         An edge must exceed it to improve.
     closed : ndarray of bool, shape (n_columns,), or None
         Which hypotheses the oracle is to leave out, in either sign; None for all of the master's. Where w >= 0, a
-        hypothesis of weight 0 is not among them: its negation may improve.
+        hypothesis of negative edge is not among them: its negation may improve.
     """
 
     w: Array

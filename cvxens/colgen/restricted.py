@@ -63,7 +63,10 @@ class Restricted:
         w, z = np.zeros((0, *outputs)), np.zeros(shape)
         b = loss.best_intercept(z, self.y) if formulation.intercept else np.zeros(outputs)
         objective = loss.value(self.y * b + z) if penalty.primal_violation(w) == 0 else np.inf
-        return MasterSolution(w, b, u, self.y * u, objective, penalty.threshold(w, np.zeros(0)))
+        threshold = penalty.threshold(w, np.zeros(0))
+        # while nothing is feasible, any positive edge is a step towards it
+        threshold = threshold if np.isfinite(objective) else min(threshold, 0.0)
+        return MasterSolution(w, b, u, self.y * u, objective, threshold)
 
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
@@ -71,16 +74,17 @@ class Restricted:
         repaired = problem.repair(point)
         w, u = repaired["w"], repaired["u"]
         s = self.y * u
-        threshold = problem.penalty().threshold(w, problem.H.edges(s))
+        edges = problem.H.edges(s)
+        threshold = problem.penalty().threshold(w, edges)
         b, objective = repaired.get("b", np.zeros(problem.outputs)), problem.value(repaired)
-        closed = w > 0 if problem.nonnegative else None
+        closed = edges > 0 if problem.nonnegative else None
         return MasterSolution(w, b, u, s, objective, threshold, closed)
 
     def farkas(self, u: Array) -> MasterSolution:
         """The point of an infeasible master: a hypothesis with a positive edge under u is a step to feasibility."""
-        w = np.zeros(self.n_columns)
+        w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
         threshold = SEPARATED * self.problem.H.largest
-        return MasterSolution(w, np.zeros(()), u, self.y * u, np.inf, threshold, w > 0)
+        return MasterSolution(w, np.zeros(()), u, self.y * u, np.inf, threshold, none)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses."""
