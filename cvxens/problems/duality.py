@@ -35,6 +35,11 @@ def balance_classes(u: Array, y: Array) -> Array:
     return u * np.minimum(factors, 1.0)
 
 
+def imbalance(u: Array, y: Array) -> float:
+    """The largest |y'u| over the outputs, relative to the sum of |u|."""
+    return float(np.abs((y * u).sum(axis=0)).max() / max(float(np.abs(u).sum()), np.finfo(float).tiny))
+
+
 def clip_box(u: Array, upper: float, y: Array | None) -> Array:
     """Clip u into [0, upper]; where labels `y` are given, restore y'u = 0 as well."""
     u = np.clip(u, 0.0, upper)

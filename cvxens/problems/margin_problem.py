@@ -11,7 +11,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems.columns import Columns, ColumnsLike, as_columns
-from cvxens.problems.duality import Edges
+from cvxens.problems.duality import Edges, imbalance
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import Penalty
@@ -142,10 +142,9 @@ class MarginProblem(Problem):
         threshold = penalty.threshold(w, edges)
         counted = (w > 0) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
         signs = max(0.0, float(-w.min())) if self.nonnegative else 0.0
-        imbalance = float(np.abs((self.y * u).sum(axis=0)).max()) / max(1.0, float(np.abs(u).sum()))
         return {
             "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),
-            "dual feasibility": max(loss.dual_violation(u), imbalance if self.intercept else 0.0),
+            "dual feasibility": max(loss.dual_violation(u), imbalance(u, self.y) if self.intercept else 0.0),
             "complementary slackness": loss.slackness(z, u),
             "stationarity": penalty.stationarity(w[counted], edges[counted]) if counted.any() else 0.0,
             "pricing slack": penalty.pricing_slack(edges if self.nonnegative else np.abs(edges)),

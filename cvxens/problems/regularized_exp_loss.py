@@ -69,7 +69,7 @@ class RegularizedExpLoss(Problem):
 
     def repair(self, point: Point) -> Point:
         """Clip u at 0; derive u from eta, or eta from u, where one is missing."""
-        eta = point["eta"] if "eta" in point else self.y * point["u"] / (2 * self.lam)
+        eta = point["eta"] if "eta" in point else self.y * np.maximum(point["u"], 0) / (2 * self.lam)
         with np.errstate(over="ignore"):
             u = point["u"] if "u" in point else np.exp(-self.y * (self.K @ eta)) / len(self.y)
         return {"eta": eta, "u": np.maximum(u, 0)}

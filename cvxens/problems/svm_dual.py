@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.problems.duality import imbalance
 from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor, rounding_of_form
 from cvxens.problems.losses import Hinge
 from cvxens.problems.modelling import Model, cp
@@ -89,9 +90,8 @@ class SVMDual(Problem):
     def residuals(self, point: Point) -> dict[str, float]:
         """Box and balance, and complementary slackness; stationarity holds as w is built from u."""
         hinge, u = Hinge(self.C), point["u"]
-        imbalance = abs(float(self.y @ u)) / max(1.0, float(np.abs(u).sum()))
         return {
-            "primal feasibility": max(hinge.dual_violation(u), imbalance),
+            "primal feasibility": max(hinge.dual_violation(u), imbalance(u, self.y)),
             "dual feasibility": 0.0,
             "complementary slackness": hinge.slackness(self._margins(point), u),
             "stationarity": 0.0,

@@ -21,13 +21,13 @@ from cvxens.problems import (
     SVMPrimal,
 )
 
-C, D, LAM, GAMMA = 0.7, 0.2, 0.05, 0.02
-N, M = 12, 5
+C, D, LAM, GAMMA = 0.15, 0.2, 0.05, 0.02
+N, M = 12, 8
 
-random = np.random.default_rng(20)
+random = np.random.default_rng(2)
 y = np.array([1.0, -1.0] * (N // 2))
-H = np.where(random.random((N, M)) < 0.3, -1.0, 1.0) * np.where(random.random((N, M)) < 0.7, y[:, None], 1.0)
-H[:, 4] = H[:, 3]
+H = np.where(random.random((N, M)) < 0.3, -1.0, 1.0) * y[:, None]
+H[:, -1] = H[:, -2]
 SEPARATING = np.column_stack([H, y * random.uniform(0.5, 2.0, N)])
 CELLS = random.normal(size=(N, M)) + 0.4 * y[:, None]
 points = random.normal(size=(N, 4)) + 0.6 * y[:, None]

@@ -1,0 +1,182 @@
+"""Every residual shows the fault that it is named after, signs included."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from problem_cases import CASES, SEPARATING, C, D, H, K, q, y
+
+NAMES = {"primal feasibility", "dual feasibility", "complementary slackness", "stationarity", "pricing slack"}
+
+
+@cache
+def solved(name):
+    problem = CASES[name].problem()
+    solution = problem.solve()
+    return problem, solution, {**solution.variables, **solution.duals}
+
+
+def residuals(name, **changed):
+    problem, solution, _ = solved(name)
+    return problem.certify(solution, **changed).residuals
+
+
+def entry(values, index, value):
+    changed = np.array(values)
+    changed[index] = value
+    return changed
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_five_are_named_and_vanish_at_the_solution(name):
+    values = residuals(name)
+    assert values.keys() == NAMES
+    assert max(values.values()) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["SVMPrimal", "InfiniteSVM", "SoftMarginBoosting"])
+def test_a_multiplier_outside_its_box_is_dual_infeasible_in_units_of_C(name):
+    u = solved(name)[2]["u"]
+    assert residuals(name, u=entry(u, 0, -0.1))["dual feasibility"] >= 0.1 / C
+    assert residuals(name, u=entry(u, 0, C + 0.2))["dual feasibility"] >= 0.2 / C - 1e-9
+
+
+def test_a_box_is_judged_exactly():
+    u = np.zeros(len(y))
+    assert residuals("SoftMarginBoosting", u=entry(u, 3, -0.1))["dual feasibility"] == pytest.approx(0.1 / C, rel=1e-12)
+    assert residuals("HardMarginBoosting", u=entry(u, 3, -0.1))["dual feasibility"] == pytest.approx(0.1, rel=1e-12)
+    assert residuals("HardMarginBoosting", u=entry(u, 3, -5.0))["dual feasibility"] == 1.0
+    assert residuals("RegularizedExpLoss", u=entry(u, 3, -0.1))["dual feasibility"] == pytest.approx(0.1 * len(y))
+
+
+@pytest.mark.parametrize("name", ["SVMPrimal", "InfiniteSVM"])
+def test_unbalanced_multipliers_are_dual_infeasible(name):
+    u = np.where(y > 0, C, 0.0)
+    assert residuals(name, u=u)["dual feasibility"] == pytest.approx(1.0)
+
+
+def test_in_the_dual_formulation_multipliers_are_the_primal_point():
+    u = solved("SVMDual")[2]["u"]
+    assert residuals("SVMDual", u=entry(u, 0, -0.1))["primal feasibility"] >= 0.1 / C - 1e-9
+    assert residuals("SVMDual", u=entry(u, 0, C + 0.1))["primal feasibility"] >= 0.1 / C - 1e-9
+    assert residuals("SVMDual", u=np.where(y > 0, C, 0.0))["primal feasibility"] == pytest.approx(1.0)
+    assert residuals("SVMDual", b=50.0)["complementary slackness"] > 1
+
+
+@pytest.mark.parametrize("name", ["SoftMarginBoosting", "HardMarginBoosting"])
+def test_a_negative_weight_is_primal_infeasible(name):
+    w = solved(name)[2]["w"]
+    assert residuals(name, w=entry(w, 2, -0.25))["primal feasibility"] >= 0.25
+
+
+def test_slacks_must_be_nonnegative_and_large_enough():
+    xi = solved("SoftMarginBoosting")[2]["xi"]
+    assert residuals("SoftMarginBoosting", xi=entry(xi, 1, -0.3))["primal feasibility"] >= 0.3
+    assert residuals("SoftMarginBoosting", xi=xi - 0.2)["primal feasibility"] == pytest.approx(0.2, abs=1e-6)
+    assert residuals("SVMPrimal", xi=entry(solved("SVMPrimal")[2]["xi"], 1, -0.3))["primal feasibility"] >= 0.3
+
+
+def test_margins_below_one_are_primal_infeasible():
+    w = solved("HardMarginBoosting")[2]["w"]
+    assert residuals("HardMarginBoosting", w=w / 2)["primal feasibility"] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_an_edge_above_the_threshold_is_priced():
+    for name, columns in (("SoftMarginBoosting", H), ("HardMarginBoosting", SEPARATING)):
+        u = np.full(len(y), 0.6)
+        largest = max(columns.T @ (y * u))
+        assert largest > 1
+        assert residuals(name, u=u)["pricing slack"] == pytest.approx(largest - 1)
+        assert residuals(name, u=u / largest)["pricing slack"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_weight_on_a_hypothesis_whose_edge_is_too_small_is_not_stationary():
+    u = np.zeros(len(y))
+    w = entry(np.zeros(H.shape[1]), 0, 2.0)
+    assert residuals("SoftMarginBoosting", w=w, u=u)["stationarity"] == pytest.approx(1.0)
+    assert residuals("LPBoost", a=np.full(H.shape[1], 1 / H.shape[1]))["stationarity"] > 1e-2
+
+
+@pytest.mark.parametrize(("name", "weights"), [("SVMPrimal", "w"), ("InfiniteSVM", "w"), ("SLSSVM", "W")])
+def test_under_a_squared_norm_weights_equal_edges(name, weights):
+    problem, _, point = solved(name)
+    moved = point[weights] + 0.5
+    edges = problem.H.edges(problem.y * point[problem.letters[2]])
+    expected = np.abs(moved - edges).max() / max(1.0, np.abs(edges).max())
+    assert residuals(name, **{weights: moved})["stationarity"] == pytest.approx(expected)
+    assert expected > 0.1
+
+
+def test_multipliers_off_the_margin_break_complementary_slackness():
+    _, _, point = solved("SVMPrimal")
+    z = y * (H @ point["w"] + point["b"])
+    outside, inside = int(z.argmax()), int(z.argmin())
+    assert z[outside] > 1.05
+    assert z[inside] < 0.95
+    loaded = residuals("SVMPrimal", u=entry(point["u"], outside, C))["complementary slackness"]
+    assert loaded == pytest.approx(z[outside] - 1, rel=1e-6)
+    relieved = residuals("SVMPrimal", u=entry(point["u"], inside, 0.0))["complementary slackness"]
+    assert relieved == pytest.approx(1 - z[inside], rel=1e-6)
+
+
+def test_lpboost_lives_on_two_simplices():
+    a, u = solved("LPBoost")[2]["a"], solved("LPBoost")[2]["u"]
+    assert residuals("LPBoost", a=1.5 * a)["primal feasibility"] == pytest.approx(0.5, abs=1e-6)
+    assert residuals("LPBoost", a=entry(a, 1, -0.5))["primal feasibility"] >= 0.5
+    assert residuals("LPBoost", u=1.5 * u)["dual feasibility"] == pytest.approx(0.5, abs=1e-6)
+    assert residuals("LPBoost", u=entry(u, 1, -0.1))["dual feasibility"] >= 0.1 / D
+    assert residuals("LPBoost", u=entry(u, 1, D + 0.1))["dual feasibility"] >= 0.1 / D - 1e-9
+    rho, xi = solved("LPBoost")[2]["rho"], solved("LPBoost")[2]["xi"]
+    assert residuals("LPBoost", rho=rho + 0.4, xi=xi)["primal feasibility"] == pytest.approx(0.4, abs=1e-6)
+    assert residuals("LPBoost", xi=entry(xi, 0, -0.4))["primal feasibility"] >= 0.4
+    assert residuals("LPBoost", w=1.5 * a) == residuals("LPBoost", a=1.5 * a)
+
+
+def test_the_rho_svm_lives_on_the_simplex():
+    _, _, point = solved("RhoSVM")
+    size = np.abs(K @ point["c"]).max()
+    assert residuals("RhoSVM", u=2 * point["u"])["dual feasibility"] == pytest.approx(1.0, abs=1e-6)
+    assert residuals("RhoSVM", u=entry(point["u"], 0, -0.3))["dual feasibility"] >= 0.3
+    assert residuals("RhoSVM", rho=point["rho"] + 0.1)["primal feasibility"] == pytest.approx(0.1 / size, rel=1e-5)
+    assert residuals("RhoSVM", u=np.full(len(y), 1 / len(y)))["complementary slackness"] > 1e-2
+    assert residuals("RhoSVM", c=2 * point["c"])["stationarity"] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_the_entropy_projection_has_a_sign_only_for_the_inequality():
+    assert residuals("EntropyProjection, at most", eta=-1.0)["dual feasibility"] == pytest.approx(np.abs(q).max())
+    assert residuals("EntropyProjection", eta=-1.0)["dual feasibility"] == 0
+    for name in ("EntropyProjection", "EntropyProjection, at most"):
+        problem, _, point = solved(name)
+        alpha = point["alpha"]
+        assert residuals(name, alpha=entry(alpha, 0, -0.2))["primal feasibility"] >= 0.2
+        assert residuals(name, alpha=2 * alpha)["primal feasibility"] >= 1 - 1e-6
+        missed = q @ problem.alpha_t - problem.rho
+        assert missed > 0
+        expected = pytest.approx(missed / np.abs(q).max(), rel=1e-6)
+        assert residuals(name, alpha=problem.alpha_t)["primal feasibility"] == expected
+        assert residuals(name, eta=0.0)["stationarity"] > 1e-2
+    problem, _, _ = solved("EntropyProjection, at most")
+    below = np.eye(len(y))[int(q.argmin())]
+    values = residuals("EntropyProjection, at most", alpha=below, eta=2.0)
+    assert values["primal feasibility"] == 0
+    assert values["complementary slackness"] == pytest.approx(2 * (problem.rho - q.min()))
+
+
+def test_losses_of_kernel_problems_tie_their_multipliers():
+    _, _, point = solved("RegularizedExpLoss")
+    loss = np.exp(-y * (K @ point["eta"])) / len(y)
+    assert residuals("RegularizedExpLoss", u=loss + loss.max())["complementary slackness"] == pytest.approx(1.0)
+    assert residuals("RegularizedExpLoss", u=2 * point["u"])["stationarity"] == pytest.approx(1.0, rel=1e-3)
+    _, _, point = solved("RegularizedLeastSquares")
+    f = K @ point["c"]
+    assert residuals("RegularizedLeastSquares", s=0 * y)["complementary slackness"] == pytest.approx(
+        np.abs(y - f).max()
+    )
+    assert residuals("RegularizedLeastSquares", s=0 * y)["stationarity"] == pytest.approx(np.abs(f).max())
+    problem, _, point = solved("SLSSVM")
+    U = np.zeros_like(point["U"])
+    missed = np.abs(C * (problem.L - H @ point["W"] - point["b"])).max() / (C * np.abs(problem.L).max())
+    assert residuals("SLSSVM", U=U)["complementary slackness"] == pytest.approx(missed)
+    tilted = point["U"] + 1.0
+    imbalance = np.abs(tilted.sum(axis=0)).max() / np.abs(tilted).sum()
+    assert residuals("SLSSVM", U=tilted)["dual feasibility"] == pytest.approx(imbalance)
