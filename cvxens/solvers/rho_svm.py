@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from cvxens.errors import SolverFailed
@@ -15,6 +15,9 @@ from cvxens.types import Array, Attempt, Solution
 
 SMALLEST = 1e-14
 """The relative decrease asked of an update at which multiplicative updates have stalled."""
+
+PASSES = 3
+"""How often the solution of a linear system is refined."""
 
 
 def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2, max_updates: int = 5000) -> Solution:
@@ -113,6 +116,11 @@ def finish_on_active_set(Q: Array, u: Array, tol: float) -> Array:
 
 
 def _affine_minimum(Q: Array) -> Array:
-    ridge = 1e-14 * np.trace(Q) * np.eye(len(Q))
-    v = solve(Q + ridge, np.ones(len(Q)), assume_a="pos")
-    return v / v.sum()
+    """Q^-1 1 normalised: scaled to a unit diagonal, and ridged, as Q may be singular; passes mend what that costs."""
+    size = np.sqrt(np.maximum(np.diag(Q), 1e-200))
+    scaled = Q / np.outer(size, size)
+    factored = cho_factor(scaled + 1e-14 * len(Q) * np.eye(len(Q)))
+    v = np.zeros(len(Q))
+    for _ in range(PASSES):
+        v += cho_solve(factored, 1 / size - scaled @ v)
+    return v / size / (v / size).sum()
