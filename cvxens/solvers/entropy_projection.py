@@ -16,8 +16,8 @@ def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> 
     """Maximise -ln(Z(eta) exp(rho eta)) by Newton's method, safeguarded by a bracket.
 
     The dual is concave with slope ``E[q] - rho`` and curvature ``-Var[q]`` under the projection at eta. A Newton
-    step that leaves the bracket of the slope's root is replaced by its middle; the bracket doubles until it holds
-    the root.
+    step that leaves the bracket of the slope's root is replaced by its middle; a reach that doubles bounds every
+    step, and is the step while the bracket is open.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def _tilted(alpha_t: Array, q: Array, eta: float) -> Array:
 
 def _root(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
     """The eta at which the slope E[q] - rho vanishes."""
-    size = float(np.abs(q).max())
+    size, spread = float(np.abs(q).max()), float(np.ptp(q))
     low, high, eta = -np.inf, np.inf, 0.0
     for step in range(MAX_STEPS):
         alpha = _tilted(alpha_t, q, eta)
@@ -67,9 +67,10 @@ def _root(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
         if abs(slope) <= tol * size:
             break
         low, high = (eta, high) if slope > 0 else (low, eta)
+        reach = 2.0**step / spread
         variance = float(((q - q @ alpha) ** 2) @ alpha)
-        newton = eta + slope / variance if variance > 0 else np.inf
-        eta = newton if low < newton < high else _middle(low, high, 2.0**step / size)
+        newton = slope / variance if abs(slope) < reach * variance else np.inf
+        eta = eta + newton if low < eta + newton < high else _middle(low, high, reach)
     return eta
 
 
