@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, RegularizedLeastSquares
 from cvxens.solvers.gram import gram
-from cvxens.types import Solution
+from cvxens.types import Array, Attempt, Solution
 
 SOLVER = "Cholesky"
 
@@ -27,6 +28,11 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     Solution
         With `W`, `b` and `U`.
 
+    Raises
+    ------
+    SolverFailed
+        H H' is singular and I/C is lost against it in rounding.
+
     Examples
     --------
     >>> from cvxens.problems import simplex_codes
@@ -36,7 +42,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     """
     start = time.perf_counter()
     n, L = len(problem.L), problem.L
-    factored = cho_factor(gram(problem.H) + np.eye(n) / problem.C)
+    factored = _factored(gram(problem.H), 1 / problem.C)
     from_labels, from_ones = cho_solve(factored, L), cho_solve(factored, np.ones(n))
     b = from_labels.sum(axis=0) / from_ones.sum()
     U = from_labels - np.outer(from_ones, b)
@@ -58,6 +64,11 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     Solution
         With `c` and ``s = 2 gamma c``.
 
+    Raises
+    ------
+    SolverFailed
+        K is singular and m gamma I is lost against it in rounding.
+
     Examples
     --------
     >>> problem = RegularizedLeastSquares(np.eye(2), [1.0, -1.0], gamma=0.1)
@@ -66,6 +77,13 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     """
     start = time.perf_counter()
     m = len(problem.y)
-    c = cho_solve(cho_factor(problem.K + m * problem.gamma * np.eye(m)), problem.y)
+    c = cho_solve(_factored(problem.K, m * problem.gamma), problem.y)
     seconds = time.perf_counter() - start
     return Solution(problem.value({"c": c}), {"c": c}, {"s": 2 * problem.gamma * c}, "optimal", SOLVER, seconds)
+
+
+def _factored(K: Array, ridge: float) -> tuple[Array, bool]:
+    try:
+        return cho_factor(K + ridge * np.eye(len(K)))
+    except LinAlgError as error:
+        raise SolverFailed([Attempt(SOLVER, "singular", 0.0, str(error))]) from None
