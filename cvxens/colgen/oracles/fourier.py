@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import pi
@@ -135,13 +135,15 @@ class Fourier:
         self.sigma = positive("sigma", guess)
         self._fixed = [] if resample else list(self._sample())
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price a pool of features under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
+        inside : collection of Hypothesis
+            Hypotheses not to be returned, of either sign. They count in the bounds of a fixed pool.
 
         Returns
         -------
@@ -149,7 +151,7 @@ class Fourier:
             The best features; over a fixed pool with exact `edge_bound` and `edge_square_sum`.
         """
         s = signed_weights(s, len(self.X))
-        found = union((part.price(s) for part in self._fixed or self._sample()), self.columns_per_round)
+        found = union((part.price(s, inside) for part in self._fixed or self._sample()), self.columns_per_round)
         if not self.resample:
             return found
         refined = (self._refined(column, s) for column in found.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -102,20 +102,22 @@ class KernelColumns:
             )
         self.pool = Pool(K, embody=partial(_column, kernel, X), sample=X, columns_per_round=columns_per_round)
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every kernel column under signed weights s = y u: the edges are ``K' s``.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
+        inside : collection of Hypothesis
+            Hypotheses not to be returned, of either sign. They count in the bounds.
 
         Returns
         -------
         Priced
             The best columns, with exact `edge_bound` and `edge_square_sum`.
         """
-        return self.pool.price(s)
+        return self.pool.price(s, inside)
 
 
 def _column(kernel: Kernel, X: Array, index: int, sign: int) -> Hypothesis:

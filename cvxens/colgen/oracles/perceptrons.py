@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from numba import njit
 
 from cvxens.colgen.oracles.pool import Pool, best_first, signed_weights, union, whole
 from cvxens.colgen.oracles.sampling import chunks, generator, linear_form, project, unit_directions
-from cvxens.colgen.oracles.stumps import Constant, Stumps
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
+from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 from cvxens.validation import finite_array, samples
@@ -80,10 +81,36 @@ class ParallelPerceptrons:
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
 
-    def price(self, s: Any, /) -> Priced:
-        """Price every such perceptron under signed weights s = y u (n_samples,) or (n_samples, n_outputs)."""
-        priced = self.stumps.price(s)
+    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+        """Price every such perceptron under signed weights s = y u.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+        inside : collection of Hypothesis
+            Hypotheses not to be returned, of either sign. They count in the bounds.
+
+        Returns
+        -------
+        Priced
+            The best perceptron of each direction, with exact `edge_bound` and `edge_square_sum`.
+        """
+        priced = self.stumps.price(s, self._stumps(inside))
         return replace(priced, columns=[self._embodied(column) for column in priced.columns])
+
+    def _stumps(self, inside: Collection[Hypothesis]) -> list[Stump]:
+        """The stumps of the projections that some perceptrons are; equal directions make one perceptron several."""
+        perceptrons = [h for h in inside if isinstance(h, Perceptron)]
+        return [Stump(j, h.alpha, h.sign) for h in perceptrons for j in self._features.get(h.theta, ())]
+
+    @cached_property
+    def _features(self) -> dict[tuple[float, ...], list[int]]:
+        """Which projections have a direction."""
+        features: dict[tuple[float, ...], list[int]] = {}
+        for j, theta in enumerate(self.directions.tolist()):
+            features.setdefault(tuple(theta), []).append(j)
+        return features
 
     def _embodied(self, column: Column) -> Column:
         stump: Any = column.hypothesis
@@ -159,13 +186,15 @@ class Perceptrons:
         self._constant = Pool(np.ones((len(self.X), 1)), embody=_constant, sample=self.X)
         self._fixed = [] if resample else list(self._sample())
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price perceptrons under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
+        inside : collection of Hypothesis
+            Hypotheses not to be returned, of either sign. They count in the bounds of fixed directions.
 
         Returns
         -------
@@ -174,12 +203,12 @@ class Perceptrons:
             `edge_bound` and `edge_square_sum`.
         """
         s = signed_weights(s, len(self.X))
-        constant = self._constant.price(s)
+        constant = self._constant.price(s, inside)
         limit = max(self.columns_per_round, self.refined)
-        found = union((part.price(s) for part in self._fixed or self._sample()), limit)
+        found = union((part.price(s, inside) for part in self._fixed or self._sample()), limit)
         if not self.resample:
             return union([found, constant], self.columns_per_round)
-        trained = [self._trained(column, s) for column in found.columns[: self.refined]]
+        trained = [self._trained(column, s, inside) for column in found.columns[: self.refined]]
         columns = [*trained, *found.columns[self.refined :], *constant.columns]
         return Priced(best_first(columns, self.columns_per_round))
 
@@ -189,7 +218,7 @@ class Perceptrons:
         for chunk in chunks(len(directions), len(self.X)):
             yield ParallelPerceptrons(self.X, directions[chunk], columns_per_round=limit)
 
-    def _trained(self, column: Column, s: Array) -> Column:
+    def _trained(self, column: Column, s: Array, inside: Collection[Hypothesis]) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         w = start.sign * np.append(start.theta, -start.alpha)
@@ -197,7 +226,7 @@ class Perceptrons:
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
         if np.ptp(project(self.X, [direction])) == 0:
             return column
-        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s)
+        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, inside)
         return best_first([column, *trained.columns], 1)[0]
 
 

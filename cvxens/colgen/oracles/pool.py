@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
@@ -174,13 +176,15 @@ class Pool:
         embody = partial(_signed, tuple(hypotheses))
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every hypothesis of the pool under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
+        inside : collection of Hypothesis
+            Hypotheses not to be returned, of either sign. They count in the bounds.
 
         Returns
         -------
@@ -192,14 +196,22 @@ class Pool:
         s = signed_weights(s, n_samples)
         by_output = self.H.T @ s
         edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
-        best = np.argsort(-np.abs(edges), kind="stable")[: self.columns_per_round].tolist()
-        signs = np.where(edges >= 0, 1, -1)
-        columns = [Column(self.embody(j, int(signs[j])), self.sample, float(abs(edges[j]))) for j in best]
+        ranked = np.argsort(-np.abs(edges), kind="stable")
+        columns = list(islice(self._outside(edges, ranked, set(inside)), self.columns_per_round))
         # a computed inner product is off by at most n eps |h|'|s| <= n eps max|H| sum|s|
         eps = float(np.finfo(float).eps)
         rounding = n_samples * eps * self._largest * float(np.abs(s).sum(axis=0).max())
         norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * eps)
-        return Priced(columns, columns[0].edge + rounding, (norm + rounding * by_output.size**0.5) ** 2)
+        largest = float(abs(edges[ranked[0]]))
+        return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2)
+
+    def _outside(self, edges: Array, ranked: NDArray[np.intp], inside: Set[Hypothesis]) -> Iterator[Column]:
+        """Yield the columns that are not inside, in either sign, in the order of `ranked`."""
+        for j in ranked.tolist():
+            sign = 1 if edges[j] >= 0 else -1
+            hypothesis = self.embody(j, sign)
+            if not inside or inside.isdisjoint((hypothesis, self.embody(j, -sign))):
+                yield Column(hypothesis, self.sample, float(abs(edges[j])))
 
 
 def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
