@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from itertools import compress
 
+import numpy as np
+
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
-from cvxens.types import Array
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
     master : Master
         Without columns.
     oracle : Oracle
-        Prices the master's signed weights.
+        Prices the master's signed weights. If its `price` takes `inside`, it is told which hypotheses to leave out.
+        Else columns that equal one inside on the whole sample are not added again, nor their negations where weights
+        are free.
 
     Yields
     ------
@@ -57,26 +60,29 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
     --------
     >>> from cvxens.colgen import formulations, masters, oracles
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
-    >>> steps = iterate(masters.HighsMaster(formulations.soft_margin(C=1.0), y), oracles.Stumps(X))
-    >>> [(len(step.columns), step.solution.objective) for step in steps][-1]
-    (3, 3.0)
+    >>> steps = iterate(masters.HighsMaster(formulations.soft_margin(C=2.0), y), oracles.Stumps(X))
+    >>> [(len(step.columns), step.solution.objective) for step in steps]
+    [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    price = _pricing(oracle)
+    price: Callable[..., Priced] = oracle.price
+    told = "inside" in signature(price).parameters
     columns: dict[Hypothesis, Column] = {}
+    seen: set[int] = set()
     while True:
         start = time.perf_counter()
         solution = master.solve()
         solved = time.perf_counter()
-        priced = price(solution.s, _closed(columns, solution))
+        priced = price(solution.s, inside=_closed(columns, solution)) if told else price(solution.s)
         bound = master.bound(solution, priced)
         inside = tuple(columns.values())
         yield Step(solution, priced, bound, inside, time.perf_counter() - solved, solved - start)
         improving = {c.hypothesis: c for c in priced.columns if c.edge > solution.threshold}
-        new = {hypothesis: column for hypothesis, column in improving.items() if hypothesis not in columns}
+        outside = [column for hypothesis, column in improving.items() if hypothesis not in columns]
+        new = outside if told else _unseen(outside, seen, signed=solution.closed is not None)
         if not new:
             return
-        columns.update(new)
-        master.add(list(new.values()))
+        columns.update({column.hypothesis: column for column in new})
+        master.add(new)
 
 
 def _closed(columns: Collection[Hypothesis], solution: MasterSolution) -> Collection[Hypothesis]:
@@ -84,9 +90,16 @@ def _closed(columns: Collection[Hypothesis], solution: MasterSolution) -> Collec
     return list(columns if solution.closed is None else compress(columns, solution.closed))
 
 
-def _pricing(oracle: Oracle) -> Callable[[Array, Collection[Hypothesis]], Priced]:
-    """The oracle's `price`, told which hypotheses to leave out if it takes that."""
-    price: Callable[..., Priced] = oracle.price
-    if "inside" in signature(price).parameters:
-        return lambda s, inside: price(s, inside=inside)
-    return lambda s, _: price(s)
+def _unseen(columns: Iterable[Column], seen: set[int], *, signed: bool) -> list[Column]:
+    """The columns with new values on the sample, from an oracle that cannot be told what is inside.
+
+    Twice the same hypothesis under two names, or h and -h where weights are free, would halve a penalty on squares.
+    """
+    new = []
+    for column in columns:
+        values = np.asarray(column.values) + 0.0
+        known = {hash(values.tobytes())} if signed else {hash(values.tobytes()), hash((0.0 - values).tobytes())}
+        if not known & seen:
+            new.append(column)
+        seen |= known
+    return new
