@@ -1,0 +1,210 @@
+"""Each loss and penalty against its conjugate by a numerical supremum, and against its cvxpy expression."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize_scalar
+
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import (
+    Exponential,
+    HardMargin,
+    Hinge,
+    Logistic,
+    SoftMinimumMargin,
+    SquaredError,
+    SquaredHinge,
+)
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
+
+C, N = 0.4, 6
+y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
+TARGETS = np.array([[1.0], [-1.0], [1.0], [1.0], [-1.0], [-1.0]])
+SEPARABLE = {
+    "hinge": (Hinge(C), lambda z: C * max(0.0, 1 - z), 0.9 * C),
+    "exponential": (Exponential(C), lambda z: C * np.exp(-z), 2.0),
+    "logistic": (Logistic(C), lambda z: C * np.log1p(np.exp(-z)), 0.9 * C),
+    "squared hinge": (SquaredHinge(C), lambda z: C / 2 * max(0.0, 1 - z) ** 2, 2.0),
+}
+separable = pytest.mark.parametrize("name", SEPARABLE)
+LOSSES = {name: loss for name, (loss, _, _) in SEPARABLE.items()} | {"soft minimum": SoftMinimumMargin(0.3)}
+margins = arrays(float, N, elements=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-5, 5)))
+shares = arrays(float, N, elements=st.floats(0, 1))
+
+
+@separable
+@settings(deadline=None, max_examples=30)
+@given(z=margins)
+def test_values_are_sums_of_one_dimensional_losses(name, z):
+    loss, phi, _ = SEPARABLE[name]
+    assert loss.value(z) == pytest.approx(sum(phi(v) for v in z), rel=1e-12)
+
+
+@separable
+@settings(deadline=None, max_examples=10)
+@given(share=shares)
+def test_dual_values_are_minus_the_conjugate_at_minus_u(name, share):
+    loss, phi, largest = SEPARABLE[name]
+    u = largest * share
+    infimum = sum(
+        minimize_scalar(lambda z, v=v: phi(z) + v * z, bounds=(-50, 50), options={"xatol": 1e-11}).fun for v in u
+    )
+    assert loss.dual_value(u) == pytest.approx(infimum, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(deadline=None, max_examples=30)
+@given(z=margins, u=arrays(float, N, elements=st.floats(-3, 3)))
+def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
+    loss = LOSSES[name]
+    for labels in (None, y):
+        v = loss.repair(u, labels)
+        assert loss.dual_violation(v) <= 1e-12
+        assert labels is None or abs(labels @ v) < 1e-12
+        assert loss.dual_value(v) <= loss.value(z) + v @ z + 1e-9
+    assert loss.dual_violation(loss.start((N,))) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "multiplier"),
+    [
+        ("exponential", lambda z: C * np.exp(-z)),
+        ("logistic", lambda z: C / (1 + np.exp(z))),
+        ("squared hinge", lambda z: C * np.maximum(1 - z, 0)),
+    ],
+)
+@settings(deadline=None, max_examples=20)
+@given(z=margins)
+def test_smooth_losses_compare_multipliers_with_minus_the_derivative(name, multiplier, z):
+    loss, u = LOSSES[name], multiplier(z)
+    assert loss.slackness(z, u) < 1e-12
+    assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
+    if u.max() > 0:
+        assert loss.slackness(z, u + 0.3) == pytest.approx(0.3 / u.max())
+
+
+@settings(deadline=None, max_examples=20)
+@given(z=margins, share=shares)
+def test_the_hinge_allows_any_multiplier_at_its_kink_only(z, share):
+    loss = LOSSES["hinge"]
+    u = np.where(z < 1, C, np.where(z > 1, 0.0, C * share))
+    assert loss.slackness(z, u) == 0
+    assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
+    assert loss.slackness(z, C - u) == pytest.approx(np.abs(z - 1).max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(deadline=None, max_examples=15)
+@given(f=margins)
+def test_the_best_intercept_is_no_worse_than_any(name, f):
+    loss = LOSSES[name]
+    b = loss.best_intercept(f, y)
+    assert b.shape == ()
+    grid = np.concatenate([np.linspace(-12, 12, 481), y - f, -f])
+    assert loss.value(y * (f + b)) <= min(loss.value(y * (f + other)) for other in grid) + 1e-8
+
+
+@settings(deadline=None, max_examples=60)
+@given(z=margins, D=st.sampled_from([1 / N, 0.2, 0.25, 1 / 3, 0.4, 0.5, 1.0, 3.0]))
+def test_the_soft_minimum_is_the_best_over_every_rho(z, D):
+    loss = SoftMinimumMargin(D)
+    attained = [rho - D * np.maximum(rho - z, 0).sum() for rho in z]
+    assert -loss.value(z) == pytest.approx(max(attained), abs=1e-12)
+    rho = loss.margin(z)
+    assert rho - D * np.maximum(rho - z, 0).sum() == pytest.approx(max(attained), abs=1e-12)
+    assert (z < rho).sum() * D <= 1 + 1e-9
+
+
+def test_the_hard_margin_is_a_constraint_with_a_way_in():
+    loss = HardMargin()
+    z = np.array([0.5, 2.0])
+    assert loss.value(z) == np.inf
+    assert loss.scale(z) == 2.0
+    assert loss.value(loss.scale(z) * z) == 0.0
+    assert (
+        loss.scale(np.array([-1.0, 2.0])) == loss.scale(np.array([0.0, 2.0])) == loss.scale(np.array([3.0, 2.0])) == 1.0
+    )
+    assert loss.dual_value(np.array([2.0, 1.0])) == 3.0
+    assert loss.dual_violation(np.array([2.0, -1.0])) == 0.5
+    np.testing.assert_array_equal(loss.repair(np.array([2.0, -1.0]), None), [2.0, 0.0])
+    f = np.array([3.0, 1.0])
+    assert (np.array([1.0, -1.0]) * (f + loss.best_intercept(f, np.array([1.0, -1.0])))).min() == 1.0
+
+
+def test_the_squared_error_has_its_conjugate():
+    loss = SquaredError(C, TARGETS)
+    random = np.random.default_rng(0)
+    z, U = random.normal(size=(N, 1)), random.normal(size=(N, 1))
+    assert loss.value(z) == pytest.approx(C / 2 * sum((TARGETS[i, 0] - z[i, 0]) ** 2 for i in range(N)))
+    best = TARGETS - U / C
+    assert loss.dual_value(U) == pytest.approx(loss.value(best) + (U * best).sum())
+    assert loss.dual_value(U) <= loss.value(z) + (U * z).sum()
+    assert loss.slackness(best, U) == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(loss.repair(U, np.ones((N, 1))).sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(loss.best_intercept(z, np.ones((N, 1))), (TARGETS - z).mean(axis=0))
+    np.testing.assert_array_equal(loss.start((N, 1)), C * TARGETS)
+
+
+@pytest.mark.parametrize("name", [*LOSSES, "squared error"])
+def test_the_modelled_loss_is_the_evaluated_one(name):
+    loss = LOSSES.get(name, SquaredError(C, TARGETS))
+    z = np.linspace(-1.5, 2.0, N).reshape(TARGETS.shape if name == "squared error" else N)
+    variable = cp.Variable(z.shape)
+    term = loss.term(variable)
+    assert term.expression.is_convex()
+    problem = cp.Problem(cp.Minimize(term.expression), [variable == z, *term.constraints])
+    problem.solve(solver="CLARABEL")
+    assert problem.value == pytest.approx(loss.value(z), rel=1e-6)
+
+
+PENALTIES = {
+    "l1": (L1(0.7), lambda w: 0.7 * np.abs(w).sum()),
+    "squared l2": (SquaredL2(0.7), lambda w: 0.35 * (w**2).sum()),
+}
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+@settings(deadline=None, max_examples=30)
+@given(w=margins, edges=margins, nonnegative=st.booleans())
+def test_penalties_and_their_conjugates(name, w, edges, nonnegative):
+    penalty, plain = PENALTIES[name]
+    w = np.abs(w) if nonnegative else w
+    counted = np.maximum(edges, 0) if nonnegative else np.abs(edges)
+    summary = Edges(float(counted.max()), float((counted**2).sum()))
+    assert penalty.value(w) == pytest.approx(plain(w))
+    share = penalty.shrink(summary)
+    assert 0 < share <= 1
+    feasible = Edges(share * summary.bound, share**2 * summary.square_sum)
+    assert penalty.pricing_slack(share * edges if nonnegative else share * np.abs(edges)) < 1e-12
+    assert penalty.value(w) + penalty.conjugate(feasible) >= share * edges @ w - 1e-9
+
+
+@settings(deadline=None, max_examples=30)
+@given(w=margins, edges=margins)
+def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):
+    penalty = Simplex()
+    a = penalty.repair(w)
+    assert a.min() >= 0
+    assert a.sum() == pytest.approx(1)
+    assert penalty.primal_violation(a) < 1e-12
+    summary = Edges(float(edges.max()), 0.0)
+    assert penalty.value(a) + penalty.conjugate(summary) >= edges @ a - 1e-12
+    best = np.eye(N)[edges.argmax()]
+    assert penalty.conjugate(summary) == edges @ best
+    assert penalty.stationarity(best, edges) == 0
+    assert penalty.stationarity(a, edges) == pytest.approx(max(a * (edges.max() - edges)))
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_modelled_penalties_are_the_evaluated_ones(nonnegative):
+    w = np.array([0.2, 0.3, 0.5]) if nonnegative else np.array([0.2, -0.3, 1.1])
+    for penalty in (L1(0.7), SquaredL2(0.7), Simplex()):
+        variable = cp.Variable(3, nonneg=nonnegative)
+        term = penalty.term(variable)
+        problem = cp.Problem(cp.Minimize(term.expression), [variable == w, *term.constraints])
+        problem.solve(solver="CLARABEL")
+        assert problem.value == pytest.approx(penalty.value(w), abs=1e-7)
+    assert Simplex().primal_violation(np.array([0.2, -0.3, 1.2])) == pytest.approx(0.3)
