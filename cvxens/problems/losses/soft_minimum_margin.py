@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.errors import InvalidInput
 from cvxens.problems.duality import capped_simplex
-from cvxens.problems.losses.protocol import excess, search_intercept
+from cvxens.problems.losses.protocol import excess
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.types import Array, Point
 
@@ -39,8 +40,7 @@ class SoftMinimumMargin:
 
     def margin(self, z: Array) -> float:
         """The best rho: the smallest margin that fewer than 1/D others lie strictly below."""
-        below = min(int(np.ceil(1 / self.D - 1e-9)), len(z)) - 1
-        return float(np.partition(z, below)[below])
+        return _at(z, 1 / self.D)
 
     def value(self, z: Array) -> float:
         """Evaluate the loss at the best rho."""
@@ -56,12 +56,20 @@ class SoftMinimumMargin:
         return np.full(shape, 1 / shape[0])
 
     def repair(self, u: Array, y: Array | None) -> Array:
-        """Project onto the capped simplex; with labels, each class carries half of the weight."""
-        if y is None:
-            return capped_simplex(u, self.D)
+        """Project onto the capped simplex; with labels, each class carries half of the weight.
+
+        Raises
+        ------
+        InvalidInput
+            D is so small that the problem is unbounded.
+        """
+        sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
+        least = total / min(np.count_nonzero(side) for side in sides)
+        if self.D < least * (1 - 1e-12):
+            raise InvalidInput("D", f"found {self.D:g}", f"give at least {least:g}, or the problem is unbounded")
         repaired = np.empty_like(u)
-        for side in (y > 0, y < 0):
-            repaired[side] = capped_simplex(u[side], self.D, total=0.5)
+        for side in sides:
+            repaired[side] = capped_simplex(u[side], self.D, total)
         return repaired
 
     def scale(self, z: Array) -> float:
@@ -69,8 +77,11 @@ class SoftMinimumMargin:
         return 1.0
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """Found by a one-dimensional search."""
-        return search_intercept(self, f, y)
+        """Exact: rho - b is the soft minimum of the positive scores and rho + b that of the negated negative ones.
+
+        Each class counts with half of the weight.
+        """
+        return np.asarray((_at(-f[y < 0], 0.5 / self.D) - _at(f[y > 0], 0.5 / self.D)) / 2)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Slacks and rho, where both are given, must fit the margins."""
@@ -87,3 +98,9 @@ class SoftMinimumMargin:
         """u_i (z_i - rho) above the margin and (D - u_i) (rho - z_i) below it, in units of D."""
         rho = self.margin(z)
         return max(excess(u * np.maximum(z - rho, 0)), excess((self.D - u) * np.maximum(rho - z, 0))) / self.D
+
+
+def _at(values: Array, rank: float) -> float:
+    """The smallest value that fewer than `rank` others lie strictly below."""
+    below = min(int(np.ceil(rank - 1e-9)), len(values)) - 1
+    return float(np.partition(values, below)[below])
