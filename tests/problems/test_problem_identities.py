@@ -1,0 +1,391 @@
+"""What ties the formulations to each other and to closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
+from cvxens.problems import (
+    SLSSVM,
+    EntropyProjection,
+    HardMarginBoosting,
+    InfiniteSVM,
+    LPBoost,
+    RegularizedExpLoss,
+    RegularizedLeastSquares,
+    RhoSVM,
+    Signed,
+    SoftMarginBoosting,
+    StumpColumns,
+    SVMDual,
+    SVMPrimal,
+    simplex_codes,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+few = settings(deadline=None, max_examples=5)
+many = settings(deadline=None, max_examples=20)
+
+
+def sample(seed, n=14, d=3):
+    """A sample with ties, a duplicated and a constant feature, and noisy labels."""
+    random = np.random.default_rng(seed)
+    y = np.array([1.0, -1.0])[np.arange(n) % 2]
+    X = np.round(random.normal(size=(n, d)) + 0.5 * y[:, None], 1)
+    return np.column_stack([X, X[:, 0], np.ones(n)]), y
+
+
+def hypotheses(seed, n=14, m=9):
+    random = np.random.default_rng(seed)
+    y = np.array([1.0, -1.0])[np.arange(n) % 2]
+    return np.where(random.random((n, m)) < 0.35, -1.0, 1.0) * y[:, None], y
+
+
+def dense(columns):
+    return columns.scores(np.eye(columns.shape[1]))
+
+
+def solved(problem):
+    solution = problem.solve()
+    certificate = problem.certify(solution)
+    assert certificate.holds(1e-6)
+    return solution
+
+
+@many
+@given(seed=seeds, C=st.sampled_from([0.01, 0.3, 5.0]))
+def test_a_point_is_worth_the_same_under_every_stump_kernel(seed, C):
+    X, y = sample(seed)
+    random = np.random.default_rng(seed)
+    u, b = random.uniform(0, C, len(y)), float(random.normal())
+    wide = Stump(low=X.min(axis=0) - 1, high=X.max(axis=0) + 3)(X)
+    kernels = [Stump()(X), wide, SimplifiedStump()(X), Stump()(X) + 7.0, Stump()(X) - 50.0]
+    certificates = [SVMDual(K, y, C).certify(u=u, b=b) for K in kernels]
+    for other in certificates[1:]:
+        assert other.primal == pytest.approx(certificates[0].primal, rel=1e-9, abs=1e-9)
+        assert other.dual == pytest.approx(certificates[0].dual, rel=1e-9, abs=1e-9)
+
+
+@few
+@given(seed=seeds)
+def test_the_stump_kernels_give_one_classifier(seed):
+    X, y = sample(seed)
+    problems = [SVMDual(K, y, 0.4) for K in (Stump()(X), SimplifiedStump()(X), Stump()(X) - 3.0)]
+    solutions = [solved(problem) for problem in problems]
+    scores = [
+        problem.K @ (y * solution.variables["u"]) + solution.duals["b"]
+        for problem, solution in zip(problems, solutions, strict=True)
+    ]
+    for solution in solutions:
+        assert solution.objective == pytest.approx(solutions[0].objective, rel=1e-6)
+        for problem in problems:
+            assert problem.certify(solution).holds(1e-6)
+    for f in scores[1:]:
+        np.testing.assert_allclose(f - f.mean(), scores[0] - scores[0].mean(), atol=2e-4)
+
+
+@few
+@given(seed=seeds, C=st.sampled_from([0.05, 2.0]))
+def test_the_infinite_svm_on_the_cells_of_stumps_is_the_stump_kernel_svm(seed, C):
+    X, y = sample(seed)
+    kernel = Stump(low=X.min(axis=0) - 0.5, high=X.max(axis=0) + 0.25)
+    infinite, finite = InfiniteSVM(kernel.cells(X), y, C), SVMDual(kernel(X), y, C)
+    primal, dual = solved(infinite), solved(finite)
+    assert primal.objective == pytest.approx(-dual.objective, rel=1e-6)
+    assert infinite.certify(primal, u=dual.variables["u"]).holds(1e-6)
+    assert finite.certify(u=primal.duals["u"], b=primal.variables["b"]).holds(1e-6)
+
+
+@few
+@given(seed=seeds)
+def test_weights_over_scale_are_edges_signed_by_y(seed):
+    """LL08 Theorem 7 with the y_i that the printed one drops: w(a)/r(a) = sum_i u_i y_i h_a(x_i)."""
+    X, y = sample(seed)
+    cells = Stump().cells(X)
+    solution = solved(InfiniteSVM(cells, y, 0.5))
+    stumps = np.where(X[:, cells.features] >= cells.thresholds, 1.0, -1.0)
+    edges = stumps.T @ (y * solution.duals["u"])
+    np.testing.assert_allclose(solution.variables["w"] / cells.scale, edges, atol=1e-4)
+    assert np.abs(edges).max() > 0.1
+    without_labels = stumps.T @ solution.duals["u"]
+    assert np.abs(solution.variables["w"] / cells.scale - without_labels).max() > 0.1
+
+
+def test_the_infinite_svm_on_perceptron_cells_tends_to_the_perceptron_kernel_svm():
+    random = np.random.default_rng(3)
+    y = np.array([1.0, -1.0] * 4)
+    X = random.normal(size=(8, 2)) + 0.5 * y[:, None]
+    kernel = Perceptron(radius=4.0)
+    optimum = -solved(SVMDual(kernel(X), y, 1.0)).objective
+    errors = []
+    for n_directions in (3, 60, 2000):
+        cells = kernel.cells(X, n_directions, random_state=0)
+        sampled = cells.scores(cells.edges(np.eye(len(y))))
+        infinite = solved(InfiniteSVM(cells, y, 1.0)).objective
+        assert infinite == pytest.approx(-solved(SVMDual(sampled, y, 1.0)).objective, rel=1e-6)
+        errors.append(abs(infinite - optimum) / optimum)
+    assert errors[2] < 0.03 < errors[0]
+    assert errors[2] < errors[1] < errors[0]
+
+
+@few
+@given(seed=seeds, C=st.sampled_from([0.02, 0.5]))
+def test_the_middle_stump_kernel_svm_is_the_svm_over_middle_stumps(seed, C):
+    X, y = sample(seed)
+    kernel = -solved(SVMDual(MiddleStump(X)(X), y, C)).objective
+    for constant in (False, True):
+        primal = solved(SVMPrimal(StumpColumns(X, constant=constant), y, C))
+        assert primal.objective == pytest.approx(kernel, rel=1e-6)
+
+
+@few
+@given(seed=seeds, C=st.sampled_from([0.02, 0.5, 20.0]))
+def test_svm_primal_and_dual_meet(seed, C):
+    H, y = hypotheses(seed)
+    primal, dual = SVMPrimal(H, y, C), SVMDual(H @ H.T, y, C)
+    from_primal, from_dual = solved(primal), solved(dual)
+    assert from_primal.objective == pytest.approx(-from_dual.objective, rel=1e-6)
+    u, b = from_dual.variables["u"], from_dual.duals["b"]
+    assert primal.certify(w=H.T @ (y * u), b=b, u=u).holds(1e-6)
+    assert dual.certify(u=from_primal.duals["u"], b=from_primal.variables["b"]).holds(1e-6)
+
+
+@few
+@given(seed=seeds, t=st.sampled_from([0.01, 3.0, 250.0]))
+def test_scaling_the_gram_matrix_is_scaling_C(seed, t):
+    X, y = sample(seed)
+    K = Stump()(X)
+    scaled, plain = solved(SVMDual(t * K, y, 0.2)), SVMDual(K, y, 0.2 * t)
+    assert t * scaled.objective == pytest.approx(solved(plain).objective, rel=1e-6)
+    assert plain.certify(u=t * scaled.variables["u"], b=scaled.duals["b"]).holds(1e-6)
+
+
+def p4(H, y, C):
+    n, m = H.shape
+    answer = linprog(
+        np.r_[np.ones(m), np.full(n, C)], A_ub=-np.hstack([y[:, None] * H, np.eye(n)]), b_ub=-np.ones(n), method="highs"
+    )
+    return answer.fun
+
+
+@few
+@given(seed=seeds, C=st.sampled_from([0.15, 0.4, 3.0]))
+def test_p4_and_lpboost_are_one_model(seed, C):
+    H, y = hypotheses(seed)
+    U = p4(H, y, C)
+    soft, boost = SoftMarginBoosting(H, y, C), LPBoost(H, y, C / U)
+    solution = solved(boost)
+    assert solution.objective == pytest.approx(1 / U, rel=1e-6)
+    assert solved(soft).objective == pytest.approx(U, rel=1e-6)
+    rho = solution.variables["rho"]
+    assert soft.certify(w=solution.variables["a"] / rho, u=solution.duals["u"] * U).holds(1e-6)
+    back = solved(soft)
+    a = back.variables["w"] / back.variables["w"].sum()
+    assert boost.certify(a=a, u=back.duals["u"] / back.duals["u"].sum()).holds(1e-6)
+
+
+@few
+@given(seed=seeds)
+def test_over_all_stumps_the_sparse_link_gives_the_linear_program_of_all_columns(seed):
+    X, y = sample(seed)
+    columns = Signed(StumpColumns(X))
+    H = dense(columns)
+    assert solved(SoftMarginBoosting(columns, y, 0.3)).objective == pytest.approx(p4(H, y, 0.3), rel=1e-6)
+    assert solved(LPBoost(columns, y, 0.3)).objective == pytest.approx(solved(LPBoost(H, y, 0.3)).objective, rel=1e-6)
+
+
+@many
+@given(seed=seeds)
+def test_any_multipliers_bound_the_rho_svm(seed):
+    X, y = sample(seed)
+    random = np.random.default_rng(seed)
+    K = Stump(low=X.min(axis=0) - 1, high=X.max(axis=0) + 1)(X) + 0.2 * np.eye(len(y))
+    Q = K * np.outer(y, y)
+    problem = RhoSVM(K, y)
+    u = random.dirichlet(np.full(len(y), 20.0))
+    certificate = problem.certify(u=u)
+    assert certificate.dual == pytest.approx(u @ Q @ u)
+    m = (Q @ u).min()
+    assert certificate.primal == pytest.approx(m**2 / (u @ Q @ u) if m > 0 else 0.0)
+    assert certificate.primal <= certificate.dual
+
+
+@few
+@given(seed=seeds)
+def test_the_rho_svm_has_its_support_on_the_margin_and_no_intercept(seed):
+    X, y = sample(seed)
+    K = Stump()(X) + 0.2 * np.eye(len(y))
+    problem = RhoSVM(K, y)
+    solution = solved(problem)
+    c, u, rho = solution.variables["c"], solution.duals["u"], float(solution.variables["rho"])
+    np.testing.assert_allclose(c, y * u, atol=1e-5)
+    assert solution.objective == pytest.approx(rho, rel=1e-5)
+    assert np.abs(u * (y * (K @ c) - rho)).max() < 1e-6
+    assert problem.certify(alpha=u).holds(1e-6)
+
+
+@few
+@given(seed=seeds, lam=st.sampled_from([1e-3, 0.1]))
+def test_the_exponential_loss_has_its_multipliers_as_coefficients(seed, lam):
+    X, y = sample(seed)
+    K = Stump()(X) + 0.1 * np.eye(len(y))
+    problem = RegularizedExpLoss(K, y, lam)
+    solution = solved(problem)
+    eta, u = solution.variables["eta"], solution.duals["u"]
+    np.testing.assert_allclose(eta, y * u / (2 * lam), atol=1e-3 * np.abs(eta).max())
+    np.testing.assert_allclose(u, np.exp(-y * (K @ eta)) / len(y), atol=1e-3 * u.max())
+    assert problem.certify(u=u).relative_gap < 1e-5
+    assert problem.certify(eta=eta).relative_gap < 1e-5
+
+
+@few
+@given(seed=seeds, gamma=st.sampled_from([1e-3, 0.5]), real=st.booleans())
+def test_least_squares_solve_their_normal_equations(seed, gamma, real):
+    X, y = sample(seed)
+    y = X[:, 0] - 3 * X[:, 1] if real else y
+    K, m = Stump()(X), len(y)
+    problem = RegularizedLeastSquares(K, y, gamma)
+    solution = solved(problem)
+    c = np.linalg.solve(m * gamma * np.eye(m) + K, y)
+    np.testing.assert_allclose(K @ solution.variables["c"], K @ c, atol=1e-4 * np.abs(y).max())
+    assert solution.objective == pytest.approx(gamma * y @ c, rel=1e-6)
+    assert problem.certify(c=c, s=2 * gamma * c).holds(1e-9)
+
+
+@few
+@given(seed=seeds, k=st.integers(2, 4), C=st.sampled_from([0.05, 4.0]))
+def test_simplex_least_squares_have_their_closed_form(seed, k, C):
+    H, _ = hypotheses(seed)
+    n = len(H)
+    labels = simplex_codes(k)[np.random.default_rng(seed).permutation(n) % k]
+    problem = SLSSVM(H, labels, C)
+    solution = solved(problem)
+    U, W, b = solution.duals["U"], solution.variables["W"], solution.variables["b"]
+    np.testing.assert_allclose(U.sum(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(W, H.T @ U, atol=1e-5)
+    S = H @ H.T + np.eye(n) / C
+    np.testing.assert_allclose(S @ U, labels - b, atol=1e-5)
+    inverse = np.linalg.inv(S)
+    shift = np.ones(n) @ inverse @ labels / inverse.sum()
+    closed = inverse @ (labels - shift)
+    assert problem.certify(W=H.T @ closed, b=shift, U=closed).holds(1e-9)
+    assert problem.certify(U=closed).dual == pytest.approx(solution.objective, rel=1e-6)
+
+
+def test_two_classes_need_one_output_and_agree_with_least_squares_in_an_array():
+    H, y = hypotheses(5)
+    flat, column = SLSSVM(H, y, 0.7), SLSSVM(H, y[:, None], 0.7)
+    assert flat.L.shape == (len(y), 1)
+    solution = solved(flat)
+    assert solution.objective == pytest.approx(solved(column).objective, rel=1e-9)
+    W, b = solution.variables["W"], solution.variables["b"]
+    assert flat.certify(w=W.ravel(), b=float(b[0]), u=solution.duals["U"].ravel()).holds(1e-6)
+
+
+def entropy_problem(seed, *, equality):
+    X, y = sample(seed)
+    K = Stump()(X) + 0.5 * np.eye(len(y))
+    alpha_t = np.random.default_rng(seed).dirichlet(np.full(len(y), 3.0))
+    q = y * (K @ (y * alpha_t))
+    return EntropyProjection(K, y, alpha_t, float(q @ alpha_t), equality=equality)
+
+
+@few
+@given(seed=seeds, share=st.sampled_from([0.1, 0.6, 0.95]))
+def test_the_entropy_projection_is_the_softmax_at_its_multiplier(seed, share):
+    equal, at_most = entropy_problem(seed, equality=True), entropy_problem(seed, equality=False)
+    mean, low = equal.rho, float(equal.q.min())
+    equal.rho = at_most.rho = (1 - share) * mean + share * low
+    first, second = equal.solve(), at_most.solve()
+    assert first.objective == pytest.approx(second.objective, rel=1e-5)
+    assert first.duals["eta"] > 0
+    for problem, solution in ((equal, first), (at_most, second)):
+        eta = float(solution.duals["eta"])
+        alpha = problem.alpha_t * np.exp(-eta * problem.q)
+        np.testing.assert_allclose(solution.variables["alpha"], alpha / alpha.sum(), atol=1e-4)
+        assert problem.q @ solution.variables["alpha"] == pytest.approx(problem.rho, rel=1e-6)
+        assert problem.certify(eta=eta).relative_gap < 1e-2
+
+
+@few
+@given(seed=seeds)
+def test_an_inactive_inequality_leaves_the_point_where_it_is(seed):
+    problem = entropy_problem(seed, equality=False)
+    mean = problem.rho
+    problem.rho = mean + 0.5
+    solution = problem.solve()
+    assert abs(solution.duals["eta"]) < 1e-6
+    np.testing.assert_allclose(solution.variables["alpha"], problem.alpha_t, atol=1e-4)
+    assert problem.certify(solution).gap < 1e-8
+    exact = problem.certify(alpha=problem.alpha_t, eta=0.0)
+    assert max(abs(exact.primal), abs(exact.dual)) < 1e-15
+    assert exact.holds(1e-6)
+    both_ways = entropy_problem(seed, equality=True)
+    both_ways.rho = mean + 0.5
+    assert both_ways.solve().duals["eta"] < 0
+
+
+@many
+@given(seed=seeds, share=st.sampled_from([1e-7, 1e-5, 1e-3, 0.1]))
+def test_a_projection_however_small_is_certified_at_its_multiplier(seed, share):
+    problem = entropy_problem(seed, equality=True)
+    alpha = problem.alpha_t * np.exp(-share * problem.q)
+    alpha /= alpha.sum()
+    problem.rho = float(problem.q @ alpha)
+    certificate = problem.certify(alpha=alpha, eta=share)
+    assert certificate.gap >= 0
+    assert certificate.gap < 1e-15
+    assert certificate.dual == pytest.approx(
+        share**2 / 2 * problem.alpha_t @ (problem.q - problem.q @ problem.alpha_t) ** 2, rel=0.3
+    )
+
+
+def test_prices_at_which_nothing_is_worth_its_weight():
+    H, y = hypotheses(0)
+    n = len(y)
+    largest = (H.T @ y).max()
+    soft = SoftMarginBoosting(H, y, 0.9 / largest)
+    solution = solved(soft)
+    assert solution.objective == pytest.approx(n * 0.9 / largest, rel=1e-6)
+    np.testing.assert_allclose(solution.variables["w"], 0, atol=1e-6)
+    tiny = SVMPrimal(H, y, 1e-5)
+    assert tiny.solve().objective == pytest.approx(1e-5 * n, rel=1e-3)
+
+
+def test_lpboost_goes_from_the_mean_to_the_minimum_margin():
+    H, y = hypotheses(4)
+    mean = LPBoost(H, y, 1 / len(y))
+    assert solved(mean).objective == pytest.approx((H.T @ y).max() / len(y), rel=1e-6)
+    separable = np.column_stack([H, 0.5 * y])
+    hard = solved(LPBoost(separable, y, 1.0)).objective
+    assert hard == pytest.approx(1 / solved(HardMarginBoosting(separable, y)).objective, rel=1e-6)
+
+
+def test_p4_at_a_high_price_is_p3_and_the_infinite_svm_on_a_matrix_is_p1():
+    H, y = hypotheses(4)
+    separable = np.column_stack([H, 0.5 * y])
+    hard = solved(HardMarginBoosting(separable, y)).objective
+    assert solved(SoftMarginBoosting(separable, y, 100.0)).objective == pytest.approx(hard, rel=1e-6)
+    assert solved(InfiniteSVM(H, y, 0.3)).objective == pytest.approx(solved(SVMPrimal(H, y, 0.3)).objective, rel=1e-9)
+
+
+def test_heavy_and_light_penalties():
+    X, y = sample(1)
+    K = Stump()(X) + np.eye(len(y))
+    assert RegularizedExpLoss(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
+    assert RegularizedLeastSquares(K, y, 1e5).solve().objective == pytest.approx(1.0, abs=1e-4)
+    light = RegularizedLeastSquares(K, y, 1e-9).solve()
+    np.testing.assert_allclose(K @ light.variables["c"], y, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", range(2, 9))
+def test_simplex_codes_are_the_corners_of_a_regular_simplex(k):
+    codes = simplex_codes(k)
+    assert codes.shape == (k, k - 1)
+    expected = np.full((k, k), -1 / (k - 1))
+    np.fill_diagonal(expected, 1.0)
+    np.testing.assert_allclose(codes @ codes.T, expected, atol=1e-14)
+    np.testing.assert_allclose(codes.sum(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(codes.T @ codes, k / (k - 1) * np.eye(k - 1), atol=1e-14)
