@@ -9,7 +9,6 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import N_BINS, Bins, Ints, cut_into_bins
-from cvxens.colgen.oracles.fixed_point import FixedPoint
 from cvxens.features import SortedFeatures
 from cvxens.types import Array
 
@@ -37,10 +36,15 @@ class Best(NamedTuple):
     largest: Ints
     squares: Array
 
-    def put(self, features: Ints, part: Best) -> None:
-        """Write what was found for some features."""
-        for whole, found in zip(self, part, strict=True):
-            whole[:, features] = found
+    def take(self, features: Ints, part: Best) -> None:
+        """Take in what was found for some features: the larger edge, of equal ones the lower place."""
+        edges, places, largest, squares = (whole[:, features] for whole in self)
+        gain = np.abs(part.edges) - np.abs(edges)
+        better = (part.places > 0) & ((gain > 0) | (gain == 0) & ((places == 0) | (part.places < places)))
+        self.edges[:, features] = np.where(better, part.edges, edges)
+        self.places[:, features] = np.where(better, part.places, places)
+        self.largest[:, features] = np.maximum(part.largest, largest)
+        self.squares[:, features] = part.squares + squares
 
     def over_outputs(self) -> Best:
         """Return the best of all outputs (of equal edges the lowest place) as one, the squares added up."""
@@ -50,19 +54,31 @@ class Best(NamedTuple):
         return Best(edges, places, self.largest.max(axis=0), self.squares.sum(axis=0))
 
 
-class Closed(NamedTuple):
-    """Places that are not to be answered with, feature by feature.
+class Query(NamedTuple):
+    """What the best stumps are asked for.
 
     Parameters
     ----------
-    places : ndarray of int64, shape (n_closed,)
-        The places of the first feature, of the second, and so on.
-    starts : ndarray of int64, shape (n_features + 1,)
-        Where each feature's places start.
+    integers : ndarray of int64, shape (n_outputs, n_samples)
+        The signed weights, see `FixedPoint`.
+    totals, positives : ndarray of int64, shape (n_outputs,)
+        The sums of the weights, and of those that are positive.
+    closed : ndarray of int64, shape (n_closed,)
+        Places that must not be answered with, feature by feature.
+    closed_starts : ndarray of int64, shape (n_features + 1,)
+        Where the closed places of each feature start.
     """
 
-    places: Ints
-    starts: Ints
+    integers: Ints
+    totals: Ints
+    positives: Ints
+    closed: Ints
+    closed_starts: Ints
+
+    def empty_answer(self) -> Best:
+        """Return the answer before any place was visited."""
+        edges, places, largest = np.zeros((3, len(self.totals), len(self.closed_starts) - 1), np.int64)
+        return Best(edges, places, largest, np.zeros(edges.shape))
 
 
 class Walk(NamedTuple):
@@ -92,12 +108,15 @@ class Prospect(NamedTuple):
 
     Parameters
     ----------
+    slots : ndarray of int64, shape (n_binned,)
+        Which walked feature a binned one is, -1 if it is none.
     below : ndarray of int64, shape (n_outputs, n_walked, n_bins)
         The sum of the weights of all samples before the bin.
     reach : ndarray of int64, shape (n_outputs, n_walked, n_bins)
         A bound on the magnitude of the edges inside the bin; -1 if there are none.
     """
 
+    slots: Ints
     below: Ints
     reach: Ints
 
@@ -127,19 +146,18 @@ class StumpSearch:
         self.slots = np.where(wide, np.cumsum(wide) - 1, -1)[self.bins.features]
         self.known = (N_BINS, -1) if not every_place else (1, NO_BOUND)
 
-    def best(self, weights: FixedPoint, count: int, closed: Closed) -> Best:
+    def best(self, query: Query, count: int) -> Best:
         """Return the best open stump of every feature over all outputs, exact for the `count` largest edges."""
-        n_outputs, (n_bins, reach) = len(weights.totals), self.known
-        shape = n_outputs, len(self.walk.features), n_bins
-        prospect = Prospect(np.zeros(shape, np.int64), np.full(shape, reach))
-        edges, places, largest = np.zeros((3, n_outputs, self.n_features), np.int64)
-        best = Best(edges, places, largest, np.zeros(edges.shape))
-        best.put(self.bins.features, _visit_bins(weights, self.bins, self.slots, prospect, closed))
-        top = np.abs(edges).max(axis=0)
+        n_bins, reach = self.known
+        shape = len(query.totals), len(self.walk.features), n_bins
+        prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
+        best = query.empty_answer()
+        best.take(self.bins.features, _visit_bins(query, self.bins, prospect))
+        top = np.abs(best.edges).max(axis=0)
         rank = max(self.n_features - count, 0)
         floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
         prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-        best.put(self.walk.features, _visit_places(weights, self.walk, prospect, closed, best))
+        best.take(self.walk.features, _visit_places(query, self.walk, prospect))
         return best.over_outputs()
 
 
@@ -156,35 +174,32 @@ def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
 
 
 @njit(parallel=True, cache=True)
-def _visit_bins(weights: FixedPoint, bins: Bins, slots: Ints, prospect: Prospect, closed: Closed) -> Best:
+def _visit_bins(query: Query, bins: Bins, prospect: Prospect) -> Best:
     """Compare the edges at the cuts between bins; note the prospect of what is inside the bins."""
-    shape = len(weights.totals), len(bins.features)
+    shape = len(query.totals), len(bins.features)
     edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
     squares = np.empty(shape)
     for task in prange(shape[0] * shape[1]):
         o, f = task // shape[1], task % shape[1]
-        found = _visit_bins_of(o, f, weights, bins, slots[f], prospect, closed)
-        edges[o, f], places[o, f], largest[o, f], squares[o, f] = found
+        edges[o, f], places[o, f], largest[o, f], squares[o, f] = _visit_bins_of(o, f, query, bins, prospect)
     return Best(edges, places, largest, squares)
 
 
 @njit(cache=True)
-def _visit_bins_of(
-    o: int, f: int, weights: FixedPoint, bins: Bins, slot: int, prospect: Prospect, closed: Closed
-) -> tuple[int, int, int, float]:
+def _visit_bins_of(o: int, f: int, query: Query, bins: Bins, prospect: Prospect) -> tuple[int, int, int, float]:
     """Return what `Best` holds of one feature and output, as far as the cuts between bins tell."""
     edge, place, largest, squares = 0, 0, 0, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
-    shut = _closed_of(bins.features[f], closed)
-    sums = _sums(o, f, weights, bins, slot >= 0)
+    shut, slot = _closed_of(bins.features[f], query), prospect.slots[f]
+    sums = _sums(o, f, query, bins, slot >= 0)
     below = 0
     for b in range(len(cuts) - 1):
-        here = weights.totals[o] - 2 * below
+        here = query.totals[o] - 2 * below
         if b > 0:
             squares += float(here) * float(here)
-            if _wins(here, cuts[b], edge, place):
-                edge, place, largest = _take(here, cuts[b], edge, place, largest, shut)
+            if abs(here) >= abs(edge):
+                edge, place, largest = _better((edge, place, largest), here, cuts[b], shut)
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
             reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
@@ -195,9 +210,9 @@ def _visit_bins_of(
 
 
 @njit(cache=True)
-def _sums(o: int, f: int, weights: FixedPoint, bins: Bins, split: bool) -> Ints:
+def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
     """Return the sums of the weights >= 0 and of those < 0 (or all, and 0) in every bin, shape (2, n_bins)."""
-    own, rest = weights.integers[o], bins.rest[f]
+    own, rest = query.integers[o], bins.rest[f]
     codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
     rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
     lanes = np.zeros((N_LANES, 2, bins.cut_starts[f + 1] - bins.cut_starts[f] - 1), np.int64)
@@ -207,36 +222,33 @@ def _sums(o: int, f: int, weights: FixedPoint, bins: Bins, split: bool) -> Ints:
         lanes[i % N_LANES, int(split and weight < 0), codes[i]] += weight
     sums = lanes.sum(axis=0)
     if rest >= 0:
-        positive = weights.positives[o] if split else weights.totals[o]
+        positive = query.positives[o] if split else query.totals[o]
         sums[0, rest] = positive - sums[0].sum()
-        sums[1, rest] = weights.totals[o] - positive - sums[1].sum()
+        sums[1, rest] = query.totals[o] - positive - sums[1].sum()
     return sums
 
 
 @njit(parallel=True, cache=True)
-def _visit_places(weights: FixedPoint, walk: Walk, prospect: Prospect, closed: Closed, best: Best) -> Best:
+def _visit_places(query: Query, walk: Walk, prospect: Prospect) -> Best:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
-    shape = len(weights.totals), len(walk.features)
+    shape = len(query.totals), len(walk.features)
     edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
     squares = np.empty(shape)
     for task in prange(shape[0] * shape[1]):
         o, f = task // shape[1], task % shape[1]
-        found = _visit_places_of(o, f, weights, walk, prospect, closed, best)
-        edges[o, f], places[o, f], largest[o, f], squares[o, f] = found
+        edges[o, f], places[o, f], largest[o, f], squares[o, f] = _visit_places_of(o, f, query, walk, prospect)
     return Best(edges, places, largest, squares)
 
 
 @njit(cache=True)
-def _visit_places_of(
-    o: int, f: int, weights: FixedPoint, walk: Walk, prospect: Prospect, closed: Closed, best: Best
-) -> tuple[int, int, int, float]:
-    """Return what `Best` holds of one feature and output."""
+def _visit_places_of(o: int, f: int, query: Query, walk: Walk, prospect: Prospect) -> tuple[int, int, int, float]:
+    """Return what `Best` holds of one feature and output, as far as the places inside bins tell."""
+    edge, place, largest, squares = 0, 0, 0, 0.0
     feature = walk.features[f]
-    edge, place, largest, squares = best.edges[o, feature], best.places[o, feature], best.largest[o, feature], 0.0
     entries = slice(walk.starts[feature], walk.starts[feature + 1])
     rows, changes = walk.rows[entries], walk.changes[entries]
-    shut = _closed_of(feature, closed)
-    own, total = weights.integers[o], weights.totals[o]
+    shut = _closed_of(feature, query)
+    own, total = query.integers[o], query.totals[o]
     zeros = _weight_of_zeros(own, total, rows) if walk.has_zeros[feature] else 0
     for b in range(prospect.reach.shape[2]):
         if prospect.reach[o, f, b] >= abs(edge):
@@ -247,8 +259,8 @@ def _visit_places_of(
                 if changes[k]:
                     here = total - 2 * below
                     squares += float(here) * float(here)
-                    if _wins(here, k, edge, place):
-                        edge, place, largest = _take(here, k, edge, place, largest, shut)
+                    if abs(here) >= abs(edge):
+                        edge, place, largest = _better((edge, place, largest), here, k, shut)
     return edge, place, largest, squares
 
 
@@ -262,22 +274,15 @@ def _weight_of_zeros(weights: Ints, total: int, rows: NDArray[np.int32]) -> int:
 
 
 @njit(cache=True)
-def _wins(edge: int, place: int, best_edge: int, best_place: int) -> bool:
-    """Say whether an edge is the larger one; of equal ones the lower place wins, and place 0 is no stump."""
-    gain = abs(edge) - abs(best_edge)
-    return gain > 0 or (gain == 0 and (best_place == 0 or place < best_place))
+def _better(best: tuple[int, int, int], edge: int, place: int, shut: Ints) -> tuple[int, int, int]:
+    """Return edge, place and largest magnitude after a stump whose edge is no smaller than the best one's."""
+    best_edge, best_place, largest = best
+    largest = max(largest, abs(edge))
+    loses = abs(edge) == abs(best_edge) and 0 < best_place < place
+    return (best_edge, best_place, largest) if loses or place in shut else (edge, place, largest)
 
 
 @njit(cache=True)
-def _take(edge: int, place: int, best_edge: int, best_place: int, largest: int, shut: Ints) -> tuple[int, int, int]:
-    """Take a stump that wins, unless its place is closed: then it counts for the largest magnitude only."""
-    for closed in shut:
-        if closed == place:
-            return best_edge, best_place, max(largest, abs(edge))
-    return edge, place, max(largest, abs(edge))
-
-
-@njit(cache=True)
-def _closed_of(feature: int, closed: Closed) -> Ints:
+def _closed_of(feature: int, query: Query) -> Ints:
     """Return the closed places of one feature."""
-    return closed.places[closed.starts[feature] : closed.starts[feature + 1]]
+    return query.closed[query.closed_starts[feature] : query.closed_starts[feature + 1]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.colgen.oracles.fixed_point import FixedPoint
-from cvxens.colgen.oracles.stump_search import Best, Closed, StumpSearch
+from cvxens.colgen.oracles.stump_search import Best, Query, StumpSearch
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures, column
@@ -140,7 +140,7 @@ class Stumps:
             ``n_samples * 2**-52``.
         """
         weights = FixedPoint.of(s, self.features.n_samples)
-        best = self._search.best(weights, self.columns_per_round, self._closed(inside))
+        best = self._search.best(self._query(weights, inside), self.columns_per_round)
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
         found: list[tuple[int, Hypothesis]] = [(abs(int(best.edges[j])), self._stump(j, best)) for j in ranked.tolist()]
@@ -154,8 +154,8 @@ class Stumps:
         largest = max(int(best.largest.max()), abs(total) * self.constant)
         return Priced(columns, weights.bound(largest), self._square_sum(weights, best))
 
-    def _closed(self, inside: Collection[Hypothesis]) -> Closed:
-        """Return the places of the stumps inside."""
+    def _query(self, weights: FixedPoint, inside: Collection[Hypothesis]) -> Query:
+        """Close the places of the stumps inside."""
         thresholds: dict[int, list[float]] = {}
         for stump in inside:
             if isinstance(stump, Stump):
@@ -166,7 +166,7 @@ class Stumps:
             values = self.features.entry_values[self.features.entries(feature)]
             places.append(np.searchsorted(values, thresholds[feature]))
             counts[feature + 1] = len(thresholds[feature])
-        return Closed(np.concatenate(places), np.cumsum(counts))
+        return Query(weights.integers, weights.totals, weights.positives, np.concatenate(places), np.cumsum(counts))
 
     def _stump(self, feature: int, best: Best) -> Hypothesis:
         threshold = self.features.threshold(feature, best.places[feature])
