@@ -57,8 +57,8 @@ class KernelColumn:
 class KernelColumns:
     """The columns h(x) = k(x, x_l) at all training points x_l, and -h: the exact oracle over them.
 
-    This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. A precomputed
-    matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
+    This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. Points that coincide make
+    one column. A precomputed matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class KernelColumns:
         ``kernel(X, Z)`` returns the matrix of k(x, z), such as scikit-learn's pairwise kernels; it must
         be hashable, as functions, partial functions and frozen dataclasses are.
     X : array-like of shape (n_samples, n_features)
-        The training points, finite. The matrix of n_samples**2 values is kept.
+        The training points, finite. The matrix of up to n_samples**2 values is kept.
     columns_per_round : int
         At most so many columns are returned.
 
@@ -100,7 +100,9 @@ class KernelColumns:
                 f"found values {K.shape} for {len(X)} samples",
                 "return one value per pair (x, z)",
             )
-        self.pool = Pool(K, embody=partial(_column, kernel, X), sample=X, columns_per_round=columns_per_round)
+        distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+        embody = partial(_column, kernel, X[distinct])
+        self.pool = Pool(K[:, distinct], embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every kernel column under signed weights s = y u: the edges are ``K' s``.
@@ -120,5 +122,5 @@ class KernelColumns:
         return self.pool.price(s, inside)
 
 
-def _column(kernel: Kernel, X: Array, index: int, sign: int) -> Hypothesis:
-    return KernelColumn(kernel, tuple(X[index].tolist()), sign)
+def _column(kernel: Kernel, centers: Array, index: int, sign: int) -> Hypothesis:
+    return KernelColumn(kernel, tuple(centers[index].tolist()), sign)

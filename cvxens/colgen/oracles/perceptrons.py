@@ -62,7 +62,7 @@ class ParallelPerceptrons:
     X : array-like of shape (n_samples, n_features)
         Finite.
     directions : array-like of shape (n_directions, n_features)
-        At least one, and at least one along which the samples differ.
+        At least one, and at least one along which the samples differ; equal ones count once.
     columns_per_round : int
         At most so many columns are returned: the best perceptrons of as many directions.
 
@@ -77,7 +77,8 @@ class ParallelPerceptrons:
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.X = samples(X)
-        self.directions = finite_array("directions", directions, ndim=2)
+        distinct = dict.fromkeys(map(tuple, finite_array("directions", directions, ndim=2).tolist()))
+        self.directions = np.array(list(distinct))
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
 
@@ -100,17 +101,14 @@ class ParallelPerceptrons:
         return replace(priced, columns=[self._embodied(column) for column in priced.columns])
 
     def _stumps(self, inside: Collection[Hypothesis]) -> list[Stump]:
-        """The stumps of the projections that some perceptrons are; equal directions make one perceptron several."""
-        perceptrons = [h for h in inside if isinstance(h, Perceptron)]
-        return [Stump(j, h.alpha, h.sign) for h in perceptrons for j in self._features.get(h.theta, ())]
+        """The stumps of the projections that some of the hypotheses are."""
+        perceptrons = [h for h in inside if isinstance(h, Perceptron) and h.theta in self._features]
+        return [Stump(self._features[h.theta], h.alpha, h.sign) for h in perceptrons]
 
     @cached_property
-    def _features(self) -> dict[tuple[float, ...], list[int]]:
-        """Which projections have a direction."""
-        features: dict[tuple[float, ...], list[int]] = {}
-        for j, theta in enumerate(self.directions.tolist()):
-            features.setdefault(tuple(theta), []).append(j)
-        return features
+    def _features(self) -> dict[tuple[float, ...], int]:
+        """Which projection has a direction."""
+        return {tuple(theta): j for j, theta in enumerate(self.directions.tolist())}
 
     def _embodied(self, column: Column) -> Column:
         stump: Any = column.hypothesis

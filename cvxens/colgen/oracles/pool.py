@@ -162,7 +162,7 @@ class Pool:
 
     @classmethod
     def of(cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20) -> Pool:
-        """Return the pool of some hypotheses, evaluated on the training sample X.
+        """Return the pool of some hypotheses, evaluated on the training sample X; equal ones count once.
 
         Examples
         --------
@@ -172,8 +172,9 @@ class Pool:
         """
         if len(hypotheses) == 0:
             raise InvalidInput("hypotheses", "found none", "give at least one hypothesis")
-        H = np.column_stack([h(X) for h in hypotheses])
-        embody = partial(_signed, tuple(hypotheses))
+        distinct = tuple(dict.fromkeys(hypotheses))
+        H = np.column_stack([h(X) for h in distinct])
+        embody = partial(_signed, distinct)
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:

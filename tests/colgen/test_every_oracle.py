@@ -1,0 +1,158 @@
+"""Every oracle serves every kind of formulation: an l1 penalty, an l2 penalty, and several outputs."""
+
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens.colgen import Ending, column_generation, formulations, oracles
+from cvxens.problems import SLSSVM, SoftMarginBoosting, SVMPrimal, simplex_codes
+from cvxens.trees import Table, read_csv
+
+KERNEL = partial(rbf_kernel, gamma=0.5)
+DIRECTIONS = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 1.0]])
+EXACT = {
+    "Stumps": lambda X: oracles.Stumps(X, columns_per_round=3),
+    "ParallelPerceptrons": lambda X: oracles.ParallelPerceptrons(X, DIRECTIONS),
+    "Perceptrons": lambda X: oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0),
+    "Fourier": lambda X: oracles.Fourier(X, pool=25, resample=False, columns_per_round=3, random_state=0),
+    "KernelColumns": lambda X: oracles.KernelColumns(KERNEL, X, columns_per_round=3),
+    "Pool": lambda X: oracles.Pool(np.column_stack([X, X**2, X[:, 0] * X[:, 1]]), columns_per_round=3),
+}
+HEURISTIC = {
+    "Perceptrons": lambda X: oracles.Perceptrons(
+        X, n_directions=20, refined=1, epochs=10, columns_per_round=3, random_state=0
+    ),
+    "Fourier": lambda X: oracles.Fourier(X, pool=50, refine=3, columns_per_round=3, random_state=0),
+    "Trees": lambda X: oracles.Trees(X, max_depth=2),
+    "SklearnLearner": lambda X: oracles.SklearnLearner(DecisionTreeClassifier(max_depth=2), X, random_state=0),
+}
+FORMULATIONS = {"P4": formulations.soft_margin(0.3), "CGEns": formulations.svm(0.3)}
+ORACLES = [
+    *(pytest.param(make, True, id=f"exact {name}") for name, make in EXACT.items()),
+    *(pytest.param(make, False, id=f"heuristic {name}") for name, make in HEURISTIC.items()),
+]
+
+
+@cache
+def sample() -> tuple[np.ndarray, np.ndarray]:
+    """Noisy points in the plane, of which some coincide, and their classes 0, 1 and 2."""
+    rng = np.random.default_rng(5)
+    X = np.round(rng.normal(size=(36, 2)), 1)
+    X[3], X[4] = X[2], X[5]
+    labels = (X[:, 0] + 0.6 * rng.normal(size=36) > 0).astype(int) + (X @ [1.0, -1.0] > 0.7)
+    return X, labels
+
+
+def solve(formulation: str, make, **limits):
+    """Run one formulation over one oracle."""
+    X, labels = sample()
+    if formulation == "SLS":
+        return column_generation(formulations.simplex_least_squares(simplex_codes(3)[labels], 0.5), make(X), **limits)
+    return column_generation(FORMULATIONS[formulation], make(X), np.where(labels > 0, 1.0, -1.0), **limits)
+
+
+@pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
+@pytest.mark.parametrize(("make", "exact"), ORACLES)
+def test_the_objective_falls_and_only_a_bound_on_the_edge_is_a_proof(formulation, make, exact):
+    run = solve(formulation, make, max_columns=10)
+    objectives = [row.objective for row in run.history]
+    assert all(after <= before + 1e-8 * before for before, after in pairwise(objectives))
+    assert objectives[-1] < objectives[0]
+    assert run.certificate.primal == objectives[-1]
+    assert run.certificate.proven == exact
+    note = "over every hypothesis of the oracle" if exact else "the oracle cannot bound the edge"
+    assert run.certificate.note == note
+    assert run.decision_function(run.columns[0].sample).shape == ((36, 2) if formulation == "SLS" else (36,))
+
+
+@pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
+@pytest.mark.parametrize(("make", "exact"), ORACLES)
+def test_the_same_seed_gives_the_same_run(formulation, make, exact):
+    first, second = solve(formulation, make, max_columns=6), solve(formulation, make, max_columns=6)
+    assert [str(c.hypothesis) for c in first.columns] == [str(c.hypothesis) for c in second.columns]
+    np.testing.assert_array_equal([c.values for c in first.columns], [c.values for c in second.columns])
+    np.testing.assert_array_equal(first.weights, second.weights)
+    assert first.certificate.dual == second.certificate.dual
+
+
+def dichotomies(X: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Every split of the sample along each of the directions, as columns, and the constant."""
+    columns = []
+    for theta in directions.tolist():
+        projected = np.array([sum(t * x for t, x in zip(theta, row, strict=True)) for row in X.tolist()])
+        columns += [np.where(projected >= value, 1.0, -1.0) for value in np.unique(projected)[1:]]
+    return np.column_stack([*columns, np.ones(len(X))])
+
+
+def matrix(name: str) -> np.ndarray:
+    """The values of all hypotheses of an exact oracle on the sample."""
+    X, _ = sample()
+    s = np.ones(len(X))
+    perceptrons = oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0).price(s).columns
+    features = oracles.Fourier(X, pool=25, resample=False, columns_per_round=25, random_state=0).price(s).columns
+    return {
+        "Stumps": lambda: dichotomies(X, np.eye(2)),
+        "ParallelPerceptrons": lambda: dichotomies(X, DIRECTIONS)[:, :-1],
+        "Perceptrons": lambda: dichotomies(
+            X, np.array([c.hypothesis.theta for c in perceptrons if hasattr(c.hypothesis, "theta")])
+        ),
+        "Fourier": lambda: np.column_stack([c.values for c in features]),
+        "KernelColumns": lambda: KERNEL(X, np.unique(X, axis=0)),
+        "Pool": lambda: np.column_stack([X, X**2, X[:, 0] * X[:, 1]]),
+    }[name]()
+
+
+@pytest.mark.parametrize("formulation", ["P4", "CGEns", "SLS"])
+@pytest.mark.parametrize("name", EXACT)
+def test_a_finite_set_is_solved_to_the_optimum_of_the_dense_problem(formulation, name):
+    _, labels = sample()
+    H, y = matrix(name), np.where(labels > 0, 1.0, -1.0)
+    dense = {
+        "P4": lambda: SoftMarginBoosting(np.hstack([H, -H]), y, 0.3),
+        "CGEns": lambda: SVMPrimal(H, y, 0.3),
+        "SLS": lambda: SLSSVM(H, simplex_codes(3)[labels], 0.5),
+    }[formulation]()
+    run = solve(formulation, EXACT[name], tol=1e-7)
+    assert run.certificate.holds(1e-7)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.primal == pytest.approx(dense.solve().objective, rel=1e-6)
+
+
+CELLS = {
+    "size": [1.5, None, 3.0, 0.5, 2.5, None, 1.0, 3.5, 0.0, 2.0],
+    "kind": ["a", "b", None, "a", "b", "c", "c", None, "a", "b"],
+    "count": [1, 2, None, 4, 5, 1, 2, 3, None, 5],
+}
+LABELS = np.array([-1.0, 1, 1, -1, 1, -1, -1, 1, -1, 1])
+CSV = [
+    ",".join("?" if cell is None else str(cell) for cell in row)
+    for row in [(*CELLS, "label"), *zip(*CELLS.values(), LABELS, strict=True)]
+]
+TABLES = {
+    "pandas": lambda: pd.DataFrame(CELLS),
+    "polars": lambda: pl.DataFrame(CELLS),
+    "CSV": lambda: read_csv(CSV)[0],
+    "rows": lambda: Table.read(list(zip(*CELLS.values(), strict=True)), names=list(CELLS)),
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("formulation", [formulations.soft_margin(0.5), formulations.svm(0.5)], ids=["P4", "CGEns"])
+def test_a_table_with_gaps_goes_from_training_to_new_rows(formulation, make):
+    run = column_generation(formulation, oracles.Trees(make(), min_cases=1), LABELS, max_columns=5)
+    assert run.history[-1].objective < run.history[0].objective
+    scores = run.decision_function(make())
+    np.testing.assert_allclose(scores, np.column_stack([c.values for c in run.columns]) @ run.weights + run.intercept)
+    assert (np.sign(scores) == LABELS).mean() >= 0.8
+    new = {"count": [None, 3], "kind": ["never seen", "b"], "size": [3.2, None], "other": [1, 2]}
+    expected = column_generation(
+        formulation, oracles.Trees(TABLES["rows"](), min_cases=1), LABELS, max_columns=5
+    ).decision_function(pd.DataFrame(new))
+    np.testing.assert_array_equal(run.decision_function(pd.DataFrame(new)), expected)
+    np.testing.assert_array_equal(run.decision_function(pl.DataFrame(new)), expected)
