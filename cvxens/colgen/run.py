@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.driver import Step, iterate
 from cvxens.colgen.formulation import Formulation
@@ -80,7 +79,7 @@ class Run:
 
     def decision_function(self, X: Any) -> Array:
         """Evaluate H w + b on new samples; returns (n_samples,) or (n_samples, n_outputs)."""
-        used = np.flatnonzero(np.abs(self.weights).reshape(len(self.columns), -1).any(axis=1))
+        used = np.flatnonzero(self.weights.any(axis=tuple(range(1, self.weights.ndim))))
         if not used.size:
             return np.zeros((np.shape(X)[0], *self.intercept.shape)) + self.intercept
         H = np.stack([self.columns[j].hypothesis(X) for j in used.tolist()], axis=1)
@@ -135,13 +134,14 @@ def column_generation(
     >>> run.certificate.primal, run.certificate.proven, run.ending.name
     (3.0, True, 'OPTIMAL')
     """
-    limits = Limits(validation.positive("tol", tol), max_columns, max_time)
+    limits = Limits(tol, max_columns, max_time)
     signs = formulation.signs(y)
     search = _Search(master(formulation, signs), oracle, formulation.sense)
     ending = search.run(limits)
     if ending is Ending.EXHAUSTED and search.best_primal.solution.objective == inf:
         last = search.best_primal
-        raise NotSeparable(last.solution.u, last.priced.best_edge)
+        size = float(last.solution.u.sum())
+        raise NotSeparable(last.solution.u / size, last.priced.best_edge / size)
     return search.result(formulation, signs, ending)
 
 
@@ -209,4 +209,5 @@ class _Search:
 def _basis(formulation: Formulation, dual: Step) -> str:
     if not formulation.certified:
         return "bound taken from the solver"
-    return "over every hypothesis of the oracle" if dual.priced.edge_bound < inf else "the oracle cannot bound the edge"
+    bounded = dual.priced.edge_bound < inf and dual.bound > -inf
+    return "over every hypothesis of the oracle" if bounded else "the oracle cannot bound the edges"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf, isfinite
 
+from cvxens import validation
 from cvxens.certificates import relative
 
 
@@ -26,16 +27,28 @@ class Limits:
     Parameters
     ----------
     tol : float
-        Relative gap at which the run is done.
+        Relative gap at which the run is done, above 0.
     max_columns : int or None
-        No round starts with at least so many columns.
+        No round starts with at least so many columns; above 0.
     max_time : float
-        Seconds after which no round starts.
+        Seconds after which no round starts, above 0.
+
+    Raises
+    ------
+    InvalidInput
+        One of them is not.
     """
 
     tol: float
     max_columns: int | None = None
     max_time: float = inf
+
+    def __post_init__(self) -> None:
+        validation.positive("tol", self.tol)
+        if self.max_columns is not None:
+            validation.positive("max_columns", self.max_columns)
+        if self.max_time != inf:
+            validation.positive("max_time", self.max_time)
 
     def reached(self, objective: float, bound: float, n_columns: int, seconds: float) -> Ending | None:
         """The limit that a state has reached, None where the run goes on."""
