@@ -111,7 +111,9 @@ class ExpressionPenalty:
     def threshold(self, w: Array, edges: Array) -> float:
         """The one-sided slope in a further weight, at 0: extrapolated from steps of two lengths."""
         step = STEP * max(1.0, float(np.abs(w).max(initial=0.0)))
-        at = [self.value(np.append(w, length)) for length in (0.0, step, 2 * step)]
+        further = np.zeros((1, *w.shape[1:]))
+        further.flat[0] = 1.0
+        at = [self.value(np.concatenate([w, length * further])) for length in (0.0, step, 2 * step)]
         return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
 
     def primal_violation(self, w: Array) -> float:
@@ -121,7 +123,7 @@ class ExpressionPenalty:
     def stationarity(self, w: Array, edges: Array) -> float:
         """|slope of the penalty along w - edges'w|, relative."""
         slope = (self.value((1 + STEP) * w) - self.value((1 - STEP) * w)) / (2 * STEP)
-        return abs(slope - float(edges @ w)) / max(1.0, abs(slope))
+        return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
 
     def pricing_slack(self, edges: Array) -> float:
         """Not known: 0."""

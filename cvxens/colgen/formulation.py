@@ -28,8 +28,8 @@ class Formulation:
         One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z
         (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver.
     penalty : Penalty, or callable
-        One of `cvxens.problems.penalties`; or any function from the cvxpy variable w (n_columns,) to a convex cvxpy
-        expression, symmetric in its entries.
+        One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
+        convex cvxpy expression, symmetric in its entries.
     intercept : bool
         Whether there is an unpenalised b.
     nonnegative : bool
@@ -80,7 +80,14 @@ class Formulation:
             return validation.signs(y)
         if y is not None:
             raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
-        return np.ones((len(self.terms[0].start((1, self.outputs))), 1))
+        n_samples = len(self.terms[0].start((1, self.outputs)))
+        if n_samples == 1:
+            raise InvalidInput(
+                "outputs",
+                f"found {self.outputs} with a loss that holds no targets",
+                "give a loss such as SquaredError(C, L), or leave outputs out",
+            )
+        return np.ones((n_samples, 1))
 
 
 @final
