@@ -65,7 +65,7 @@ class SoftMinimumMargin:
         """
         sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
         least = total / min(np.count_nonzero(side) for side in sides)
-        if self.D < least * (1 - 1e-12):
+        if least * (1 - 1e-12) > self.D:
             raise InvalidInput("D", f"found {self.D:g}", f"give at least {least:g}, or the problem is unbounded")
         repaired = np.empty_like(u)
         for side in sides:
