@@ -102,7 +102,7 @@ class KernelColumns:
             )
         distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
         embody = partial(_column, kernel, X[distinct])
-        self.pool = Pool(K[:, distinct], embody=embody, sample=X, columns_per_round=columns_per_round)
+        self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every kernel column under signed weights s = y u: the edges are ``K' s``.
