@@ -23,7 +23,7 @@ class LPBoost(MarginProblem):
 
     DBS02, with D = 1/(nu n_samples). From any u with sum u = 1 and 0 <= u <= D the optimum is at most the largest
     edge. It is `SoftMarginBoosting` in other words: with U the optimal value of P4 and D = C/U the optimum is 1/U, and
-    the weights of P4 are a/rho.
+    the weights of P4 are a/rho, unless P4 has w = 0.
 
     Parameters
     ----------

@@ -16,7 +16,8 @@ class SoftMarginBoosting(MarginProblem):
     """min sum w + C sum xi subject to M w >= 1 - xi, w >= 0, xi >= 0, with M = diag(y) H.
 
     LL08 P4 and SL (4). From any 0 <= u <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is
-    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U.
+    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U
+    (where w = 0 is not optimal).
 
     Parameters
     ----------

@@ -1,11 +1,14 @@
 """What ties the formulations to each other and to closed forms."""
 
+import warnings
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from cvxens.errors import SolverFallbackWarning
 from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
 from cvxens.problems import (
     SLSSVM,
@@ -48,7 +51,9 @@ def dense(columns):
 
 
 def solved(problem):
-    solution = problem.solve()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolverFallbackWarning)
+        solution = problem.solve()
     certificate = problem.certify(solution)
     assert certificate.holds(1e-6)
     return solution
@@ -175,6 +180,7 @@ def p4(H, y, C):
 def test_p4_and_lpboost_are_one_model(seed, C):
     H, y = hypotheses(seed)
     U = p4(H, y, C)
+    assume(0.999 * C * len(y) > U)
     soft, boost = SoftMarginBoosting(H, y, C), LPBoost(H, y, C / U)
     solution = solved(boost)
     assert solution.objective == pytest.approx(1 / U, rel=1e-6)
@@ -313,8 +319,8 @@ def test_the_entropy_projection_is_the_softmax_at_its_multiplier(seed, share):
 @given(seed=seeds)
 def test_an_inactive_inequality_leaves_the_point_where_it_is(seed):
     problem = entropy_problem(seed, equality=False)
-    mean = problem.rho
-    problem.rho = mean + 0.5
+    beyond = (problem.rho + problem.q.max()) / 2
+    problem.rho = beyond
     solution = problem.solve()
     assert abs(solution.duals["eta"]) < 1e-6
     np.testing.assert_allclose(solution.variables["alpha"], problem.alpha_t, atol=1e-4)
@@ -323,7 +329,7 @@ def test_an_inactive_inequality_leaves_the_point_where_it_is(seed):
     assert max(abs(exact.primal), abs(exact.dual)) < 1e-15
     assert exact.holds(1e-6)
     both_ways = entropy_problem(seed, equality=True)
-    both_ways.rho = mean + 0.5
+    both_ways.rho = beyond
     assert both_ways.solve().duals["eta"] < 0
 
 
@@ -340,6 +346,16 @@ def test_a_projection_however_small_is_certified_at_its_multiplier(seed, share):
     assert certificate.dual == pytest.approx(
         share**2 / 2 * problem.alpha_t @ (problem.q - problem.q @ problem.alpha_t) ** 2, rel=0.3
     )
+
+
+def test_where_p4_takes_no_weights_lpboost_at_the_mapped_price_takes_the_best_mean_margin():
+    H, y = hypotheses(0)
+    n, largest = len(y), (H.T @ y).max()
+    C = 0.9 / largest
+    U = p4(H, y, C)
+    assert pytest.approx(n * C) == U
+    assert solved(LPBoost(H, y, C / U)).objective == pytest.approx(largest / n, rel=1e-6)
+    assert largest / n < 1 / U
 
 
 def test_prices_at_which_nothing_is_worth_its_weight():
