@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses.protocol import search_intercept
 from cvxens.problems.modelling import Term, cp
@@ -15,6 +16,18 @@ from cvxens.types import Array, Point
 
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
+
+
+def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
+    """The expression in a variable, if it is a convex number by cvxpy's rules."""
+    expression = cp.Expression.cast_to_const(express(variable))
+    if not (expression.is_scalar() and expression.is_convex()):
+        raise InvalidInput(
+            argument,
+            f"found an expression of shape {expression.shape} and curvature {expression.curvature}",
+            "give a function from a cvxpy variable to a convex scalar, written with cvxpy's atoms",
+        )
+    return expression
 
 
 @dataclass(frozen=True)
@@ -34,11 +47,11 @@ class ExpressionLoss:
 
     def term(self, z: Any) -> Term:
         """Model the loss."""
-        return Term(self.express(z))
+        return Term(_convex("loss", self.express, z))
 
     def value(self, z: Array) -> float:
         """Evaluate the expression at numbers."""
-        return float(self.express(cp.Constant(z)).value)
+        return float(np.squeeze(_convex("loss", self.express, cp.Constant(z)).value))
 
     def dual_value(self, u: Array) -> float:
         """Minus infinity: nothing is proven."""
@@ -90,11 +103,11 @@ class ExpressionPenalty:
 
     def term(self, w: Any) -> Term:
         """Model the penalty."""
-        return Term(self.express(w))
+        return Term(_convex("penalty", self.express, w))
 
     def value(self, w: Array) -> float:
         """Evaluate the expression at numbers."""
-        return float(self.express(cp.Constant(w)).value)
+        return float(np.squeeze(_convex("penalty", self.express, cp.Constant(w)).value))
 
     def repair(self, w: Array) -> Array:
         """Leave w as it is."""

@@ -60,6 +60,9 @@ class Formulation:
     @cached_property
     def terms(self) -> tuple[Loss, Penalty]:
         """Loss and penalty with all that a master needs; expressions are wrapped."""
+        for name, part in (("loss", self.loss), ("penalty", self.penalty)):
+            if not (hasattr(part, "term") or callable(part)):
+                raise InvalidInput(name, f"found {part!r}", f"give one of cvxens.problems, or a function to a {name}")
         loss: Any = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
         penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
         return loss, penalty
