@@ -78,7 +78,8 @@ class CvxpyMaster:
 
         Once no edge exceeds the threshold, the restricted optimum is the optimum, whatever the penalty.
         """
-        if priced.best_edge <= solution.threshold + 1e-6 * max(1.0, abs(solution.threshold)):
+        size = max(abs(solution.threshold), float(np.abs(solution.s).max()))
+        if priced.best_edge <= solution.threshold + 1e-6 * size:
             return solution.objective
         loss, penalty = self.restricted.formulation.terms
         edges = Edges(priced.edge_bound, priced.edge_square_sum)

@@ -118,7 +118,7 @@ class SeparationDual:
     def solve(self, restricted: Restricted) -> MasterSolution:
         """Scale the game's solution to margins of 1 and edges of at most the weight."""
         u, gamma, a, b = self.game.game()
-        if gamma <= SEPARATED:
+        if gamma <= SEPARATED * restricted.problem.H.largest:
             return restricted.farkas(u)
         return restricted.evaluate({"w": a / gamma, "b": np.asarray(b / gamma), "u": u * self.weight / gamma})
 
