@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvxens.certificates import Certificate
-from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen import Ending, Formulation, Run, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.crosscheck.row import Side
@@ -41,7 +41,7 @@ from cvxens.solvers import (
     solve_svm_dual,
     solve_svm_primal,
 )
-from cvxens.types import Solution
+from cvxens.types import Array, Solution
 
 Answer = tuple[Side, Certificate]
 
@@ -79,20 +79,27 @@ def kernel_side(problem: Problem, solve: Callable[..., Solution], over: str) -> 
 
 def by_columns(problem: Problem, formulation: Formulation, sample: Sample, over: str = "all stumps") -> Case:
     """A case whose fast path is column generation over all stumps, with HiGHS; the oracle is compiled beforehand."""
-
     oracle = Stumps(sample.X)
     oracle.price(sample.y)
 
     def fast() -> Answer:
         start = time.perf_counter()
         try:
-            run = column_generation(formulation, oracle, sample.y, tol=1e-9, master=HighsMaster)
+            run = generate(formulation, oracle, sample.y)
             objective, certificate = run.certificate.primal, run.certificate
         except NotSeparable as proof:
             objective, certificate = np.inf, infeasible(proof)
         return Side("HiGHS columns", objective, time.perf_counter() - start), certificate
 
     return Case(problem, fast, over)
+
+
+def generate(formulation: Formulation, oracle: Stumps, y: Array) -> Run:
+    """Run column generation with HiGHS to the end, or not at all."""
+    run = column_generation(formulation, oracle, y, tol=1e-9, master=HighsMaster)
+    if run.ending is Ending.INTERRUPTED:
+        raise KeyboardInterrupt
+    return run
 
 
 def infeasible(proof: NotSeparable) -> Certificate:
@@ -135,7 +142,7 @@ def soft_margin_boosting(sample: Sample) -> Case:
 def lpboost(sample: Sample) -> Case:
     """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
     C = 20 / len(sample.y)
-    U = column_generation(formulations.soft_margin(C), Stumps(sample.X), sample.y, tol=1e-9).certificate.primal
+    U = generate(formulations.soft_margin(C), Stumps(sample.X), sample.y).certificate.primal
     D = C / U
     problem = LPBoost(Signed(StumpColumns(sample.X)), sample.y, D)
     return by_columns(problem, formulations.lpboost(D), sample, "all stumps, D = C/U of P4")
@@ -143,17 +150,19 @@ def lpboost(sample: Sample) -> Case:
 
 def rho_svm(sample: Sample) -> Case:
     """The rho-SVM with squared slacks: a hundredth of the mean diagonal is added to the stump kernel's."""
-    K = sample.stump_kernel
-    softened = K + 0.01 * _mean_diagonal(K) * np.eye(len(K))
-    return kernel_side(RhoSVM(softened, sample.y), solve_rho_svm, "stump kernel, squared slacks")
+    return kernel_side(RhoSVM(_softened(sample), sample.y), solve_rho_svm, "stump kernel, squared slacks")
 
 
 def entropy_projection(sample: Sample) -> Case:
-    """The first projection of a run of multiplicative updates, half way to the smallest margin."""
-    K, y, n = sample.stump_kernel, sample.y, len(sample.y)
-    q = y * (K @ y) / n
-    problem = EntropyProjection(K, y, np.full(n, 1 / n), (q.mean() + q.min()) / 2)
-    return kernel_side(problem, solve_entropy_projection, "stump kernel")
+    """A projection as multiplicative updates take them, half way to the smallest margin.
+
+    Its weights grow from sample to sample, so that margins differ even where all samples are alike to the kernel.
+    """
+    K, y, n = _softened(sample), sample.y, len(sample.y)
+    alpha_t = np.arange(1, n + 1) * 2 / (n * (n + 1))
+    q = y * (K @ (y * alpha_t))
+    problem = EntropyProjection(K, y, alpha_t, float(q @ alpha_t + q.min()) / 2)
+    return kernel_side(problem, solve_entropy_projection, "stump kernel, squared slacks")
 
 
 def regularized_exp_loss(sample: Sample) -> Case:
@@ -176,7 +185,12 @@ def regularized_least_squares(sample: Sample) -> Case:
     return kernel_side(problem, solve_regularized_least_squares, "stump kernel")
 
 
-def _mean_diagonal(K: np.ndarray) -> float:
+def _softened(sample: Sample) -> Array:
+    K = sample.stump_kernel
+    return K + 0.01 * _mean_diagonal(K) * np.eye(len(K))
+
+
+def _mean_diagonal(K: Array) -> float:
     return float(np.diag(K).mean())
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from cvxens.certificates import Certificate
 from cvxens.crosscheck.cases import CASES, Case
 from cvxens.crosscheck.row import Row, Side
 from cvxens.crosscheck.sample import Sample
-from cvxens.errors import InvalidInput, NotSeparable, SolverFallbackWarning
+from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.problems import FORMULATIONS, Problem
+from cvxens.types import Attempt
 
 
 def named(formulation: str | None) -> Sequence[type[Problem]]:
@@ -51,10 +53,20 @@ def crosscheck(sample: Sample, formulations: Sequence[type[Problem]] = FORMULATI
     """
     for formulation in formulations:
         case = CASES[formulation](sample)
-        fast, certificate = case.fast()
+        fast, certificate, unsolved = _fast(case)
         reference, failures = _reference(case)
-        note = "; ".join(part for part in (case.over, sample.note, failures) if part)
+        note = "; ".join(part for part in (case.over, sample.note, unsolved, failures) if part)
         yield Row(formulation.__name__, formulation.source, reference, fast, certificate, note)
+
+
+def _fast(case: Case) -> tuple[Side, Certificate, str]:
+    """The fast path's answer, and what failed."""
+    start = time.perf_counter()
+    try:
+        return *case.fast(), ""
+    except SolverFailed as failure:
+        unproven = Certificate(np.nan, np.nan, np.inf, np.inf, {"none": np.inf}, {}, False)
+        return Side("failed", np.nan, time.perf_counter() - start), unproven, _listed(failure.attempts)
 
 
 def _reference(case: Case) -> tuple[Side, str]:
@@ -66,5 +78,10 @@ def _reference(case: Case) -> tuple[Side, str]:
             solution = case.problem.solve()
     except NotSeparable:
         return Side("Farkas vector", np.inf, time.perf_counter() - start), ""
-    failed = ", ".join(f"{attempt.solver} {attempt.status}" for attempt in solution.attempts[:-1])
-    return Side(solution.solver, solution.objective, time.perf_counter() - start), failed
+    except SolverFailed as failure:
+        return Side("failed", np.nan, time.perf_counter() - start), _listed(failure.attempts)
+    return Side(solution.solver, solution.objective, time.perf_counter() - start), _listed(solution.attempts[:-1])
+
+
+def _listed(failed: Sequence[Attempt]) -> str:
+    return ", ".join(f"{attempt.solver} {attempt.status}" for attempt in failed)

@@ -11,6 +11,9 @@ from cvxens.certificates import Certificate, relative
 AGREEMENT = 1e-5
 """The relative difference of objectives, and the relative certified gap, up to which a row agrees."""
 
+ZERO = 1e-8
+"""Objectives below this count as 0: the reference solvers are asked for nine digits."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -21,7 +24,7 @@ class Side:
     solver : str
         Which one.
     objective : float
-        Its optimum; inf where it proved that there is no feasible point.
+        Its optimum; inf where it proved that there is no feasible point, nan where it failed.
     seconds : float
         Wall-clock time, the model's set-up included.
     """
@@ -56,11 +59,11 @@ class Row:
 
     @property
     def relative_difference(self) -> float:
-        """|reference - fast| / max(|reference|, |fast|); 0 where both proved that there is no feasible point."""
+        """|reference - fast| / max(|reference|, |fast|); 0 where both count as 0, or proved that there is no point."""
         a, b = self.reference.objective, self.fast.objective
-        if not (isfinite(a) and isfinite(b)):
-            return 0.0 if a == b else inf
-        return relative(abs(a - b), a, b)
+        if a == b or max(abs(a), abs(b)) < ZERO:
+            return 0.0
+        return relative(abs(a - b), a, b) if isfinite(a) and isfinite(b) else inf
 
     @property
     def agrees(self) -> bool:

@@ -39,17 +39,18 @@ class Sample:
     def of(cls, X: Any, y: Any, random_state: int = 0) -> Sample:
         """Scale (X, y); above 600 samples or 25,000 entries, draw a stratified subsample that fits."""
         y = validation.signs(y)
+        X = X if len(getattr(X, "shape", ())) == 2 else validation.finite_array("X", X, ndim=2)
         n, d = X.shape
         validation.same_length("y", y, n)
         rng = np.random.default_rng(random_state)
         features = _drawn(rng, np.arange(d), MAX_ENTRIES // 100)
-        room = min(MAX_SAMPLES, MAX_ENTRIES // len(features))
+        room = min(MAX_SAMPLES, MAX_ENTRIES // max(1, len(features)))
         rows = np.sort(np.concatenate([_drawn(rng, np.flatnonzero(y == s), _share(y, s, room)) for s in (-1.0, 1.0)]))
         X = X[rows][:, features] if (len(rows), len(features)) != (n, d) else X
         X = validation.samples(X.toarray() if issparse(X) else X)
-        low, high = X.min(axis=0), X.max(axis=0)
-        width = np.where(high > low, high - low, 1.0)
-        return cls((X - low) / width, y[rows], _told(len(rows), n, len(features), d))
+        low, half = X.min(axis=0) / 2, X.max(axis=0) / 2 - X.min(axis=0) / 2
+        scaled = (X / 2 - low) / np.where(half > 0, half, 1.0)
+        return cls(scaled, y[rows], _told(len(rows), n, len(features), d))
 
     @cached_property
     def stump_kernel(self) -> Array:

@@ -1,0 +1,54 @@
+"""A small sample of real data and independent means to judge the rows of its cross-check."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer
+
+from cvxens.crosscheck import Sample
+
+
+def breast_cancer_sample(n_samples=120, n_features=6):
+    data = load_breast_cancer()
+    rows = np.random.default_rng(0).permutation(len(data.target))[:n_samples]
+    return Sample.of(data.data[rows, :n_features], np.where(data.target[rows] == 1, 1.0, -1.0))
+
+
+def every_stump(X):
+    """All middle stumps of sign +1, and the constant, as a dense array."""
+    columns = [
+        np.where(X[:, d] > (a + b) / 2, 1.0, -1.0) for d in range(X.shape[1]) for a, b in pairwise(np.unique(X[:, d]))
+    ]
+    return np.stack([*columns, np.ones(len(X))], axis=1)
+
+
+def both_signs(H):
+    return np.hstack([H, -H])
+
+
+def every_cell(X):
+    """One column sqrt(width / 2) sign per gap of a feature that varies, the ends being those of the sample."""
+    gaps = [(d, a, b) for d in range(X.shape[1]) for a, b in pairwise(np.unique(X[:, d]))]
+    return np.stack([np.sqrt((b - a) / 2) * np.where(X[:, d] > (a + b) / 2, 1.0, -1.0) for d, a, b in gaps], axis=1)
+
+
+def stump_kernel(X):
+    return np.ptp(X, axis=0).sum() / 2 - np.abs(X[:, None] - X).sum(axis=2)
+
+
+def soft_margin_by_scipy(H, y, C):
+    """Min sum w + C sum xi, M w >= 1 - xi, as one linear program over all columns."""
+    M, n = y[:, None] * H, len(y)
+    cost = np.r_[np.ones(H.shape[1]), np.full(n, C)]
+    return linprog(cost, A_ub=np.hstack([-M, -np.eye(n)]), b_ub=-np.ones(n), method="highs").fun
+
+
+def lpboost_by_scipy(H, y, D):
+    """Max rho - D sum xi, M a + xi >= rho, sum a = 1, as one linear program over all columns."""
+    M, n = y[:, None] * H, len(y)
+    cost = np.r_[np.zeros(H.shape[1]), np.full(n, D), -1.0]
+    total = np.r_[np.ones(H.shape[1]), np.zeros(n + 1)][None]
+    bounds = [(0, None)] * (H.shape[1] + n) + [(None, None)]
+    limits = np.hstack([-M, -np.eye(n), np.ones((n, 1))])
+    return -linprog(cost, A_ub=limits, b_ub=np.zeros(n), A_eq=total, b_eq=[1.0], bounds=bounds, method="highs").fun

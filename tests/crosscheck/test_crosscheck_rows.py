@@ -1,0 +1,199 @@
+"""Every formulation on real data: the rows agree, and their proofs hold when recomputed from the arrays."""
+
+import numpy as np
+import pytest
+from breast_cancer_rows import (
+    both_signs,
+    breast_cancer_sample,
+    every_cell,
+    every_stump,
+    lpboost_by_scipy,
+    soft_margin_by_scipy,
+    stump_kernel,
+)
+from sklearn.svm import SVC
+
+from cvxens.colgen import formulations
+from cvxens.colgen.oracles import Stumps
+from cvxens.crosscheck import crosscheck, named
+from cvxens.crosscheck.cases import CASES, generate
+from cvxens.errors import InvalidInput
+from cvxens.problems import FORMULATIONS, HardMarginBoosting, InfiniteSVM, LPBoost, SVMDual, SVMPrimal
+from cvxens.solvers import solve_svm_dual, solve_svm_primal
+
+NAMES = [formulation.__name__ for formulation in FORMULATIONS]
+P1_TO_P5 = ["SVMPrimal", "SVMDual", "HardMarginBoosting", "SoftMarginBoosting", "InfiniteSVM"]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return breast_cancer_sample()
+
+
+@pytest.fixture(scope="module")
+def rows(sample):
+    return {row.formulation: row for row in crosscheck(sample)}
+
+
+def relative_gap(primal, dual):
+    return (primal - dual) / max(abs(primal), abs(dual))
+
+
+def balanced(u, y, C):
+    """Clip into [0, C] and scale down the heavier class until y'u = 0."""
+    u = np.clip(u, 0, C)
+    plus, minus = u[y > 0].sum(), u[y < 0].sum()
+    return u * np.where(y > 0, min(plus, minus) / plus, min(plus, minus) / minus)
+
+
+def svm_gap(H, y, C, found):
+    w, b, u = found.variables["w"], found.variables["b"], balanced(found.duals["u"], y, C)
+    primal = w @ w / 2 + C * np.maximum(0, 1 - y * (H @ w + b)).sum()
+    return primal, relative_gap(primal, u.sum() - ((H.T @ (y * u)) ** 2).sum() / 2)
+
+
+def scores(run, X):
+    """H w, each stump evaluated by what it says of itself."""
+    total = np.zeros(len(X))
+    for column, weight in zip(run.columns, run.weights, strict=True):
+        h = column.hypothesis
+        values = np.where(X[:, h.feature] >= h.threshold, 1.0, -1.0) if hasattr(h, "feature") else np.ones(len(X))
+        total += weight * h.sign * values
+    return total
+
+
+def test_every_formulation_has_a_case():
+    assert set(CASES) == set(FORMULATIONS)
+    assert len({*CASES.values()}) == len(FORMULATIONS)
+
+
+def test_one_row_per_formulation_in_order(rows):
+    assert list(rows) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_row_agrees(rows, name):
+    row = rows[name]
+    a, b = row.reference.objective, row.fast.objective
+    assert abs(a - b) <= 1e-5 * max(abs(a), abs(b))
+    assert row.relative_difference == pytest.approx(abs(a - b) / max(abs(a), abs(b)))
+    assert row.certificate.proven
+    assert 0 <= row.certificate.relative_gap <= 1e-6
+    assert row.certificate.kkt_residual <= 1e-6
+    assert row.agrees
+    assert row.source
+    assert row.reference.solver != row.fast.solver
+    assert min(row.reference.seconds, row.fast.seconds) > 0
+
+
+@pytest.mark.parametrize("name", P1_TO_P5)
+def test_the_certificate_encloses_what_is_reported(rows, name):
+    certificate, row = rows[name].certificate, rows[name]
+    assert certificate.dual <= certificate.primal
+    for objective in (row.reference.objective, row.fast.objective):
+        assert certificate.dual - 1e-6 * abs(objective) <= objective <= certificate.primal + 1e-6 * abs(objective)
+
+
+def test_primal_recomputed_over_all_stumps(sample, rows):
+    problem = CASES[SVMPrimal](sample).problem
+    found = solve_svm_primal(problem)
+    H = every_stump(sample.X)
+    assert pytest.approx(1 / H.shape[1]) == problem.C
+    primal, gap = svm_gap(H, sample.y, problem.C, found)
+    assert -1e-12 <= gap <= 1e-6
+    assert primal == pytest.approx(rows["SVMPrimal"].certificate.primal, rel=1e-9)
+
+
+def test_dual_recomputed_with_the_stump_kernel(sample, rows):
+    problem = CASES[SVMDual](sample).problem
+    K, y, C = stump_kernel(sample.X), sample.y, problem.C
+    assert pytest.approx(1 / np.diag(K).mean()) == C
+    found = solve_svm_dual(problem)
+    u, b = balanced(found.variables["u"], y, C), found.duals["b"]
+    half = (y * u) @ K @ (y * u) / 2
+    primal = half + C * np.maximum(0, 1 - y * (K @ (y * u) + b)).sum()
+    assert -1e-12 <= relative_gap(primal, u.sum() - half) <= 1e-6
+    assert u.sum() - half == pytest.approx(-rows["SVMDual"].certificate.primal, rel=1e-9)
+
+
+def test_dual_equals_scikit_learn(sample, rows):
+    K, C = stump_kernel(sample.X), CASES[SVMDual](sample).problem.C
+    model = SVC(C=C, kernel="precomputed", tol=1e-8).fit(K, sample.y)
+    signed = model.dual_coef_[0]
+    objective = signed @ K[np.ix_(model.support_, model.support_)] @ signed / 2 - np.abs(signed).sum()
+    assert rows["SVMDual"].fast.objective == pytest.approx(objective, rel=1e-6)
+
+
+def test_infinite_recomputed_on_cells(sample, rows):
+    problem = CASES[InfiniteSVM](sample).problem
+    found = solve_svm_primal(problem)
+    H = every_cell(sample.X)
+    primal, gap = svm_gap(H, sample.y, problem.C, found)
+    assert -1e-12 <= gap <= 1e-6
+    assert primal == pytest.approx(rows["InfiniteSVM"].certificate.primal, rel=1e-9)
+    assert primal == pytest.approx(-rows["SVMDual"].fast.objective, rel=1e-9)
+
+
+def test_soft_margin_recomputed_over_all_stumps(sample, rows):
+    X, y, C = sample.X, sample.y, 20 / len(sample.y)
+    run = generate(formulations.soft_margin(C), Stumps(X), y)
+    assert run.weights.min() >= 0
+    primal = run.weights.sum() + C * np.maximum(0, 1 - y * scores(run, X)).sum()
+    u = np.clip(run.u, 0, C)
+    dual = u.sum() / max(1, (both_signs(every_stump(X)).T @ (y * u)).max())
+    assert -1e-12 <= relative_gap(primal, dual) <= 1e-6
+    assert primal == pytest.approx(rows["SoftMarginBoosting"].certificate.primal, rel=1e-9)
+
+
+def test_hard_margin_recomputed_over_all_stumps(sample, rows):
+    X, y = sample.X, sample.y
+    run = generate(formulations.hard_margin(), Stumps(X), y)
+    assert run.weights.min() >= 0
+    primal = run.weights.sum() / (y * scores(run, X)).min()
+    dual = run.u.sum() / max(1, (both_signs(every_stump(X)).T @ (y * run.u)).max())
+    assert run.u.min() >= 0
+    assert -1e-12 <= relative_gap(primal, dual) <= 1e-6
+    assert primal == pytest.approx(rows["HardMarginBoosting"].certificate.primal, rel=1e-8)
+
+
+def test_lpboost_recomputed_over_all_stumps(sample, rows):
+    X, y, D = sample.X, sample.y, CASES[LPBoost](sample).problem.D
+    run = generate(formulations.lpboost(D), Stumps(X), y)
+    a = run.weights / run.weights.sum()
+    margins = y * scores(run, X) * a.sum() / run.weights.sum()
+    primal = max(rho - D * np.maximum(0, rho - margins).sum() for rho in margins)
+    u = np.clip(run.u, 0, D)
+    dual = (both_signs(every_stump(X)).T @ (y * u)).max() / u.sum()
+    assert u.max() / u.sum() <= D * (1 + 1e-9)
+    assert abs(dual - primal) <= 1e-6 * primal
+    assert primal == pytest.approx(rows["LPBoost"].certificate.primal, rel=1e-9)
+
+
+def test_soft_margin_equals_scipy_over_the_dense_matrix(sample, rows):
+    expected = soft_margin_by_scipy(both_signs(every_stump(sample.X)), sample.y, 20 / len(sample.y))
+    assert rows["SoftMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-8)
+
+
+def test_hard_margin_equals_scipy_at_a_prohibitive_price_of_slack(sample, rows):
+    expected = soft_margin_by_scipy(both_signs(every_stump(sample.X)), sample.y, 1e4)
+    assert rows["HardMarginBoosting"].fast.objective == pytest.approx(expected, rel=1e-7)
+
+
+def test_lpboost_is_the_soft_margin_in_other_words(sample, rows):
+    U = rows["SoftMarginBoosting"].fast.objective
+    assert rows["LPBoost"].fast.objective == pytest.approx(1 / U, rel=1e-8)
+    D = CASES[LPBoost](sample).problem.D
+    assert pytest.approx(20 / len(sample.y) / U) == D
+    expected = lpboost_by_scipy(both_signs(every_stump(sample.X)), sample.y, D)
+    assert rows["LPBoost"].fast.objective == pytest.approx(expected, rel=1e-8)
+
+
+def test_formulations_are_named_in_any_case():
+    assert named(None) == FORMULATIONS
+    assert named("svmdual") == [SVMDual]
+    assert named("HARDMARGINBOOSTING") == [HardMarginBoosting]
+
+
+def test_an_unknown_formulation_is_told_the_names():
+    with pytest.raises(InvalidInput, match=r"formulation: found 'SVM'; name one of SVMPrimal, .*LeastSquares"):
+        named("SVM")

@@ -1,0 +1,299 @@
+"""A row disagrees when either road goes wrong, and agrees where both find that there is no road."""
+
+import json
+from dataclasses import replace
+from math import inf, isnan, nan
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from breast_cancer_rows import breast_cancer_sample
+from scipy.optimize import minimize
+
+from cvxens.certificates import Certificate
+from cvxens.colgen import formulations
+from cvxens.crosscheck import Row, Sample, Side, crosscheck
+from cvxens.crosscheck import cases as module
+from cvxens.crosscheck.cases import CASES
+from cvxens.errors import SolverFailed
+from cvxens.problems import (
+    FORMULATIONS,
+    SLSSVM,
+    EntropyProjection,
+    HardMarginBoosting,
+    LPBoost,
+    RegularizedExpLoss,
+    RhoSVM,
+    SoftMarginBoosting,
+    SVMDual,
+    SVMPrimal,
+)
+from cvxens.types import Attempt
+
+HOLDS = Certificate(1.0, 1.0, 0.0, 0.0, {"stationarity": 0.0}, {}, True)
+DOCUMENTED = {"formulation", "source", "reference", "fast", "relative_difference", "certificate", "agrees", "note"}
+OF_A_SIDE = {"solver", "objective", "seconds"}
+OF_A_CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "kkt_residual", "proven"}
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return breast_cancer_sample(60, 4)
+
+
+@pytest.fixture(scope="module")
+def conflicting():
+    """The first samples again, with the other label."""
+    X = np.random.default_rng(0).random((30, 3))
+    y = np.where(X[:, 0] + 0.2 * X[:, 1] > 0.6, 1.0, -1.0)
+    return Sample.of(np.vstack([X, X[:4]]), np.concatenate([y, -y[:4]]))
+
+
+def row(reference=1.0, fast=1.0, certificate=HOLDS):
+    return Row("SVMDual", "LL08 P2", Side("CLARABEL", reference, 0.1), Side("SVC", fast, 0.2), certificate)
+
+
+def only(sample, formulation):
+    [checked] = crosscheck(sample, [formulation])
+    return checked
+
+
+def strict(checked):
+    return json.loads(json.dumps(checked.to_dict(), allow_nan=False))
+
+
+@pytest.mark.parametrize(
+    ("reference", "fast", "difference", "agrees"),
+    [
+        (1.0, 1.0, 0.0, True),
+        (1.0, 1.0 + 9e-6, 9e-6, True),
+        (1.0, 1.0 + 2e-5, 2e-5, False),
+        (-1e6, -1e6 - 2.0, 2e-6, True),
+        (1e-4, 1.1e-4, 1 / 11, False),
+        (1.0, -1.0, 2.0, False),
+        (3e-11, -2e-12, 0.0, True),
+        (0.0, 2e-8, 1.0, False),
+        (inf, inf, 0.0, True),
+        (inf, 1.0, inf, False),
+        (1.0, inf, inf, False),
+        (inf, -inf, inf, False),
+        (nan, 1.0, inf, False),
+        (nan, nan, inf, False),
+    ],
+)
+def test_difference_and_verdict(reference, fast, difference, agrees):
+    checked = row(reference, fast)
+    assert checked.relative_difference == pytest.approx(difference, rel=1e-3)
+    assert checked.agrees is agrees
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        replace(HOLDS, proven=False),
+        replace(HOLDS, relative_gap=2e-5),
+        replace(HOLDS, relative_gap=-1e-3),
+        replace(HOLDS, relative_gap=inf),
+        replace(HOLDS, relative_gap=nan),
+    ],
+)
+def test_a_certificate_that_does_not_hold_disagrees(certificate):
+    assert not row(certificate=certificate).agrees
+
+
+def test_the_dictionary_has_what_is_documented():
+    written = strict(row(inf, nan, replace(HOLDS, primal=inf, dual=-inf, gap=nan, residuals={"a": 1e-9, "b": 2e-9})))
+    assert written.keys() == DOCUMENTED
+    assert written["reference"] == {"solver": "CLARABEL", "objective": None, "seconds": 0.1}
+    assert written["fast"] == {"solver": "SVC", "objective": None, "seconds": 0.2}
+    assert written["certificate"] == {
+        "primal": None,
+        "dual": None,
+        "gap": None,
+        "relative_gap": 0.0,
+        "kkt_residual": 2e-9,
+        "proven": True,
+    }
+    assert written["relative_difference"] is None
+    assert written["agrees"] is False
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_every_row_is_strict_json(conflicting, formulation):
+    written = strict(only(conflicting, formulation))
+    assert written.keys() == DOCUMENTED
+    assert written["reference"].keys() == written["fast"].keys() == OF_A_SIDE
+    assert written["certificate"].keys() == OF_A_CERTIFICATE
+    assert written["agrees"] is True
+
+
+def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
+    checked = only(conflicting, HardMarginBoosting)
+    assert checked.reference.solver == "Farkas vector"
+    assert checked.reference.objective == checked.fast.objective == inf
+    assert checked.relative_difference == 0
+    assert checked.certificate.residuals["Farkas vector"] <= 1e-9
+    assert "no feasible point" in checked.certificate.note
+    assert checked.agrees
+    written = strict(checked)
+    assert written["reference"]["objective"] is None
+    assert written["fast"]["objective"] is None
+    assert written["relative_difference"] == 0
+
+
+def test_missed_infeasibility_disagrees(conflicting, monkeypatch):
+    monkeypatch.setattr(module, "formulations", SimpleNamespace(hard_margin=lambda: formulations.soft_margin(1.0)))
+    checked = only(conflicting, HardMarginBoosting)
+    assert checked.reference.objective == inf
+    assert checked.relative_difference == inf
+    assert not checked.agrees
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.repeat(np.arange(5.0), 2)[:, None], np.tile([1.0, -1.0], 5)),
+        ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, -1.0, -1.0, 1.0]),
+        ([[0.0], [1.0]], [1.0, -1.0]),
+        ([[1.0], [np.nextafter(1.0, 2.0)]], [1.0, -1.0]),
+        (np.arange(12.0)[:, None], np.where(np.arange(12) == 3, 1.0, -1.0)),
+        ([[0.0, 7.0, 0.0], [1.0, 7.0, 1.0], [2.0, 7.0, 2.0], [2.0, 7.0, 2.0]], [1.0, -1.0, 1.0, 1.0]),
+        ([[-1e308], [1e308], [0.0]], [1.0, -1.0, 1.0]),
+        ([[1e-300], [2e-300], [3e-300]], [1.0, -1.0, 1.0]),
+    ],
+    ids=["all conflict", "xor", "two", "adjacent floats", "one positive", "constant and twice", "huge", "tiny"],
+)
+def test_degenerate_data_agree_throughout(X, y):
+    checked = list(crosscheck(Sample.of(X, y)))
+    assert [one.formulation for one in checked if not one.agrees] == []
+    assert len(checked) == len(FORMULATIONS)
+
+
+def test_slack_at_nu_instead_of_its_inverse_disagrees(sample, monkeypatch):
+    n = len(sample.y)
+    wrong = SimpleNamespace(
+        soft_margin=formulations.soft_margin, lpboost=lambda D: formulations.lpboost(max(1 / (D * n), 1 / n))
+    )
+    assert only(sample, LPBoost).agrees
+    monkeypatch.setattr(module, "formulations", wrong)
+    checked = only(sample, LPBoost)
+    assert checked.relative_difference > 1e-3
+    assert not checked.agrees
+
+
+def test_a_price_of_slack_that_is_doubled_disagrees(sample, monkeypatch):
+    wrong = SimpleNamespace(soft_margin=lambda C: formulations.soft_margin(2 * C))
+    monkeypatch.setattr(module, "formulations", wrong)
+    assert not only(sample, SoftMarginBoosting).agrees
+
+
+def test_a_forgotten_balance_of_classes_disagrees(sample, monkeypatch):
+    def without_balance(problem):
+        found = original(problem)
+        Q = problem.K * np.outer(problem.y, problem.y)
+        u = minimize(
+            lambda u: (u @ Q @ u / 2 - u.sum(), Q @ u - 1),
+            np.zeros(len(problem.y)),
+            jac=True,
+            bounds=[(0, problem.C)] * len(problem.y),
+        ).x
+        return replace(found, objective=u @ Q @ u / 2 - u.sum(), variables={"u": u}, duals={"b": np.zeros(())})
+
+    original = module.solve_svm_dual
+    monkeypatch.setattr(module, "solve_svm_dual", without_balance)
+    checked = only(sample, SVMDual)
+    assert checked.relative_difference > 1e-5
+    assert not checked.agrees
+
+
+@pytest.mark.parametrize("formulation", [SVMPrimal, SVMDual])
+def test_a_forgotten_intercept_disagrees_by_its_certificate(sample, monkeypatch, formulation):
+    name = {SVMPrimal: "solve_svm_primal", SVMDual: "solve_svm_dual"}[formulation]
+    original = getattr(module, name)
+
+    def without_intercept(problem):
+        found = original(problem)
+        parts = {"variables": dict(found.variables), "duals": dict(found.duals)}
+        for part in parts.values():
+            part.update({"b": np.zeros(())} if "b" in part else {})
+        return replace(found, **parts)
+
+    monkeypatch.setattr(module, name, without_intercept)
+    checked = only(sample, formulation)
+    assert checked.relative_difference <= 1e-5
+    assert checked.certificate.relative_gap > 1e-5
+    assert not checked.agrees
+
+
+@pytest.mark.parametrize(
+    ("formulation", "name", "array"),
+    [
+        (RhoSVM, "solve_rho_svm", "u"),
+        (RegularizedExpLoss, "solve_regularized_exp_loss", "u"),
+        (SLSSVM, "solve_slssvm", "U"),
+        (EntropyProjection, "solve_entropy_projection", "eta"),
+    ],
+)
+def test_multipliers_of_the_wrong_sign_disagree(sample, monkeypatch, formulation, name, array):
+    original = getattr(module, name)
+
+    def flipped(problem):
+        found = original(problem)
+        return replace(found, duals={**found.duals, array: -found.duals[array]})
+
+    monkeypatch.setattr(module, name, flipped)
+    checked = only(sample, formulation)
+    assert checked.certificate.relative_gap > 1e-3
+    assert not checked.agrees
+
+
+def test_a_lie_about_the_objective_disagrees(sample, monkeypatch):
+    original = module.solve_svm_dual
+    monkeypatch.setattr(module, "solve_svm_dual", lambda p: replace(original(p), objective=-1.0))
+    checked = only(sample, SVMDual)
+    assert checked.certificate.holds(1e-6)
+    assert not checked.agrees
+
+
+def failing(*_, **__):
+    raise SolverFailed([Attempt("First", "stalled", 0.1), Attempt("Second", "error", 0.2, "singular")])
+
+
+def test_a_fast_path_that_fails_disagrees_and_the_rest_goes_on(sample, monkeypatch):
+    monkeypatch.setattr(module, "solve_svm_dual", failing)
+    failed, other = crosscheck(sample, [SVMDual, SLSSVM])
+    assert failed.fast.solver == "failed"
+    assert isnan(failed.fast.objective)
+    assert failed.note.endswith("First stalled, Second error")
+    assert not failed.agrees
+    assert not failed.certificate.proven
+    assert strict(failed)["fast"]["objective"] is None
+    assert strict(failed)["certificate"]["kkt_residual"] is None
+    assert other.agrees
+
+
+def test_a_reference_that_fails_disagrees_and_the_rest_goes_on(sample, monkeypatch):
+    monkeypatch.setattr(SVMDual, "build", failing)
+    failed, other = crosscheck(sample, [SVMDual, SLSSVM])
+    assert failed.reference.solver == "failed"
+    assert failed.certificate.holds(1e-6)
+    assert not failed.agrees
+    assert strict(failed)["reference"]["objective"] is None
+    assert other.agrees
+
+
+@pytest.mark.parametrize("formulation", [SoftMarginBoosting, LPBoost, HardMarginBoosting])
+def test_an_interrupt_within_column_generation_interrupts(sample, monkeypatch, formulation):
+    original = module.Stumps.price
+    calls = []
+
+    def interrupted(oracle, s):
+        calls.append(s)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(oracle, s)
+
+    monkeypatch.setattr(module.Stumps, "price", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CASES[formulation](sample).fast()
+    assert len(calls) == 4
