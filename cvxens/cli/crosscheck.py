@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,16 +36,15 @@ def crosscheck(data: str | None, formulation: str | None, json_file: Path | None
     from cvxens.crosscheck import Sample, named
 
     chosen = named(formulation)
-    _check_writable(json_file)
     dataset = _dataset(data)
     sample = Sample.of(dataset.X, dataset.y)
+    _write(json_file, "")
     rows: list[Row] = []
     try:
         _fill(rows, sample, chosen)
     finally:
         print_crosscheck(rows, dataset.name, sample)
-        if json_file is not None:
-            json_file.write_text(json.dumps(_document(rows, dataset.name, sample), indent=2) + "\n")
+        _write(json_file, json.dumps(_document(rows, dataset.name, sample), indent=2) + "\n")
     return 0 if all(row.agrees for row in rows) else 1
 
 
@@ -53,17 +53,22 @@ def _dataset(data: str | None) -> Dataset:
 
     if data is None:
         return datasets.breast_cancer().as_signs()
-    found = datasets.load_file(data) if Path(data).exists() else datasets.load(data)
-    return found.as_signs()
+    is_file = os.path.exists(data) or data != Path(data).stem
+    return (datasets.load_file(data) if is_file else datasets.load(data)).as_signs()
 
 
-def _check_writable(json_file: Path | None) -> None:
+def _write(json_file: Path | None, text: str) -> None:
+    """Write to the file, if there is one; an empty text before the work shows that it can be written."""
     from cvxens.errors import InvalidInput
 
-    if json_file is not None and (json_file.is_dir() or not json_file.absolute().parent.is_dir()):
+    if json_file is None:
+        return
+    try:
+        json_file.write_text(text)
+    except OSError as error:
         raise InvalidInput(
-            "--json", f"found {str(json_file)!r}, which is no place for a file", "name a file in a folder that exists"
-        )
+            "--json", f"found {str(json_file)!r}, which cannot be written ({error.strerror})", "name another file"
+        ) from None
 
 
 def _fill(rows: list[Row], sample: Sample, chosen: Sequence[type[Problem]]) -> None:
