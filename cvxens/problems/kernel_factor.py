@@ -73,8 +73,10 @@ def rounding_of_form(K: Array, c: Array) -> float:
 
 
 def factor(K: Array) -> Factor:
-    """Factor a PSD matrix by its eigenvalues, negligible ones left out."""
+    """Factor a PSD matrix by its eigenvalues, negligible ones left out; a zero matrix by one column of zeros."""
     values, vectors = eigh(K)
     kept = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
+    if not kept.any():
+        return Factor(np.zeros((len(K), 1)), np.zeros((len(K), 1)))
     roots = np.sqrt(values[kept])
     return Factor(vectors[:, kept] * roots, vectors[:, kept] / roots)

@@ -1,0 +1,325 @@
+"""Bad input: one clear error that names the argument, what was found and what to do."""
+
+import numpy as np
+import pytest
+
+from cvxens.certificates import certify
+from cvxens.errors import CvxensError, InvalidInput
+from cvxens.kernels import Perceptron, SimplifiedStump, Stump
+from cvxens.problems import (
+    SLSSVM,
+    EntropyProjection,
+    HardMarginBoosting,
+    InfiniteSVM,
+    LPBoost,
+    RegularizedExpLoss,
+    RegularizedLeastSquares,
+    RhoSVM,
+    SoftMarginBoosting,
+    StumpColumns,
+    SVMDual,
+    SVMPrimal,
+    simplex_codes,
+)
+
+X = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 0.5]])
+y = np.array([1.0, -1.0, 1.0, -1.0])
+H = np.array([[1.0, -1.0, 1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, -1.0, -1.0]])
+K = H @ H.T + np.eye(4)
+uniform = np.full(4, 0.25)
+L = simplex_codes(3)[[0, 1, 2, 0]]
+
+OVER_COLUMNS = {
+    "SVMPrimal": lambda H=H, y=y: SVMPrimal(H, y, 1.0),
+    "HardMarginBoosting": lambda H=H, y=y: HardMarginBoosting(H, y),
+    "SoftMarginBoosting": lambda H=H, y=y: SoftMarginBoosting(H, y, 1.0),
+    "InfiniteSVM": lambda H=H, y=y: InfiniteSVM(H, y, 1.0),
+    "LPBoost": lambda H=H, y=y: LPBoost(H, y, 1.0),
+}
+OVER_KERNELS = {
+    "SVMDual": lambda K=K, y=y: SVMDual(K, y, 1.0),
+    "RhoSVM": lambda K=K, y=y: RhoSVM(K, y),
+    "EntropyProjection": lambda K=K, y=y: EntropyProjection(K, y, uniform, 1.0),
+    "RegularizedExpLoss": lambda K=K, y=y: RegularizedExpLoss(K, y, 1.0),
+}
+RIDGE = {"RegularizedLeastSquares": lambda K=K, y=y: RegularizedLeastSquares(K, y, 1.0)}
+CONVEX = {name: make for name, make in (OVER_KERNELS | RIDGE).items() if name != "EntropyProjection"}
+
+
+def with_entry(array, value):
+    changed = np.array(array, dtype=float)
+    changed[(1,) * changed.ndim] = value
+    return changed
+
+
+def refused(make):
+    with pytest.raises(InvalidInput) as caught:
+        make()
+    error = caught.value
+    assert isinstance(error, CvxensError)
+    assert isinstance(error, ValueError)
+    assert str(error) == f"{error.argument}: {error.found}; {error.remedy}"
+    assert error.found.startswith("found")
+    assert error.remedy.strip()
+    return error
+
+
+LABELS = [
+    ([1.0, 1.0, 1.0, 1.0], "found one class only, 1", "both classes"),
+    ([-1.0] * 4, "found one class only, -1", "both classes"),
+    ([0.0, 1.0, 0.0, 1.0], "found the labels {0, 1}", "-1 and +1"),
+    ([1.0, 2.0, 3.0, 1.0], "found the labels {1, 2, 3}", "-1 and +1"),
+    ([1.0, -1.0, 0.0, 1.0], "found the labels {-1, 0, 1}", "-1 and +1"),
+    ([1.0, -1.0, np.nan, 1.0], "found nan at [2]", "remove or impute"),
+    ([1.0, -1.0, np.inf, 1.0], "found inf at [2]", "remove or impute"),
+    ([], "found no data, shape (0,)", "at least one"),
+    ([1.0], "found one class only, 1", "both classes"),
+    ([[1.0, -1.0], [1.0, -1.0]], "found 2 dimensions, shape (2, 2)", "1 dimensions"),
+    (1.0, "found 0 dimensions, shape ()", "1 dimensions"),
+    (["a", "b", "a", "b"], "not numeric", "array of numbers"),
+    (None, "found", "array"),
+]
+
+
+@pytest.mark.parametrize("name", OVER_COLUMNS | OVER_KERNELS)
+@pytest.mark.parametrize(("labels", "found", "remedy"), LABELS)
+def test_labels_that_are_not_two_classes(name, labels, found, remedy):
+    error = refused(lambda: (OVER_COLUMNS | OVER_KERNELS)[name](y=labels))
+    assert error.argument == "y"
+    assert found in error.found
+    assert remedy in error.remedy
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", OVER_COLUMNS)
+def test_hypotheses_with_nan_or_infinity(name, bad):
+    error = refused(lambda: OVER_COLUMNS[name](H=with_entry(H, bad)))
+    assert error.argument == "H"
+    assert error.found == f"found {bad} at [1, 1]"
+
+
+@pytest.mark.parametrize("name", OVER_COLUMNS)
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (H[:3], "found 3 rows for 4 labels"),
+        (H[:1], "found 1 rows for 4 labels"),
+        (np.empty((4, 0)), "found no data, shape (4, 0)"),
+        (np.empty((0, 3)), "found no data, shape (0, 3)"),
+        (y, "found 1 dimensions"),
+        ([[1.0], [1.0, 2.0], [0.0], [1.0]], "not numeric"),
+        (H + 1j, "not numeric (complex numbers)"),
+        ([[10**400]] * 4, "not numeric"),
+    ],
+)
+def test_hypotheses_that_are_no_matrix_of_the_samples(name, columns, found):
+    error = refused(lambda: OVER_COLUMNS[name](H=columns))
+    assert error.argument == "H"
+    assert found in error.found
+
+
+@pytest.mark.parametrize("sample", [X[:1], np.ones((4, 2)), X[[1, 1, 1, 1]], with_entry(X, np.nan), X[:0], X[:, 0]])
+@pytest.mark.parametrize("make", [lambda X: SVMPrimal(StumpColumns(X), y, 1.0).solve(), lambda X: Stump().cells(X)])
+def test_samples_without_stumps(make, sample):
+    assert refused(lambda: make(sample)).argument == "X"
+
+
+@pytest.mark.parametrize("name", OVER_COLUMNS)
+def test_stumps_on_another_number_of_samples(name):
+    error = refused(lambda: OVER_COLUMNS[name](H=StumpColumns(X[:3])))
+    assert (error.argument, error.found) == ("H", "found 3 rows for 4 labels")
+
+
+@pytest.mark.parametrize("name", OVER_KERNELS | RIDGE)
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [
+        (K[:3], "found shape (3, 4)"),
+        (K[:3, :3], "found 3 rows for 4 samples"),
+        (K + np.triu(np.ones((4, 4)), 1), "found |K - K'| up to 1"),
+        (with_entry(K, np.nan), "found nan at [1, 1]"),
+        (with_entry(K, -np.inf), "found -inf at [1, 1]"),
+        (np.empty((0, 0)), "found no data"),
+        (y, "found 1 dimensions"),
+        (K + 1j, "complex"),
+    ],
+)
+def test_kernels_that_are_no_symmetric_matrix_of_the_samples(name, kernel, found):
+    error = refused(lambda: (OVER_KERNELS | RIDGE)[name](K=kernel))
+    assert error.argument == "K"
+    assert found in error.found
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_kernels_that_are_indefinite(name):
+    error = refused(lambda: CONVEX[name](K=K - 30 * np.diag([1.0, 1.0, 0.0, 0.0])))
+    assert error.argument == "K"
+    assert "found the eigenvalue -" in error.found
+    assert "PSD" in error.found + error.remedy
+
+
+@pytest.mark.parametrize("kernel", [SimplifiedStump()(X), Perceptron()(X) - 50.0])
+def test_a_conditionally_psd_kernel_is_for_the_svm_alone(kernel):
+    assert SVMDual(kernel, y, 1.0).solve().status == "optimal"
+    for name in CONVEX.keys() - {"SVMDual"}:
+        error = refused(lambda name=name: CONVEX[name](K=kernel))
+        assert error.argument == "K"
+        assert "constant" in error.remedy
+    assert "not even conditionally PSD" in refused(lambda: SVMDual(-kernel, y, 1.0)).found
+
+
+def test_kernels_that_are_singular_or_zero_are_psd():
+    assert RhoSVM(np.ones((4, 4)), y).solve().objective == pytest.approx(0, abs=1e-7)
+    assert RegularizedLeastSquares(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
+    assert SVMDual(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(-4.0)
+    assert RegularizedExpLoss(np.zeros((4, 4)), y, 1.0).solve().objective == pytest.approx(1.0)
+    rounded = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]) / 3
+    assert SVMDual(rounded + 1e-15 * np.eye(4)[::-1], y, 1.0).solve().status == "optimal"
+
+
+def test_all_samples_alike_leave_the_intercept_to_decide():
+    alike = np.ones((4, 3))
+    for problem in (SVMPrimal(alike, y, 1.0), SVMDual(alike @ alike.T, y, 1.0)):
+        certificate = problem.certify(problem.solve())
+        assert certificate.holds(1e-6)
+        assert abs(certificate.primal) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("bad", [0, 0.0, -1.0, np.nan, np.inf, "1", None, True, [1.0], 10**400])
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("C", lambda C: SVMPrimal(H, y, C)),
+        ("C", lambda C: SVMDual(K, y, C)),
+        ("C", lambda C: SoftMarginBoosting(H, y, C)),
+        ("C", lambda C: InfiniteSVM(H, y, C)),
+        ("C", lambda C: SLSSVM(H, L, C)),
+        ("D", lambda D: LPBoost(H, y, D)),
+        ("lam", lambda lam: RegularizedExpLoss(K, y, lam)),
+        ("gamma", lambda gamma: RegularizedLeastSquares(K, y, gamma)),
+    ],
+)
+def test_prices_that_are_not_above_zero(argument, make, bad):
+    error = refused(lambda: make(bad))
+    assert error.argument == argument
+    assert error.found == f"found {bad!r}"
+    assert error.remedy == "give a finite number above 0"
+
+
+@pytest.mark.parametrize(
+    ("alpha_t", "found"),
+    [
+        ([0.5, 0.5, 0.0, 0.0], "smallest entry of 0"),
+        ([0.6, 0.6, -0.1, -0.1], "smallest entry of -0.1"),
+        ([0.5, 0.5, 0.5, 0.5], "sum of 2"),
+        (uniform * (1 + 1e-8), "sum of 1.00000001"),
+        (uniform[:3], "found 3 rows for 4 samples"),
+        ([uniform], "found 2 dimensions"),
+        (with_entry(uniform, np.nan), "found nan at [1]"),
+    ],
+)
+def test_a_point_to_project_that_is_not_inside_the_simplex(alpha_t, found):
+    error = refused(lambda: EntropyProjection(K, y, alpha_t, 1.0))
+    assert error.argument == "alpha_t"
+    assert found in error.found
+
+
+@pytest.mark.parametrize("rho", [-1e9, 1e9, np.nan, "1", None])
+def test_a_margin_that_cannot_be_reached(rho):
+    assert refused(lambda: EntropyProjection(K, y, uniform, rho)).argument == "rho"
+
+
+def test_an_entropy_problem_without_any_margin():
+    error = refused(lambda: EntropyProjection(np.zeros((4, 4)), y, uniform, 0.0))
+    assert error.argument == "rho"
+    slack = EntropyProjection(np.zeros((4, 4)), y, uniform, 1.0, equality=False)
+    assert slack.certify(alpha=uniform, eta=0.0).holds(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("codes", "found"),
+    [
+        (np.eye(3)[[0, 1, 2, 0]], "not simplex codes"),
+        (2 * L, "not simplex codes"),
+        (np.arange(4.0), "not simplex codes"),
+        (simplex_codes(3)[[0, 0, 0, 0]], "found one class only"),
+        (np.ones(4), "found one class only"),
+        (with_entry(L, np.nan), "found nan at [1, 1]"),
+        (L[:3], "found 4 rows for 3 labels"),
+        (np.ones((2, 2, 2)), "found 3 dimensions"),
+        ([], "found no data"),
+        (["a", "b"], "not numeric"),
+    ],
+)
+def test_labels_that_are_no_simplex_codes(codes, found):
+    error = refused(lambda: SLSSVM(H, codes, 1.0))
+    assert error.argument in {"L", "H"}
+    assert found in error.found
+
+
+def test_some_of_the_classes_may_be_missing_in_simplex_codes():
+    codes = simplex_codes(4)[[0, 2, 0, 2]]
+    assert SLSSVM(H, codes, 1.0).solve().status == "optimal"
+
+
+@pytest.mark.parametrize("n_classes", [1, 0, -3])
+def test_simplex_codes_need_two_classes(n_classes):
+    assert refused(lambda: simplex_codes(n_classes)).argument == "n_classes"
+
+
+SHAPES = [
+    (SVMPrimal(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
+    (SVMDual(K, y, 1.0), {"u": (4,), "b": ()}),
+    (HardMarginBoosting(H, y), {"w": (3,), "u": (4,)}),
+    (SoftMarginBoosting(H, y, 1.0), {"w": (3,), "xi": (4,), "u": (4,)}),
+    (InfiniteSVM(H, y, 1.0), {"w": (3,), "b": (), "xi": (4,), "u": (4,)}),
+    (LPBoost(H, y, 1.0), {"a": (3,), "rho": (), "xi": (4,), "u": (4,)}),
+    (RhoSVM(K, y), {"c": (4,), "rho": (), "u": (4,)}),
+    (EntropyProjection(K, y, uniform, 1.0), {"alpha": (4,), "eta": ()}),
+    (RegularizedExpLoss(K, y, 1.0), {"eta": (4,), "u": (4,)}),
+    (SLSSVM(H, L, 1.0), {"W": (3, 2), "b": (2,), "U": (4, 2)}),
+    (RegularizedLeastSquares(K, y, 1.0), {"c": (4,), "s": (4,)}),
+]
+shaped = pytest.mark.parametrize(("problem", "shapes"), SHAPES, ids=[type(p).__name__ for p, _ in SHAPES])
+
+
+@shaped
+def test_arrays_of_the_wrong_shape(problem, shapes):
+    assert list(problem.shapes) == list(shapes)
+    for name, shape in shapes.items():
+        longer = tuple(length + 1 for length in shape or (1,))
+        for wrong in (np.ones(7), np.ones((3, 5)), np.ones((*shape, 2)), np.ones(longer)):
+            error = refused(lambda wrong=wrong, name=name: certify(problem, **{name: wrong}))
+            assert error.argument == name
+            assert error.found == f"found shape {wrong.shape}"
+            assert error.remedy == f"give an array of shape {shape}"
+        for bad, found in ((np.nan, "found nan"), (np.inf, "found inf"), ("a", "not numeric"), (1j, "complex")):
+            values = np.full(shape, bad)
+            error = refused(lambda values=values, name=name: certify(problem, **{name: values}))
+            assert error.argument == name
+            assert found in error.found
+
+
+@shaped
+def test_axes_of_length_one_do_not_matter(problem, shapes):
+    random = np.random.default_rng(0)
+    point = {name: random.random(shape) for name, shape in shapes.items()}
+    plain = certify(problem, **point)
+    assert certify(problem, **{name: values[..., None] for name, values in point.items()}) == plain
+    assert certify(problem, **{name: values.tolist() for name, values in point.items()}) == plain
+    assert problem.certify(point) == plain
+    assert problem.certify({**point, "no": None}, nothing=None) == plain
+
+
+@shaped
+def test_unknown_and_missing_arrays(problem, shapes):
+    error = refused(lambda: certify(problem, margins=np.ones(4)))
+    assert error.argument == "margins"
+    assert error.remedy == f"give some of {', '.join(shapes)}"
+    for nothing in ({}, {next(iter(shapes)): None}):
+        error = refused(lambda nothing=nothing: certify(problem, **nothing))
+        assert error.argument == "arrays"
+        assert error.remedy == f"give some of {', '.join(shapes)}"
+    assert refused(problem.certify).argument == "arrays"
+    with pytest.raises(InvalidInput, match="lam"):
+        problem.certify(lam=1.0)
