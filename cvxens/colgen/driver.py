@@ -98,8 +98,8 @@ def _unseen(columns: Iterable[Column], seen: set[int], *, signed: bool) -> list[
     new = []
     for column in columns:
         values = np.asarray(column.values) + 0.0
-        known = {hash(values.tobytes())} if signed else {hash(values.tobytes()), hash((0.0 - values).tobytes())}
-        if not known & seen:
+        own, negated = hash(values.tobytes()), hash((0.0 - values).tobytes())
+        if own not in seen and (signed or negated not in seen):
             new.append(column)
-        seen |= known
+            seen.add(own)
     return new

@@ -1,0 +1,92 @@
+"""Small samples, all their stumps as a dense array, and oracles over an array that share no code with the package."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from cvxens.colgen import Column, Priced
+
+
+def noisy(n_samples: int = 24, n_features: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A sample of integer features, with ties, and labels that depend on them and on noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (n_samples, n_features)).astype(float)
+    y = np.where(X.sum(axis=1) + 5 * rng.normal(size=n_samples) > 4 * n_features, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+def all_stumps(X: np.ndarray) -> np.ndarray:
+    """Every middle stump of sign +1 and the constant, (n_samples, n_stumps)."""
+    columns = [
+        np.where(X[:, j] > (low + high) / 2, 1.0, -1.0)
+        for j in range(X.shape[1])
+        for low, high in zip(np.unique(X[:, j])[:-1], np.unique(X[:, j])[1:], strict=True)
+    ]
+    return np.column_stack([*columns, np.ones(len(X))])
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """Column `index` of a table, times `sign`."""
+
+    index: int
+    sign: float
+
+    def __call__(self, X):
+        return self.sign * X[:, self.index]
+
+
+class PlainTable:
+    """The columns of H and their negations, exact, deaf to what is inside."""
+
+    def __init__(self, H: np.ndarray, count: int = 3, *, bounded: bool = True) -> None:
+        self.H, self.count, self.bounded = H, count, bounded
+
+    def price(self, s):
+        return self._priced(s, ())
+
+    def _priced(self, s, closed):
+        edges = (self.H.T @ s).reshape(self.H.shape[1], -1)
+        best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
+        order = [j for j in np.argsort(-np.abs(best), kind="stable") if j not in closed][: self.count]
+        columns = [Column(Tabulated(int(j), 1.0 if best[j] >= 0 else -1.0), self.H, abs(best[j])) for j in order]
+        return Priced(columns, np.abs(edges).max(), (edges**2).sum()) if self.bounded else Priced(columns)
+
+
+class Table(PlainTable):
+    """The same, leaving out what is inside in either sign."""
+
+    def price(self, s, inside=()):
+        return self._priced(s, {h.index for h in inside})
+
+
+def linear_program(
+    M: np.ndarray, y: np.ndarray, *, slack: float | None, weight: float = 1.0, intercept: bool = False
+) -> float:
+    """Min weight sum |w| + slack sum xi, y (M w + b) >= 1 - xi, over all columns and their negations, by HiGHS."""
+    n, m = M.shape
+    signed, free = np.hstack([M, -M]) * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
+    xi = np.eye(n)[:, : 0 if slack is None else n]
+    cost = np.r_[np.full(2 * m, weight), np.zeros(free.shape[1]), np.full(xi.shape[1], slack or 0.0)]
+    answer = linprog(cost, A_ub=-np.hstack([signed, free, xi]), b_ub=-np.ones(n), method="highs")
+    return answer.fun if answer.status == 0 else np.inf
+
+
+def soft_minimum_program(M: np.ndarray, y: np.ndarray, D: float, *, intercept: bool = False) -> float:
+    """Max rho - D sum xi, y (M a + b) >= rho - xi, sum |a| = 1, over all columns and their negations, by HiGHS."""
+    n, m = M.shape
+    signed, free = np.hstack([M, -M]) * y[:, None], np.outer(y, [1.0, -1.0])[:, : 2 * intercept]
+    k = free.shape[1]
+    answer = linprog(
+        np.r_[np.zeros(2 * m + k), np.full(n, D), -1.0],
+        A_ub=np.hstack([-signed, -free, -np.eye(n), np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=[np.r_[np.ones(2 * m), np.zeros(k + n + 1)]],
+        b_eq=[1.0],
+        bounds=[(0, None)] * (2 * m + k + n) + [(None, None)],
+        method="highs",
+    )
+    assert answer.status == 0
+    return -answer.fun
