@@ -202,29 +202,32 @@ def _visit_bins_of(o: int, f: int, query: Query, bins: Bins, prospect: Prospect)
                 edge, place, largest = _better((edge, place, largest), here, cuts[b], shut)
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
-            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
+            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[-1, b]))
             prospect.below[o, slot, b] = below
             prospect.reach[o, slot, b] = reach if mixed[b] else -1
-        below += sums[0, b] + sums[1, b]
+        below += sums[:, b].sum()
     return edge, place, largest, squares
 
 
 @njit(cache=True)
 def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
-    """Return the sums of the weights >= 0 and of those < 0 (or all, and 0) in every bin, shape (2, n_bins)."""
-    own, rest = query.integers[o], bins.rest[f]
+    """Return the sums of the weights in every bin, shape (1, n_bins), or `split`: those >= 0, those < 0."""
+    own, rest, n_bins = query.integers[o], bins.rest[f], bins.cut_starts[f + 1] - bins.cut_starts[f] - 1
     codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
     rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
-    lanes = np.zeros((N_LANES, 2, bins.cut_starts[f + 1] - bins.cut_starts[f] - 1), np.int64)
+    lanes = np.zeros((N_LANES, (1 + split) * n_bins), np.int64)
+    if_negative = np.uint64(split * n_bins)
     for i in range(len(codes)):
-        # neighbours in different lanes, so that none waits for the one before
+        # neighbours in different lanes, so that none waits for the one before; unsigned indices are not wrapped
         weight = own[rows[i]]
-        lanes[i % N_LANES, int(split and weight < 0), codes[i]] += weight
-    sums = lanes.sum(axis=0)
+        lanes[i % N_LANES, np.uint64(codes[i]) + (np.uint64(weight >> 63) & if_negative)] += weight
+    for lane in range(1, N_LANES):
+        lanes[0] += lanes[lane]
+    sums = lanes[0].reshape((1 + split, n_bins))
     if rest >= 0:
-        positive = query.positives[o] if split else query.totals[o]
-        sums[0, rest] = positive - sums[0].sum()
-        sums[1, rest] = query.totals[o] - positive - sums[1].sum()
+        all_of = query.positives[o] if split else query.totals[o]
+        sums[0, rest] = all_of - sums[0].sum()
+        sums[-1, rest] += query.totals[o] - sums.sum()
     return sums
 
 
