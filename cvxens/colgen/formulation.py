@@ -67,6 +67,11 @@ class Formulation:
         penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
         return loss, penalty
 
+    def __str__(self) -> str:
+        sign, constant = "w >= 0" if self.nonnegative else "free w", "an" if self.intercept else "no"
+        loss, penalty = (type(term).__name__ for term in self.terms)
+        return f"{loss} + {penalty} with {sign} and {constant} intercept"
+
     @property
     def certified(self) -> bool:
         """Whether loss and penalty have conjugates in numpy, so that its bounds are proofs."""

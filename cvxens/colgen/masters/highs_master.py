@@ -162,8 +162,8 @@ class HighsMaster:
         if not self.supports(formulation):
             raise InvalidInput(
                 "master",
-                f"found HighsMaster for {formulation.loss} with {formulation.penalty}",
-                "give it hinge + l1, soft minimum margin + simplex or hard margin + l1; or use CvxpyMaster",
+                f"found HighsMaster for {formulation}",
+                "give it Hinge + L1, or with w >= 0 SoftMinimumMargin + Simplex or HardMargin + L1; or use CvxpyMaster",
             )
         loss, penalty = formulation.terms
         self.restricted = Restricted(formulation, y)

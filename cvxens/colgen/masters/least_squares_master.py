@@ -35,8 +35,8 @@ class LeastSquaresMaster:
         if not self.supports(formulation):
             raise InvalidInput(
                 "master",
-                f"found LeastSquaresMaster for {formulation.loss} with {formulation.penalty}",
-                "give it SquaredError with SquaredL2 and an intercept; or use CvxpyMaster",
+                f"found LeastSquaresMaster for {formulation}",
+                "give it SquaredError + SquaredL2 with an intercept and free w; or use CvxpyMaster",
             )
         self.restricted = Restricted(formulation, y)
         self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)

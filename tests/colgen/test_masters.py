@@ -1,0 +1,295 @@
+"""Every formulation with every master that supports it, against an optimum found without the package."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC
+
+from cvxens.colgen import Formulation, column_generation, formulations, iterate, masters
+from cvxens.colgen.masters import MASTERS, CvxpyMaster, HighsMaster, LeastSquaresMaster, fastest_master
+from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.restricted import Restricted
+from cvxens.errors import InvalidInput
+from cvxens.problems import simplex_codes
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SoftMinimumMargin, SquaredHinge
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
+
+pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+
+X, y = noisy()
+H = all_stumps(X)
+N = len(y)
+EASY = np.where(X[:, 0] - 3 * (X[:, 1] > 4) > 2.5, 1.0, -1.0)
+CLASSES = np.digitize(X.sum(axis=1), [5, 10])
+CODES = simplex_codes(3)[CLASSES]
+SLS = formulations.simplex_least_squares(CODES, 0.3)
+
+
+def libsvm(C):
+    """P1 by LIBSVM on the kernel H H': minus the dual objective."""
+    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(H @ H.T, y)
+    v = np.zeros(N)
+    v[machine.support_] = machine.dual_coef_[0]
+    return np.abs(v).sum() - np.square(H.T @ v).sum() / 2
+
+
+def dense(loss, penalty, intercept):
+    """A convex problem over all stumps at once."""
+    w, b = cp.Variable(H.shape[1]), cp.Variable()
+    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, H @ w + intercept * b)) + penalty(w)))
+    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+
+
+def closed_form(C):
+    """SL (11): S = H H' + I/C, U = S^-1 (L - 1 b'), W = H'U."""
+    inverse = np.linalg.inv(H @ H.T + np.eye(N) / C)
+    ones = np.ones((N, 1))
+    b = (ones.T @ inverse @ CODES) / (ones.T @ inverse @ ones)
+    U = inverse @ (CODES - ones @ b)
+    W = H.T @ U
+    return np.square(W).sum() / 2 + C / 2 * np.square(CODES - H @ W - ones @ b).sum()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A formulation, its labels, and its optimum over all stumps."""
+
+    formulation: Formulation
+    y: np.ndarray | None
+    optimum: Callable[[], float]
+
+
+CASES = {
+    "svm": Case(formulations.svm(0.3), y, lambda: libsvm(0.3)),
+    "hard margin": Case(formulations.hard_margin(), EASY, lambda: linear_program(H, EASY, slack=None)),
+    "hard margin, intercept": Case(
+        Formulation(HardMargin(), L1(0.7), intercept=True, nonnegative=True),
+        EASY,
+        lambda: linear_program(H, EASY, slack=None, weight=0.7, intercept=True),
+    ),
+    "soft margin": Case(formulations.soft_margin(0.4), y, lambda: linear_program(H, y, slack=0.4)),
+    "soft margin, intercept": Case(
+        Formulation(Hinge(0.4), L1(1.3), intercept=True, nonnegative=True),
+        y,
+        lambda: linear_program(H, y, slack=0.4, weight=1.3, intercept=True),
+    ),
+    "soft margin, free, intercept": Case(
+        Formulation(Hinge(0.4), L1(), intercept=True), y, lambda: linear_program(H, y, slack=0.4, intercept=True)
+    ),
+    "lpboost": Case(formulations.lpboost(0.11), y, lambda: soft_minimum_program(H, y, 0.11)),
+    "lpboost, intercept": Case(
+        Formulation(SoftMinimumMargin(0.11), Simplex(), intercept=True, nonnegative=True, maximise=True),
+        y,
+        lambda: soft_minimum_program(H, y, 0.11, intercept=True),
+    ),
+    "exponential": Case(
+        formulations.exponential(N, 0.02),
+        y,
+        lambda: dense(lambda z: cp.sum(cp.exp(-z)) / N, lambda w: 0.02 * cp.sum_squares(w), intercept=False),
+    ),
+    "exponential, l1, intercept": Case(
+        Formulation(Exponential(0.2), L1(), intercept=True),
+        y,
+        lambda: dense(lambda z: 0.2 * cp.sum(cp.exp(-z)), cp.norm1, intercept=True),
+    ),
+    "logistic, l1": Case(
+        Formulation(Logistic(0.8), L1(), intercept=True),
+        y,
+        lambda: dense(lambda z: 0.8 * cp.sum(cp.logistic(-z)), cp.norm1, intercept=True),
+    ),
+    "squared hinge, l2, nonnegative": Case(
+        Formulation(SquaredHinge(0.5), SquaredL2(0.9), intercept=True, nonnegative=True),
+        y,
+        lambda: dense(
+            lambda z: 0.25 * cp.sum_squares(cp.pos(1 - z)), lambda w: 0.45 * cp.sum_squares(w), intercept=True
+        ),
+    ),
+    "simplex least squares": Case(SLS, None, lambda: closed_form(0.3)),
+}
+SUPPORTED = [(name, master) for name, case in CASES.items() for master in MASTERS if master.supports(case.formulation)]
+ids = [f"{name}-{master.__name__}" for name, master in SUPPORTED]
+
+
+@cache
+def optimum(name):
+    return CASES[name].optimum()
+
+
+@pytest.mark.parametrize(("name", "master"), SUPPORTED, ids=ids)
+def test_the_optimum_over_all_stumps_is_reached_and_bounded_in_every_round(name, master):
+    case = CASES[name]
+    run = column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master)
+    best, sign = optimum(name), case.formulation.sense
+    assert run.certificate.primal == pytest.approx(best, rel=1e-7)
+    assert run.certificate.holds(1e-6)
+    squares_with_signs = isinstance(case.formulation.penalty, SquaredL2) and case.formulation.nonnegative
+    assert all(v < 2e-4 for k, v in run.certificate.residuals.items() if k != "stationarity" or not squares_with_signs)
+    slack = 1e-7 * abs(best)
+    for row in run.history:
+        assert sign * row.dual_bound <= sign * best + slack
+        assert sign * best - slack <= sign * row.objective
+    objectives = [sign * row.objective for row in run.history]
+    bounds = [sign * row.dual_bound for row in run.history]
+    assert all(later <= earlier + slack for earlier, later in pairwise(objectives))
+    assert bounds == sorted(bounds)
+    assert [row.n_columns for row in run.history] == sorted({row.n_columns for row in run.history})
+    assert all(row.best_edge >= 0 for row in run.history)
+
+
+@pytest.mark.parametrize(("name", "master"), SUPPORTED, ids=ids)
+def test_the_run_is_a_point_of_the_problem_as_stated(name, master):
+    case = CASES[name]
+    run = column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master)
+    signs = np.ones((N, 1)) if case.y is None else case.y
+    scores = np.column_stack([c.values for c in run.columns]) @ run.weights + run.intercept
+    assert_allclose(run.decision_function(X), scores, atol=1e-9)
+    loss, penalty = case.formulation.terms
+    value = case.formulation.sense * (loss.value(signs * scores) + penalty.value(run.weights))
+    assert run.certificate.primal == pytest.approx(value, rel=1e-9)
+    assert loss.dual_violation(run.u) < 1e-9
+    if case.formulation.nonnegative:
+        assert run.weights.min() >= 0
+    if case.formulation.intercept:
+        assert np.abs((signs * run.u).sum(axis=0)).max() < 1e-9 * np.abs(run.u).sum()
+    edges = np.abs(H.T @ (signs * run.u))
+    expected = case.formulation.sense * (
+        loss.dual_value(run.u * penalty.shrink(summary(edges))) - penalty.conjugate(summary(edges))
+    )
+    assert run.certificate.dual == pytest.approx(expected, rel=1e-9)
+
+
+def summary(edges):
+    """What a bound needs to know, from all edges."""
+    return Edges(float(edges.max()), float(np.square(edges).sum()))
+
+
+@pytest.mark.parametrize("name", ["svm", "exponential", "simplex least squares"])
+def test_the_gap_of_a_squared_penalty_is_the_sum_of_squared_edges_outside(name):
+    """SL Claim IV.1, by brute force at every round."""
+    case = CASES[name]
+    weight = case.formulation.terms[1].weight
+    master = fastest_master(case.formulation, case.formulation.signs(case.y))
+    for step in iterate(master, Table(H, 4)):
+        inside = {c.hypothesis.index for c in step.columns}
+        edges = np.square(H.T @ step.solution.s).reshape(H.shape[1], -1).sum(axis=1)
+        outside = [j for j in range(H.shape[1]) if j not in inside]
+        gap = step.solution.objective - step.bound
+        tolerance = 1e-7 * step.solution.objective
+        if step.columns:
+            assert gap == pytest.approx(edges[outside].sum() / (2 * weight), rel=1e-6, abs=tolerance)
+        assert gap >= -tolerance
+    assert gap < 1e-6 * step.solution.objective
+    assert len(inside) > H.shape[1] / 2
+
+
+@pytest.mark.parametrize("name", ["soft margin", "lpboost", "hard margin"])
+@pytest.mark.parametrize("oracle", [PlainTable, Table])
+@pytest.mark.parametrize("count", [1, 5])
+def test_any_exact_oracle_leads_to_the_same_optimum(name, oracle, count):
+    case = CASES[name]
+    run = column_generation(case.formulation, oracle(H, count), case.y, tol=1e-9)
+    assert run.certificate.primal == pytest.approx(optimum(name), rel=1e-9)
+    assert run.certificate.holds(1e-9)
+
+
+def test_the_lpboost_optimum_is_one_over_that_of_the_soft_margin():
+    U = optimum("soft margin")
+    run = column_generation(formulations.lpboost(0.4 / U), Stumps(X), y, tol=1e-9)
+    assert run.certificate.primal == pytest.approx(1 / U, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_least_squares_by_the_closed_form_with_any_number_of_classes(n_classes, C):
+    rng = np.random.default_rng(n_classes)
+    L = simplex_codes(n_classes)[np.arange(N) % n_classes]
+    pool = rng.normal(size=(N, 9))
+    run = column_generation(
+        formulations.simplex_least_squares(L, C), Table(pool, 2), tol=1e-12, master=LeastSquaresMaster
+    )
+    S, ones = pool @ pool.T + np.eye(N) / C, np.ones((N, 1))
+    system = np.block([[S, ones], [ones.T, np.zeros((1, 1))]])
+    solution = np.linalg.solve(system, np.vstack([L, np.zeros((1, n_classes - 1))]))
+    U, b = solution[:-1], solution[-1]
+    assert_allclose(run.u, U, atol=1e-8 * np.abs(U).max())
+    assert_allclose(run.intercept, b, atol=1e-8)
+    order = [c.hypothesis.index for c in run.columns]
+    assert sorted(order) == list(range(9))
+    scale = np.array([c.hypothesis.sign for c in run.columns])[:, None]
+    assert_allclose(run.weights * scale, (pool.T @ U)[order], atol=1e-8 * np.abs(U).max())
+
+
+def test_both_masters_of_least_squares_agree_in_every_round():
+    pairs = [iterate(m(SLS, np.ones((N, 1))), Table(H, 6)) for m in (LeastSquaresMaster, CvxpyMaster)]
+    for fast, reference in zip(*pairs, strict=True):
+        assert fast.solution.objective == pytest.approx(reference.solution.objective, rel=1e-7)
+        assert_allclose(fast.solution.w, reference.solution.w, atol=1e-5)
+
+
+def test_the_fastest_master_that_supports_a_formulation_is_chosen():
+    chosen = {name: type(fastest_master(c.formulation, c.formulation.signs(c.y))) for name, c in CASES.items()}
+    linear = {
+        name for name, c in CASES.items() if isinstance(c.formulation.loss, Hinge | HardMargin | SoftMinimumMargin)
+    }
+    assert {name for name, master in chosen.items() if master is HighsMaster} == linear - {"svm"}
+    assert chosen["simplex least squares"] is LeastSquaresMaster
+    assert chosen["svm"] is chosen["exponential"] is CvxpyMaster
+    expression = Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1())
+    assert isinstance(fastest_master(expression, y), CvxpyMaster)
+
+
+@pytest.mark.parametrize(
+    ("master", "formulation", "found"),
+    [
+        (HighsMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
+        (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
+        (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
+        (HighsMaster, Formulation(SoftMinimumMargin(1.0), Simplex()), "SoftMinimumMargin + Simplex with free w"),
+        (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + ExpressionPenalty"),
+        (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
+        (LeastSquaresMaster, replace(SLS, intercept=False), "SquaredError + SquaredL2 with free w and no intercept"),
+    ],
+)
+def test_a_master_names_what_it_does_not_support(master, formulation, found):
+    assert not master.supports(formulation)
+    with pytest.raises(InvalidInput, match=f"^master: found {master.__name__} for {re.escape(found)}.*CvxpyMaster$"):
+        column_generation(formulation, Stumps(X), None if formulation.outputs else y, master=master)
+
+
+def test_a_master_takes_a_solver_and_its_options():
+    def scs(formulation, signs):
+        return CvxpyMaster(formulation, signs, solver="SCS", eps_abs=1e-4, eps_rel=1e-4)
+
+    run = column_generation(formulations.soft_margin(0.4), Stumps(X), y, tol=1e-9, max_columns=40, master=scs)
+    best = optimum("soft margin")
+    assert run.certificate.dual <= best <= run.certificate.primal
+    assert run.certificate.gap > 1e-9
+    assert run.certificate.primal == pytest.approx(best, rel=1e-2)
+    with pytest.raises(InvalidInput, match=r"^solver: found 'nosuch'"):
+        column_generation(
+            formulations.svm(1.0), Stumps(X), y, master=lambda f, signs: CvxpyMaster(f, signs, solver="nosuch")
+        )
+
+
+def test_masters_are_listed():
+    assert {m.__name__ for m in MASTERS} <= set(masters.__all__)
+
+
+def test_columns_are_stored_in_the_order_in_which_they_came():
+    restricted = Restricted(formulations.soft_margin(1.0), y)
+    priced = [Stumps(X).price(s).columns for s in np.random.default_rng(0).normal(size=(30, N))]
+    for columns in priced:
+        added = restricted.add(columns)
+        assert_allclose(added, [c.values for c in columns])
+    everything = [c.values for columns in priced for c in columns]
+    assert restricted.n_columns == len(everything) > 64
+    assert_allclose(restricted.H, np.column_stack(everything))
