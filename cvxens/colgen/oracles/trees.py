@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.colgen.oracles.pool import signed_weights
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.errors import InvalidInput
 from cvxens.trees import Table, Tree, fit_tree
 from cvxens.trees.fit import Options
 from cvxens.types import Array
-from cvxens.validation import finite_array, same_length
 
 
 @dataclass(frozen=True)
@@ -78,25 +77,22 @@ class Trees:
         Parameters
         ----------
         s : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Signed weights, not all 0; an output of zeros gets no tree.
+            Signed weights, finite; an output of zeros gets no tree.
 
         Returns
         -------
         Priced
-            Each column's edge is at least 0, as the negation of a tree is a hypothesis too; `edge_bound` is inf.
+            Each column's edge is at least 0, as the negation of a tree is a hypothesis too; `edge_bound` is inf. If all
+            of `s` is zero: no column, with the bound 0.
 
         Raises
         ------
         InvalidInput
-            Another number of samples, more than two dimensions, or nothing but zeros.
+            Another number of samples, or more than two dimensions.
         """
-        s = finite_array("s", s)
-        same_length("s", s, len(self.table))
-        if s.ndim > 2:
-            raise InvalidInput("s", f"found {s.ndim} dimensions", "give (n_samples,) or (n_samples, n_outputs)")
-        outputs = s.reshape(len(s), -1)
+        outputs = signed_weights(s, len(self.table))
         if not outputs.any():
-            raise InvalidInput("s", "found weights of 0 only", "give at least one weight that is not 0")
+            return Priced((), 0.0, 0.0)
         found = dict.fromkeys(self._learn(output) for output in outputs.T if output.any())
         columns = [self._column(tree, outputs) for tree in found]
         return Priced(sorted(columns, key=lambda column: -column.edge))

@@ -1,0 +1,113 @@
+"""What every oracle does with input that it cannot work with, and with what it merely might not expect."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens.colgen import column_generation, formulations, oracles
+from cvxens.errors import InvalidInput
+
+X = np.random.default_rng(0).normal(size=(8, 2))
+Y = np.array([1.0, -1, 1, 1, -1, -1, 1, -1])
+EVERY = {
+    "Stumps": oracles.Stumps,
+    "Perceptrons": lambda X: oracles.Perceptrons(X, n_directions=5, random_state=0),
+    "Perceptrons, fixed": lambda X: oracles.Perceptrons(X, n_directions=5, resample=False, random_state=0),
+    "ParallelPerceptrons": lambda X: oracles.ParallelPerceptrons(X, [[0.6, 0.8]]),
+    "Fourier": lambda X: oracles.Fourier(X, pool=5, random_state=0),
+    "Fourier, fixed": lambda X: oracles.Fourier(X, pool=5, resample=False, random_state=0),
+    "KernelColumns": lambda X: oracles.KernelColumns(rbf_kernel, X),
+    "Pool": oracles.Pool,
+    "Trees": oracles.Trees,
+    "SklearnLearner": lambda X: oracles.SklearnLearner(DecisionTreeClassifier(max_depth=1), X),
+}
+NUMERIC = [name for name in EVERY if name not in ("Trees", "SklearnLearner")]
+
+
+def refused(argument, build):
+    """The error that names the argument, with something found and a remedy."""
+    with pytest.raises(InvalidInput) as caught:
+        build()
+    assert caught.value.argument == argument
+    assert caught.value.found
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
+@pytest.mark.parametrize(
+    "s", [np.ones(7), np.ones(9), np.ones((7, 2)), np.ones((8, 1, 1)), 1.0, [np.nan] * 8, [np.inf] * 8, ["a"] * 8, []]
+)
+def test_weights_that_do_not_fit_are_refused(make, s):
+    refused("s", lambda: make(X).price(s))
+
+
+@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
+@pytest.mark.parametrize("shape", [(8,), (8, 2)])
+def test_weights_of_zero_have_no_edge(make, shape):
+    priced = make(X).price(np.zeros(shape))
+    assert priced.best_edge == 0
+    assert all(column.edge == 0 for column in priced.columns)
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize(
+    "bad", [[[np.nan, 1.0], [0.0, 2.0]], [[np.inf, 1.0], [0.0, 2.0]], [["a", "b"], ["c", "d"]], [1.0, 2.0], []]
+)
+def test_samples_that_are_no_finite_matrix_are_refused(name, bad):
+    refused("H" if name == "Pool" else "X", lambda: EVERY[name](bad))
+
+
+@pytest.mark.parametrize("name", [name for name in NUMERIC if name not in ("Pool", "KernelColumns")])
+def test_samples_that_are_all_alike_are_refused(name):
+    refused("X", lambda: EVERY[name](np.ones((4, 2))))
+
+
+@pytest.mark.parametrize("resample", [True, False])
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, None])
+def test_a_pool_of_no_size_is_refused(resample, size):
+    refused("pool", lambda: oracles.Fourier(X, pool=size, resample=resample))
+    refused("n_directions", lambda: oracles.Perceptrons(X, n_directions=size, resample=resample))
+
+
+def test_an_empty_pool_is_refused():
+    refused("H", lambda: oracles.Pool(np.empty((8, 0))))
+    refused("hypotheses", lambda: oracles.Pool.of([], X))
+    refused("directions", lambda: oracles.ParallelPerceptrons(X, np.empty((0, 2))))
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf, "wide"])
+def test_a_bandwidth_that_is_not_above_0_is_refused(sigma):
+    refused("sigma", lambda: oracles.Fourier(X, sigma=sigma))
+
+
+@pytest.mark.parametrize("bad", [[], [[]], [["a"], ["a", "b"]], [[np.inf]], pd.DataFrame({"x": []})])
+def test_a_table_that_is_none_is_refused(bad):
+    refused("X", lambda: oracles.Trees(bad))
+
+
+TABLE = pd.DataFrame(
+    {"kind": ["a", "b", "a", "b", "c", "c", "a", "b"], "nothing": [None] * 8, "size": [1.0, 2, 3, np.nan, 5, 6, 7, 8]}
+)
+
+
+def test_a_column_of_missing_values_is_never_used():
+    run = column_generation(formulations.soft_margin(1.0), oracles.Trees(TABLE, min_cases=1), Y, max_columns=5)
+    assert run.columns
+    assert all("nothing" not in str(column.hypothesis) for column in run.columns)
+    without = oracles.Trees(TABLE.drop(columns="nothing"), min_cases=1).price(Y).columns[0]
+    np.testing.assert_array_equal(oracles.Trees(TABLE, min_cases=1).price(Y).columns[0].values, without.values)
+
+
+def test_a_table_of_missing_values_only_is_answered_by_the_heavier_class():
+    (column,) = oracles.Trees([[None, "?"]] * 3).price(np.array([1.0, -2.0, 3.0])).columns
+    np.testing.assert_array_equal(column.values, np.ones(3))
+    assert column.edge == 2.0
+
+
+def test_an_unseen_category_counts_as_missing():
+    run = column_generation(formulations.soft_margin(1.0), oracles.Trees(TABLE, min_cases=1), Y, max_columns=5)
+    new = pd.DataFrame({"kind": ["never seen"], "nothing": [3.0], "size": [4.0]})
+    missing = pd.DataFrame({"kind": [None], "nothing": [None], "size": [4.0]})
+    np.testing.assert_array_equal(run.decision_function(new), run.decision_function(missing))
