@@ -1,0 +1,392 @@
+"""Runs: how they end, what they return then, separability, and degenerate data."""
+
+from itertools import count
+from math import inf
+
+import numpy as np
+import pytest
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVC
+
+from cvxens.colgen import Column, Ending, Formulation, Priced, column_generation, formulations
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster
+from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.stopping import Limits, relative_gap
+from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.problems.losses import HardMargin, Hinge
+from cvxens.problems.penalties import L1
+
+X, y = noisy()
+H = all_stumps(X)
+N = len(y)
+PRICE = 2.0
+SOFT = formulations.soft_margin(PRICE)
+OPTIMUM = linear_program(H, y, slack=PRICE)
+
+
+class Failing:
+    """The stumps, until the call of a given number raises."""
+
+    def __init__(self, at, error=KeyboardInterrupt):
+        self.oracle, self.at, self.error, self.calls = Table(H, 1), at, error, count(1)
+
+    def price(self, s, inside=()):
+        if next(self.calls) == self.at:
+            raise self.error
+        return self.oracle.price(s, inside)
+
+
+def test_a_run_to_the_optimum_says_so():
+    run = column_generation(SOFT, Stumps(X), y)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.proven
+    assert run.certificate.note == "over every hypothesis of the oracle"
+    assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-6)
+    assert run.certificate.dual == run.history[-1].dual_bound
+    assert len(run.columns) == len(run.weights) == run.history[-1].n_columns
+    assert run.intercept.shape == ()
+
+
+@pytest.mark.parametrize("tol", [0.3, 0.03, 1e-9])
+def test_it_stops_in_the_first_round_within_the_tolerance(tol):
+    run = column_generation(SOFT, Table(H, 1), y, tol=tol)
+    gaps = [
+        (min(row.objective for row in run.history[: k + 1]) - run.history[k].dual_bound)
+        / max(min(row.objective for row in run.history[: k + 1]), run.history[k].dual_bound)
+        for k in range(len(run.history))
+    ]
+    assert gaps[-1] <= tol
+    assert all(gap > tol for gap in gaps[:-1])
+    assert run.certificate.relative_gap == pytest.approx(gaps[-1], abs=1e-12)
+
+
+def test_max_columns_ends_a_run_with_a_valid_gap():
+    run = column_generation(SOFT, Table(H, 2), y, max_columns=5)
+    assert run.ending is Ending.MAX_COLUMNS
+    assert 5 <= len(run.columns) <= 6
+    assert [row.n_columns < 5 for row in run.history] == [True] * (len(run.history) - 1) + [False]
+    assert run.certificate.dual < OPTIMUM < run.certificate.primal
+    assert run.certificate.proven
+
+
+def test_max_time_ends_a_run_with_a_valid_gap():
+    run = column_generation(SOFT, Table(H, 1), y, max_time=1e-9)
+    assert run.ending is Ending.MAX_TIME
+    assert len(run.history) == 1
+    assert run.certificate.dual <= OPTIMUM <= run.certificate.primal
+    assert_array_equal(run.decision_function(X), np.zeros(N))
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"tol": 0}, "^tol: found 0"),
+        ({"tol": np.nan}, "^tol: found nan"),
+        ({"tol": "tight"}, "^tol: found 'tight'"),
+        ({"max_columns": 0}, "^max_columns: found 0"),
+        ({"max_columns": "all"}, "^max_columns: found 'all'"),
+        ({"max_time": -1.0}, "^max_time: found -1"),
+        ({"max_time": "1h"}, "^max_time: found '1h'"),
+    ],
+)
+def test_limits_that_are_none(limits, message):
+    with pytest.raises(InvalidInput, match=message):
+        column_generation(SOFT, Stumps(X), y, **limits)
+
+
+def test_limits_in_their_order():
+    limits = Limits(1e-3, max_columns=4, max_time=2.0)
+    assert limits.reached(1.0, 0.9995, 9, 9.0) is Ending.OPTIMAL
+    assert limits.reached(1.0, 0.5, 4, 9.0) is Ending.MAX_COLUMNS
+    assert limits.reached(1.0, 0.5, 3, 2.0) is Ending.MAX_TIME
+    assert limits.reached(1.0, 0.5, 3, 1.9) is None
+    assert limits.reached(inf, 0.5, 3, 1.9) is None
+    assert relative_gap(inf, 1.0) == relative_gap(1.0, -inf) == inf
+    assert relative_gap(0.0, 0.0) == 0.0
+    assert relative_gap(-1.0, -2.0) == 0.5
+
+
+@pytest.mark.parametrize("at", [2, 4])
+def test_an_interrupt_returns_the_best_state_with_its_proof(at):
+    run = column_generation(SOFT, Failing(at), y)
+    assert run.ending is Ending.INTERRUPTED
+    assert len(run.history) == at - 1
+    assert len(run.columns) == run.history[-1].n_columns == at - 2
+    assert run.certificate.dual <= OPTIMUM <= run.certificate.primal == run.history[-1].objective
+    assert run.certificate.proven
+    assert run.decision_function(H).shape == (N,)
+
+
+def test_an_interrupt_before_there_is_a_state_is_raised():
+    with pytest.raises(KeyboardInterrupt):
+        column_generation(SOFT, Failing(1), y)
+
+
+def test_an_error_of_the_oracle_is_not_swallowed():
+    with pytest.raises(ZeroDivisionError):
+        column_generation(SOFT, Failing(3, ZeroDivisionError), y)
+
+
+def test_an_oracle_without_a_bound_proves_nothing():
+    run = column_generation(SOFT, PlainTable(H, bounded=False), y)
+    assert run.ending is Ending.EXHAUSTED
+    assert not run.certificate.proven
+    assert run.certificate.note == "the oracle cannot bound the edges"
+    assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-9)
+    assert all(row.dual_bound <= OPTIMUM for row in run.history)
+    squares = column_generation(formulations.svm(1.0), Stumps(X, square_sum=False), y, max_columns=9)
+    assert not squares.certificate.proven
+    assert squares.certificate.note == "the oracle cannot bound the edges"
+
+
+def test_an_oracle_that_overstates_its_bound_never_proves_more():
+    class Loose(Table):
+        def price(self, s, inside=()):
+            priced = super().price(s, inside)
+            return Priced(priced.columns, 2 * priced.edge_bound, 4 * priced.edge_square_sum)
+
+    for formulation, optimum in ((SOFT, OPTIMUM), (formulations.lpboost(0.1), soft_minimum_program(H, y, 0.1))):
+        run = column_generation(formulation, Loose(H), y)
+        assert run.ending is Ending.EXHAUSTED
+        assert run.certificate.proven
+        assert run.certificate.gap > 0.1 * abs(optimum)
+        assert run.certificate.primal == pytest.approx(optimum, rel=1e-9)
+        assert not run.certificate.holds()
+
+
+def test_the_best_bound_so_far_is_kept():
+    run = column_generation(SOFT, Table(H, 1), y)
+    assert [row.dual_bound for row in run.history] == sorted(row.dual_bound for row in run.history)
+    edges = np.abs(H.T @ (y * run.u)).max()
+    assert run.u.sum() / max(1.0, edges) == pytest.approx(run.certificate.dual, rel=1e-9)
+
+
+def test_an_oracle_without_any_hypothesis():
+    class Nothing:
+        def price(self, s):
+            return Priced([], 0.0, 0.0)
+
+    run = column_generation(SOFT, Nothing(), y)
+    assert (run.ending, len(run.columns)) == (Ending.OPTIMAL, 0)
+    assert run.certificate.primal == run.certificate.dual == pytest.approx(PRICE * N)
+    with pytest.raises(NotSeparable):
+        column_generation(formulations.hard_margin(), Nothing(), y)
+
+
+def test_new_samples_are_scored_by_the_hypotheses():
+    run = column_generation(SOFT, Stumps(X), y)
+    new = X[:7] + 0.25
+    expected = sum(w * c.hypothesis(new) for w, c in zip(run.weights, run.columns, strict=True))
+    assert_allclose(run.decision_function(new), expected, atol=1e-12)
+    codes = np.column_stack([y > 0, y < 0]) @ np.array([[1.0], [-1.0]])
+    least_squares = column_generation(formulations.simplex_least_squares(codes, 1e-9), Stumps(X), max_time=1e-9)
+    assert_allclose(least_squares.decision_function(new), np.full((7, 1), y.mean()), atol=1e-12)
+
+
+@pytest.mark.parametrize("master", [HighsMaster, CvxpyMaster])
+def test_classes_that_no_hypotheses_separate(master):
+    twins = np.vstack([X, X[:1]])
+    labels = np.append(y, -y[0])
+    with pytest.raises(NotSeparable) as raised:
+        column_generation(formulations.hard_margin(), Stumps(twins), labels, master=master)
+    u = raised.value.farkas
+    assert u.shape == (N + 1,)
+    assert u.min() >= 0
+    assert u.sum() == pytest.approx(1.0)
+    largest = np.abs(all_stumps(twins).T @ (labels * u)).max()
+    assert largest <= 1e-6
+    assert raised.value.max_edge == pytest.approx(largest, abs=1e-9)
+
+
+@pytest.mark.parametrize("master", [HighsMaster, CvxpyMaster])
+@pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+def test_separation_after_several_rounds_of_farkas_vectors(master):
+    steps = np.arange(10.0)
+    labels = np.where(steps % 2 > 0, 1.0, -1.0)
+    table = all_stumps(steps[:, None])
+    run = column_generation(formulations.hard_margin(), Table(table, 1), labels, tol=1e-9, master=master)
+    infeasible = [row for row in run.history if row.objective == inf]
+    assert len(infeasible) > 3
+    assert all(row.objective < inf for row in run.history[len(infeasible) :])
+    assert run.certificate.primal == pytest.approx(linear_program(table, labels, slack=None), rel=1e-8)
+    assert run.certificate.holds(1e-7)
+    assert (labels * run.decision_function(table)).min() >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("master", [HighsMaster, CvxpyMaster])
+def test_unit_edges_of_the_first_round_do_not_end_a_separable_run(master):
+    three = np.array([[0.0], [1.0], [2.0]])
+    labels = np.array([1.0, -1.0, 1.0])
+    assert np.abs(all_stumps(three).T @ labels).max() == 1.0
+    run = column_generation(formulations.hard_margin(), Stumps(three), labels, master=master)
+    assert run.certificate.primal == pytest.approx(3.0)
+    assert run.certificate.holds()
+
+
+def test_interrupted_before_it_is_separable():
+    run = column_generation(
+        formulations.hard_margin(), Stumps(np.arange(10.0)[:, None]), [-1.0, 1.0] * 5, max_columns=1
+    )
+    assert run.ending is Ending.MAX_COLUMNS
+    assert run.certificate.primal == inf
+    assert not run.certificate.proven
+    assert_array_equal(run.weights, np.zeros(len(run.columns)))
+
+
+def test_hypotheses_of_tiny_values_separate_as_well():
+    tiny = PlainTable(1e-5 * all_stumps(np.arange(6.0)[:, None]), 2)
+    labels = [-1.0, 1.0] * 3
+    whole = column_generation(formulations.hard_margin(), PlainTable(1e5 * tiny.H, 2), labels)
+    run = column_generation(formulations.hard_margin(), tiny, labels)
+    assert run.certificate.primal == pytest.approx(1e5 * whole.certificate.primal, rel=1e-5)
+    assert run.certificate.proven
+
+
+@st.composite
+def degenerate(draw):
+    """Few samples, features with ties, constants and copies, rows that repeat."""
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    Z = rng.integers(0, draw(st.integers(2, 5)), (n, d)).astype(float)
+    Z[0, 0], Z[1, 0] = 0.0, 1.0
+    Z = np.hstack([Z, Z[:, :1], np.full((n, 1), 3.0)])
+    labels = rng.choice([-1.0, 1.0], n)
+    labels[rng.permutation(n)[:2]] = 1.0, -1.0
+    return Z, labels
+
+
+@settings(deadline=None, max_examples=60)
+@given(degenerate(), st.sampled_from([0.05, 0.5, 1.0, 20.0]), st.booleans())
+def test_soft_margins_on_degenerate_data(sample, C, intercept):
+    Z, labels = sample
+    formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
+    run = column_generation(formulation, Stumps(Z), labels, tol=1e-9)
+    optimum = linear_program(all_stumps(Z), labels, slack=C, intercept=intercept)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
+    assert run.certificate.holds(1e-8)
+
+
+@settings(deadline=None, max_examples=40)
+@given(degenerate(), st.sampled_from([1.0, 1.5, 2.5, 100.0]))
+def test_lpboost_on_degenerate_data(sample, share):
+    Z, labels = sample
+    D = share / len(labels)
+    run = column_generation(formulations.lpboost(D), Stumps(Z), labels, tol=1e-9)
+    optimum = soft_minimum_program(all_stumps(Z), labels, D)
+    assert run.certificate.primal == pytest.approx(optimum, abs=1e-8)
+    assert run.certificate.gap < 1e-8
+    assert run.weights.sum() == pytest.approx(1.0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(degenerate(), st.booleans())
+def test_hard_margins_on_degenerate_data(sample, intercept):
+    Z, labels = sample
+    formulation = Formulation(HardMargin(), L1(), intercept=intercept, nonnegative=True)
+    optimum = linear_program(all_stumps(Z), labels, slack=None, intercept=intercept)
+    if optimum < inf:
+        run = column_generation(formulation, Stumps(Z), labels, tol=1e-9)
+        assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
+        assert run.certificate.holds(1e-8)
+        return
+    with pytest.raises(NotSeparable) as raised:
+        column_generation(formulation, Stumps(Z), labels, tol=1e-9)
+    assert raised.value.farkas.min() >= 0
+    assert raised.value.farkas.sum() == pytest.approx(1.0)
+    assert np.abs(all_stumps(Z).T @ (labels * raised.value.farkas)).max() < 1e-6
+
+
+@settings(deadline=None, max_examples=12)
+@given(degenerate(), st.sampled_from([0.05, 1.0]))
+def test_squared_penalties_on_degenerate_data(sample, C):
+    Z, labels = sample
+    M = all_stumps(Z)
+    run = column_generation(formulations.svm(C), Stumps(Z), labels, tol=1e-7)
+    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(M @ M.T, labels)
+    v = np.zeros(len(labels))
+    v[machine.support_] = machine.dual_coef_[0]
+    optimum = np.abs(v).sum() - np.square(M.T @ v).sum() / 2
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.certificate.holds(1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_soft_margins_at_any_scale_of_the_price(C, intercept):
+    formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=True)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-9)
+    assert run.certificate.primal == pytest.approx(linear_program(H, y, slack=C, intercept=intercept), rel=1e-8)
+    assert run.certificate.holds(1e-8)
+
+
+@pytest.mark.parametrize("weight", [1e-6, 1e6])
+def test_soft_margins_scale_with_price_and_weight(weight):
+    run = column_generation(Formulation(Hinge(PRICE * weight), L1(weight), nonnegative=True), Stumps(X), y, tol=1e-9)
+    assert run.certificate.primal == pytest.approx(weight * OPTIMUM, rel=1e-8)
+    assert run.certificate.holds(1e-8)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e6])
+def test_least_squares_at_any_scale_of_the_price(C):
+    L = y[:, None]
+    run = column_generation(formulations.simplex_least_squares(L, C), Pool(H, columns_per_round=8), tol=1e-9)
+    Z = np.column_stack([H, np.ones(N)])
+    V = np.linalg.solve(Z.T @ Z * C + np.diag([1.0] * H.shape[1] + [0.0]), C * Z.T @ L)
+    optimum = np.square(V[:-1]).sum() / 2 + C / 2 * np.square(L - Z @ V).sum()
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.certificate.holds(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.ones(N), "^y: found one class only"),
+        (np.arange(N), "^y: found the labels"),
+        (None, "^y: found "),
+        (np.append(y[:-1], np.nan), "^y: found nan"),
+        (y[:-1], f"^s: found {N - 1} rows for {N} samples"),
+    ],
+)
+def test_labels_that_are_none(labels, message):
+    with pytest.raises(InvalidInput, match=message):
+        column_generation(SOFT, Stumps(X), labels)
+
+
+def test_labels_where_the_loss_has_targets():
+    with pytest.raises(InvalidInput, match=r"^y: found labels for a loss that holds its targets"):
+        column_generation(formulations.simplex_least_squares(y, 1.0), Stumps(X), y)
+
+
+def test_a_price_too_small_for_a_soft_minimum():
+    with pytest.raises(InvalidInput, match=r"^D: found 0.04; give at least 0.0416667"):
+        column_generation(formulations.lpboost(0.04), Stumps(X), y)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: formulations.svm(0),
+        lambda: formulations.soft_margin(-1.0),
+        lambda: formulations.simplex_least_squares(y, inf),
+    ],
+)
+def test_prices_that_are_none(make):
+    with pytest.raises(InvalidInput, match=r"^C: found"):
+        make()
+
+
+def test_columns_are_evaluated_once():
+    calls = []
+
+    def hypothesis(sample):
+        calls.append(sample)
+        return np.ones(2)
+
+    column = Column(hypothesis, X, 1.0)
+    assert column.values is column.values
+    assert len(calls) == 1
+    assert Priced([]).best_edge == 0.0
+    assert Priced([column, Column(hypothesis, X, 3.0)]).best_edge == 3.0
