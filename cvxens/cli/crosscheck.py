@@ -72,14 +72,15 @@ def _write(json_file: Path | None, text: str) -> None:
 
 
 def _fill(rows: list[Row], sample: Sample, chosen: Sequence[type[Problem]]) -> None:
-    """Append rows as they are done, under a progress bar on standard error."""
+    """Append rows as they are done, under a progress bar on standard error where that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from cvxens.crosscheck import crosscheck as check
 
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(chosen[0].__name__, total=len(chosen))
         for row, following in zip(check(sample, chosen), [*chosen[1:], None], strict=True):
             rows.append(row)
