@@ -30,6 +30,13 @@ def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
     return expression
 
 
+def _evaluated(argument: str, express: Callable[[Any], Any], values: Array) -> float:
+    """The expression at numbers; inf where it is not defined."""
+    with np.errstate(all="ignore"):
+        value = float(np.squeeze(_convex(argument, express, cp.Constant(values)).value))
+    return np.inf if np.isnan(value) else value
+
+
 @dataclass(frozen=True)
 class ExpressionLoss:
     """A loss known by its cvxpy expression alone.
@@ -51,7 +58,7 @@ class ExpressionLoss:
 
     def value(self, z: Array) -> float:
         """Evaluate the expression at numbers."""
-        return float(np.squeeze(_convex("loss", self.express, cp.Constant(z)).value))
+        return _evaluated("loss", self.express, z)
 
     def dual_value(self, u: Array) -> float:
         """Minus infinity: nothing is proven."""
@@ -107,7 +114,7 @@ class ExpressionPenalty:
 
     def value(self, w: Array) -> float:
         """Evaluate the expression at numbers."""
-        return float(np.squeeze(_convex("penalty", self.express, cp.Constant(w)).value))
+        return _evaluated("penalty", self.express, w)
 
     def repair(self, w: Array) -> Array:
         """Leave w as it is."""

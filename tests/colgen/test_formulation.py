@@ -1,0 +1,253 @@
+"""Formulations of one's own from cvxpy expressions: the same optima as certified ones, and no proof claimed."""
+
+from dataclasses import dataclass
+from math import inf
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import PlainTable, Table, all_stumps, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
+from cvxens.colgen.expressions import ExpressionLoss, ExpressionPenalty
+from cvxens.colgen.formulation import FormulationProblem
+from cvxens.colgen.masters import CvxpyMaster
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems import simplex_codes
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
+from cvxens.problems.penalties import L1, SquaredL2
+
+pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+
+X, y = noisy(14)
+H = all_stumps(X)
+N = len(y)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A loss or penalty as an expression, and the certified one that it equals."""
+
+    expression: object
+    certified: object
+
+
+LOSSES = {
+    "hinge": Pair(lambda z: 0.7 * cp.sum(cp.pos(1 - z)), Hinge(0.7)),
+    "logistic": Pair(lambda z: 0.7 * cp.sum(cp.logistic(-z)), Logistic(0.7)),
+    "squared hinge": Pair(lambda z: 0.35 * cp.sum_squares(cp.pos(1 - z)), SquaredHinge(0.7)),
+    "exponential": Pair(lambda z: 0.3 * cp.sum(cp.exp(-z)), Exponential(0.3)),
+}
+PENALTIES = {
+    "l1": Pair(lambda w: 0.8 * cp.norm1(w), L1(0.8)),
+    "l2": Pair(lambda w: 0.4 * cp.sum_squares(w), SquaredL2(0.8)),
+}
+UNCERTIFIED = {
+    "huber": lambda z: cp.sum(cp.huber(1 - z, 0.5)),
+    "squared": lambda z: 0.2 * cp.sum_squares(1 - z),
+    "logistic": LOSSES["logistic"].expression,
+}
+
+
+def elastic_net(w):
+    return 0.6 * cp.norm1(w) + 0.3 * cp.sum_squares(w)
+
+
+def dense(loss, penalty, *, intercept=False, nonnegative=False, negations=False):
+    """The whole problem over all stumps at once, or over all stumps and their negations."""
+    M = np.hstack([H, -H]) if negations else H
+    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
+    problem = cp.Problem(cp.Minimize(loss(cp.multiply(y, M @ w + intercept * b)) + penalty(w)))
+    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize(("loss", "intercept"), [*((loss, True) for loss in LOSSES), ("hinge", False)])
+def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, intercept):
+    optimum = dense(LOSSES[loss].expression, PENALTIES[penalty].expression, intercept=intercept)
+    certified = Formulation(LOSSES[loss].certified, PENALTIES[penalty].certified, intercept=intercept)
+    proof = column_generation(certified, Stumps(X), y, tol=1e-7)
+    assert proof.certificate.holds(1e-6)
+    assert proof.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    parts = LOSSES[loss], PENALTIES[penalty]
+    for i, j in ((0, 0), (0, 1), (1, 0)):
+        mixed = Formulation(
+            (parts[0].expression, parts[0].certified)[i],
+            (parts[1].expression, parts[1].certified)[j],
+            intercept=intercept,
+        )
+        run = column_generation(mixed, Stumps(X), y, tol=1e-7)
+        assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+        assert run.certificate.dual == pytest.approx(optimum, rel=1e-5)
+        assert not run.certificate.proven
+        assert run.certificate.note == "bound taken from the solver"
+        assert not run.certificate.holds(1.0)
+        assert "bound taken from the solver" in str(run.certificate)
+        assert run.certificate.residuals["stationarity"] < 1e-4
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", UNCERTIFIED)
+def test_an_elastic_net_over_any_loss_reaches_the_dense_optimum(loss, intercept, nonnegative):
+    """With w >= 0 and -h for every h, half of the weights are 0: the same problem as with free weights."""
+    free = dense(UNCERTIFIED[loss], elastic_net, intercept=intercept)
+    formulation = Formulation(UNCERTIFIED[loss], elastic_net, intercept=intercept, nonnegative=nonnegative)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-7)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.primal == pytest.approx(free, rel=1e-6)
+    if nonnegative:
+        both = dense(UNCERTIFIED[loss], elastic_net, intercept=intercept, nonnegative=True, negations=True)
+        assert both == pytest.approx(free, rel=1e-7)
+        assert run.weights.min() >= 0
+    if not intercept:
+        assert run.intercept == 0
+
+
+def test_the_multiplier_is_minus_the_slope_of_the_loss():
+    formulation = Formulation(LOSSES["logistic"].expression, elastic_net, intercept=True)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-8)
+    z = y * run.decision_function(X)
+    assert_allclose(run.u, 0.7 / (1 + np.exp(z)), atol=1e-5)
+    assert abs(y @ run.u) < 1e-6
+    assert np.abs(H.T @ (y * run.u)).max() < 0.6 + 0.6 * np.abs(run.weights).max() + 1e-6
+
+
+def test_claimed_bounds_are_never_above_the_optimum_by_more_than_the_solvers_digits():
+    optimum = dense(LOSSES["logistic"].expression, PENALTIES["l2"].expression)
+    for penalty in (PENALTIES["l2"].expression, PENALTIES["l2"].certified):
+        master = CvxpyMaster(Formulation(LOSSES["logistic"].expression, penalty), y)
+        bounds = [step.bound for step in iterate(master, Table(H))]
+        assert max(bounds) == pytest.approx(optimum, rel=1e-6)
+        assert all(bound <= optimum * (1 + 1e-7) for bound in bounds)
+
+
+def test_an_oracle_without_a_bound_does_not_help_either():
+    formulation = Formulation(LOSSES["logistic"].expression, L1(0.8))
+    run = column_generation(formulation, PlainTable(H, bounded=False), y)
+    assert run.certificate.note == "bound taken from the solver"
+    assert not run.certificate.proven
+
+
+def test_a_maximum_is_reported_with_its_sign():
+    plain = Formulation(LOSSES["logistic"].expression, L1(0.8))
+    turned = Formulation(LOSSES["logistic"].expression, L1(0.8), maximise=True)
+    least, largest = (column_generation(f, Stumps(X), y) for f in (plain, turned))
+    assert largest.certificate.primal == -least.certificate.primal
+    assert largest.certificate.dual == -least.certificate.dual
+    assert largest.history[0].objective == -least.history[0].objective
+    assert largest.certificate.gap == pytest.approx(least.certificate.gap, abs=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_penalties_that_are_expressions_in_weights_of_several_outputs(intercept):
+    L = simplex_codes(3)[np.arange(N) % 3]
+    loss = SquaredError(0.3, L)
+
+    def elastic(W):
+        return 0.05 * cp.sum(cp.abs(W)) + 0.5 * cp.sum_squares(W)
+
+    W, b = cp.Variable((H.shape[1], 2)), cp.Variable((1, 2))
+    scores = H @ W + intercept * (np.ones((N, 1)) @ b)
+    optimum = cp.Problem(cp.Minimize(0.15 * cp.sum_squares(L - scores) + elastic(W))).solve(solver="CLARABEL")
+    formulation = Formulation(loss, elastic, intercept=intercept, outputs=2)
+    run = column_generation(formulation, Stumps(X), tol=1e-7)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.weights.shape == (len(run.columns), 2)
+    assert run.decision_function(X).shape == (N, 2)
+    certified = column_generation(Formulation(loss, L1(0.05), intercept=intercept, outputs=2), Stumps(X), tol=1e-7)
+    assert certified.certificate.holds(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "message"),
+    [
+        (lambda z: -cp.sum_squares(z), L1(), r"^loss: found an expression of shape \(\) and curvature CONCAVE"),
+        (lambda z: cp.sum(cp.sqrt(cp.abs(z))), L1(), r"^loss: found .* curvature UNKNOWN"),
+        (lambda z: cp.logistic(-z), L1(), r"^loss: found an expression of shape \(14,\)"),
+        (Hinge(1.0), lambda w: cp.sum(cp.sqrt(w)), r"^penalty: found .* curvature CONCAVE.*convex scalar"),
+        (None, L1(), r"^loss: found None"),
+        (Hinge(1.0), 3.0, r"^penalty: found 3.0"),
+    ],
+)
+def test_what_is_no_convex_number_is_named(loss, penalty, message):
+    with pytest.raises(InvalidInput, match=message):
+        column_generation(Formulation(loss, penalty), Stumps(X), y, master=CvxpyMaster)
+
+
+def test_an_unbounded_formulation_fails_with_what_the_solvers_said():
+    with pytest.raises(SolverFailed, match="unbounded"):
+        column_generation(Formulation(lambda z: -cp.sum(z), cp.norm1), Stumps(X), y)
+
+
+def test_several_outputs_need_a_loss_with_targets():
+    with pytest.raises(InvalidInput, match=r"^outputs: found 2 with a loss that holds no targets"):
+        column_generation(Formulation(cp.sum_squares, SquaredL2(), outputs=2), Stumps(X))
+
+
+def test_what_a_formulation_says_of_itself():
+    assert str(formulations.svm(1.0)) == "Hinge + SquaredL2 with free w and an intercept"
+    assert str(formulations.soft_margin(1.0)) == "Hinge + L1 with w >= 0 and no intercept"
+    assert all(f.certified for f in (formulations.svm(1.0), formulations.lpboost(0.5), formulations.hard_margin()))
+    assert formulations.lpboost(0.5).sense == -1.0
+    assert not Formulation(cp.sum, L1()).certified
+    assert not Formulation(Hinge(1.0), cp.norm1).certified
+    assert formulations.simplex_least_squares(y, 1.0).outputs == 1
+
+
+def test_a_formulation_on_columns_is_a_problem_that_certifies():
+    problem = FormulationProblem(formulations.soft_margin(0.5), np.hstack([H, -H]), y)
+    assert problem.certify(problem.solve()).holds(1e-6)
+
+
+margins = st.lists(st.floats(-4, 4), min_size=4, max_size=4).map(np.array)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(deadline=None, max_examples=15)
+@given(z=margins)
+def test_an_expression_is_evaluated_as_it_is_stated(name, z):
+    assert ExpressionLoss(LOSSES[name].expression).value(z) == pytest.approx(LOSSES[name].certified.value(z), rel=1e-12)
+    for penalty in PENALTIES.values():
+        assert ExpressionPenalty(penalty.expression).value(z) == pytest.approx(penalty.certified.value(z), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=20)
+@given(w=margins, scale=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
+def test_the_slope_at_a_further_weight_is_the_threshold(w, scale):
+    for express, slope in ((PENALTIES["l1"].expression, 0.8), (PENALTIES["l2"].expression, 0.0), (elastic_net, 0.6)):
+        penalty = ExpressionPenalty(express)
+        size = max(1.0, penalty.value(scale * w) / max(1.0, scale * np.abs(w).max()))
+        assert penalty.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-8 * size)
+        assert penalty.threshold(scale * w[:, None], np.zeros((4, 1))) == pytest.approx(slope, abs=1e-8 * size)
+    group = ExpressionPenalty(lambda W: cp.mixed_norm(W, 2, 1))
+    assert group.threshold(np.ones((4, 2)), np.zeros((4, 2))) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_residuals_of_expressions_are_spot_checks():
+    loss, z = ExpressionLoss(LOSSES["logistic"].expression), np.array([-1.0, 0.0, 0.5, 2.0])
+    u = 0.7 / (1 + np.exp(z))
+    assert loss.slackness(z, u) < 1e-4
+    assert loss.slackness(z, 2 * u) > 0.1
+    assert loss.slackness(z, u / 2) > 0.1
+    assert (loss.dual_value(u), loss.dual_violation(-u), loss.scale(z)) == (-inf, 0.0, 1.0)
+    assert_allclose(loss.repair(-u, None), -u)
+    assert loss.primal_violation(z, {}) == 0.0
+    assert ExpressionLoss(lambda v: cp.sum(-cp.log(v))).primal_violation(z, {}) == inf
+    labels = np.array([1.0, 1.0, -1.0, 1.0])
+    assert loss.best_intercept(z, labels) == pytest.approx(
+        float(LOSSES["logistic"].certified.best_intercept(z, labels))
+    )
+    penalty = ExpressionPenalty(elastic_net)
+    gradient = 0.6 * np.sign(z) + 0.6 * z
+    assert penalty.stationarity(z, gradient) < 1e-6
+    assert penalty.stationarity(z, 2 * gradient) == pytest.approx(1.0, abs=1e-6)
+    assert penalty.stationarity(z[:, None], gradient[:, None]) < 1e-6
+    assert (penalty.shrink(Edges(9.0, 9.0)), penalty.conjugate(Edges(9.0, 9.0))) == (1.0, inf)
+    assert penalty.pricing_slack(z) == penalty.primal_violation(z) == 0.0
+    assert ExpressionPenalty(lambda v: cp.sum(-cp.log(v))).primal_violation(z) == inf
