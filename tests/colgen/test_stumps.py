@@ -106,6 +106,26 @@ def test_every_search_gives_the_same_answer(count, spread):
     assert answers[4] == answers[0][:count]
 
 
+@pytest.mark.parametrize("square_sum", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_best_outside_among_many_values(kind, square_sum, count):
+    X, s = long_sample(np.asarray, n_outputs=2)
+    stumps = list(all_stumps(X))
+    edges = np.array([np.abs(h(X) @ s).max() for h in stumps])
+    inside = [stumps[i] for i in np.argsort(-edges)[:150]] + [Constant(-1)]
+    best: dict[int, float] = {}
+    for h, edge in zip(stumps, edges, strict=True):
+        if h not in inside:
+            best[h.feature] = max(best.get(h.feature, 0), edge)
+    oracle = Stumps(kind(X), columns_per_round=count, square_sum=square_sum)
+    priced = oracle.price(s, inside=inside)
+    assert_allclose([c.edge for c in priced.columns], sorted(best.values(), reverse=True)[:count], atol=1e-13)
+    assert not {c.hypothesis for c in priced.columns} & {Stump(h.feature, h.threshold, -1) for h in inside[:-1]}
+    assert_allclose(priced.edge_bound, max(edges.max(), np.abs(s.sum(axis=0)).max()), rtol=1e-12)
+    assert priced.edge_square_sum == oracle.price(s).edge_square_sum
+
+
 def test_bytes_are_not_converted():
     X = np.random.default_rng(0).integers(0, 256, (500, 4)).astype(np.uint8)
     s = np.random.default_rng(1).normal(size=(500, 2))
@@ -133,7 +153,7 @@ def test_bad_weights(s):
         Stumps([[0.0], [1.0], [2.0], [3.0]]).price(s)
 
 
-@pytest.mark.parametrize("count", [0, -1])
+@pytest.mark.parametrize("count", [0, -1, 1.5])
 def test_bad_columns_per_round(count):
     with pytest.raises(InvalidInput, match=r"^columns_per_round: "):
         Stumps([[0.0], [1.0]], columns_per_round=count)

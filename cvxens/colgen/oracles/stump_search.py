@@ -36,18 +36,8 @@ class Best(NamedTuple):
     largest: Ints
     squares: Array
 
-    def take(self, features: Ints, part: Best) -> None:
-        """Take in what was found for some features: the larger edge, of equal ones the lower place."""
-        edges, places, largest, squares = (whole[:, features] for whole in self)
-        gain = np.abs(part.edges) - np.abs(edges)
-        better = (part.places > 0) & ((gain > 0) | (gain == 0) & ((places == 0) | (part.places < places)))
-        self.edges[:, features] = np.where(better, part.edges, edges)
-        self.places[:, features] = np.where(better, part.places, places)
-        self.largest[:, features] = np.maximum(part.largest, largest)
-        self.squares[:, features] = part.squares + squares
-
     def over_outputs(self) -> Best:
-        """Return the best of all outputs (of equal edges the lowest place) as one, the squares added up."""
+        """Return the best of all outputs, of equal edges the lowest place, all shapes (n_features,); squares add up."""
         magnitudes = np.abs(self.edges)
         winning = np.where(magnitudes == magnitudes.max(axis=0), self.places, NO_BOUND).argmin(axis=0)
         edges, places = (np.take_along_axis(a, winning[np.newaxis], axis=0)[0] for a in (self.edges, self.places))
@@ -152,12 +142,12 @@ class StumpSearch:
         shape = len(query.totals), len(self.walk.features), n_bins
         prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
         best = query.empty_answer()
-        best.take(self.bins.features, _visit_bins(query, self.bins, prospect))
+        _visit_bins(query, self.bins, prospect, best)
         top = np.abs(best.edges).max(axis=0)
         rank = max(self.n_features - count, 0)
         floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
         prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-        best.take(self.walk.features, _visit_places(query, self.walk, prospect))
+        _visit_places(query, self.walk, prospect, best)
         return best.over_outputs()
 
 
@@ -174,24 +164,21 @@ def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
 
 
 @njit(parallel=True, cache=True)
-def _visit_bins(query: Query, bins: Bins, prospect: Prospect) -> Best:
+def _visit_bins(query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
     """Compare the edges at the cuts between bins; note the prospect of what is inside the bins."""
-    shape = len(query.totals), len(bins.features)
-    edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
-    squares = np.empty(shape)
-    for task in prange(shape[0] * shape[1]):
-        o, f = task // shape[1], task % shape[1]
-        edges[o, f], places[o, f], largest[o, f], squares[o, f] = _visit_bins_of(o, f, query, bins, prospect)
-    return Best(edges, places, largest, squares)
+    for task in prange(len(query.totals) * len(bins.features)):
+        _visit_bins_of(task, query, bins, prospect, best)
 
 
 @njit(cache=True)
-def _visit_bins_of(o: int, f: int, query: Query, bins: Bins, prospect: Prospect) -> tuple[int, int, int, float]:
-    """Return what `Best` holds of one feature and output, as far as the cuts between bins tell."""
+def _visit_bins_of(task: int, query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
+    """Visit the bins of one feature under the weights of one output."""
+    o, f = task // len(bins.features), task % len(bins.features)
     edge, place, largest, squares = 0, 0, 0, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
-    shut, slot = _closed_of(bins.features[f], query), prospect.slots[f]
+    feature, slot = bins.features[f], prospect.slots[f]
+    shut = _closed_of(feature, query)
     sums = _sums(o, f, query, bins, slot >= 0)
     below = 0
     for b in range(len(cuts) - 1):
@@ -202,69 +189,69 @@ def _visit_bins_of(o: int, f: int, query: Query, bins: Bins, prospect: Prospect)
                 edge, place, largest = _better((edge, place, largest), here, cuts[b], shut)
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
-            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[-1, b]))
+            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
             prospect.below[o, slot, b] = below
             prospect.reach[o, slot, b] = reach if mixed[b] else -1
-        below += sums[:, b].sum()
-    return edge, place, largest, squares
+        below += sums[0, b] + sums[1, b]
+    best.edges[o, feature], best.places[o, feature] = edge, place
+    best.largest[o, feature], best.squares[o, feature] = largest, squares
 
 
 @njit(cache=True)
 def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
-    """Return the sums of the weights in every bin, shape (1, n_bins), or `split`: those >= 0, those < 0."""
-    own, rest, n_bins = query.integers[o], bins.rest[f], bins.cut_starts[f + 1] - bins.cut_starts[f] - 1
+    """Return the sums of the weights >= 0 and < 0 in every bin (of all and none if not `split`), shape (2, n_bins)."""
+    weights, n_bins = query.integers[o], bins.cut_starts[f + 1] - bins.cut_starts[f] - 1
     codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
     rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
-    lanes = np.zeros((N_LANES, (1 + split) * n_bins), np.int64)
-    if_negative = np.uint64(split * n_bins)
+    width, if_negative = (1 + split) * n_bins, np.uint64(split * n_bins)
+    lanes = np.zeros((N_LANES, width), np.int64)
     for i in range(len(codes)):
         # neighbours in different lanes, so that none waits for the one before; unsigned indices are not wrapped
-        weight = own[rows[i]]
+        weight = weights[rows[i]]
         lanes[i % N_LANES, np.uint64(codes[i]) + (np.uint64(weight >> 63) & if_negative)] += weight
-    for lane in range(1, N_LANES):
-        lanes[0] += lanes[lane]
-    sums = lanes[0].reshape((1 + split, n_bins))
-    if rest >= 0:
+    sums = np.zeros(2 * n_bins, np.int64)
+    for lane in range(N_LANES):
+        for k in range(width):
+            sums[k] += lanes[lane, k]
+    if bins.rest[f] >= 0:
         all_of = query.positives[o] if split else query.totals[o]
-        sums[0, rest] = all_of - sums[0].sum()
-        sums[-1, rest] += query.totals[o] - sums.sum()
-    return sums
+        sums[bins.rest[f]] = all_of - sums[:n_bins].sum()
+        sums[n_bins + bins.rest[f]] = query.totals[o] - all_of - sums[n_bins:].sum()
+    return sums.reshape((2, n_bins))
 
 
 @njit(parallel=True, cache=True)
-def _visit_places(query: Query, walk: Walk, prospect: Prospect) -> Best:
+def _visit_places(query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
-    shape = len(query.totals), len(walk.features)
-    edges, places, largest = np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
-    squares = np.empty(shape)
-    for task in prange(shape[0] * shape[1]):
-        o, f = task // shape[1], task % shape[1]
-        edges[o, f], places[o, f], largest[o, f], squares[o, f] = _visit_places_of(o, f, query, walk, prospect)
-    return Best(edges, places, largest, squares)
+    for task in prange(len(query.totals) * len(walk.features)):
+        _visit_places_of(task, query, walk, prospect, best)
 
 
 @njit(cache=True)
-def _visit_places_of(o: int, f: int, query: Query, walk: Walk, prospect: Prospect) -> tuple[int, int, int, float]:
-    """Return what `Best` holds of one feature and output, as far as the places inside bins tell."""
-    edge, place, largest, squares = 0, 0, 0, 0.0
+def _visit_places_of(task: int, query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
+    """Visit the places of one feature under the weights of one output."""
+    o, f = task // len(walk.features), task % len(walk.features)
     feature = walk.features[f]
+    edge, place, largest = best.edges[o, feature], best.places[o, feature], best.largest[o, feature]
+    squares = best.squares[o, feature]
     entries = slice(walk.starts[feature], walk.starts[feature + 1])
     rows, changes = walk.rows[entries], walk.changes[entries]
     shut = _closed_of(feature, query)
-    own, total = query.integers[o], query.totals[o]
-    zeros = _weight_of_zeros(own, total, rows) if walk.has_zeros[feature] else 0
+    weights, total = query.integers[o], query.totals[o]
+    zeros = _weight_of_zeros(weights, total, rows) if walk.has_zeros[feature] else 0
     for b in range(prospect.reach.shape[2]):
         if prospect.reach[o, f, b] >= abs(edge):
             below, cut = prospect.below[o, f, b], walk.cut_starts[f] + b
             for k in range(walk.cuts[cut] + 1, walk.cuts[cut + 1]):
                 row = rows[k - 1]
-                below += own[row] if row < len(own) else zeros
+                below += weights[row] if row < len(weights) else zeros
                 if changes[k]:
                     here = total - 2 * below
                     squares += float(here) * float(here)
                     if abs(here) >= abs(edge):
                         edge, place, largest = _better((edge, place, largest), here, k, shut)
-    return edge, place, largest, squares
+    best.edges[o, feature], best.places[o, feature] = edge, place
+    best.largest[o, feature], best.squares[o, feature] = largest, squares
 
 
 @njit(cache=True)

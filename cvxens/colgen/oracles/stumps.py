@@ -111,8 +111,8 @@ class Stumps:
     def __init__(
         self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
     ) -> None:
-        if columns_per_round is not None and columns_per_round < 1:
-            raise InvalidInput("columns_per_round", f"found {columns_per_round}", "give at least 1, or None for all")
+        if columns_per_round is not None and (columns_per_round < 1 or columns_per_round % 1):
+            raise InvalidInput("columns_per_round", f"found {columns_per_round!r}", "give 1 or more, or None for all")
         self.features = SortedFeatures(X)
         self.constant = constant
         self.columns_per_round = columns_per_round or self.features.n_features + 1
