@@ -84,18 +84,21 @@ class Formulation:
 
     def signs(self, y: Any) -> Array:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
+        loss = self.terms[0]
         if self.outputs is None:
-            return validation.signs(y)
-        if y is not None:
+            labels = validation.signs(y)
+        elif y is not None:
             raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
-        n_samples = len(self.terms[0].start((1, self.outputs)))
-        if n_samples == 1:
+        else:
+            labels = np.ones((len(loss.start((1, self.outputs))), 1))
+        expected = labels.shape if self.outputs is None else (len(labels), self.outputs)
+        if loss.start(expected).shape != expected or expected[0] == 1:
             raise InvalidInput(
                 "outputs",
-                f"found {self.outputs} with a loss that holds no targets",
-                "give a loss such as SquaredError(C, L), or leave outputs out",
+                f"found {self.outputs} with a loss that does not hold so many targets per sample",
+                "give the number of columns of the targets L of SquaredError(C, L), or None for other losses",
             )
-        return np.ones((n_samples, 1))
+        return labels
 
 
 @final

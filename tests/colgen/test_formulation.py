@@ -185,9 +185,19 @@ def test_an_unbounded_formulation_fails_with_what_the_solvers_said():
         column_generation(Formulation(lambda z: -cp.sum(z), cp.norm1), Stumps(X), y)
 
 
-def test_several_outputs_need_a_loss_with_targets():
-    with pytest.raises(InvalidInput, match=r"^outputs: found 2 with a loss that holds no targets"):
-        column_generation(Formulation(cp.sum_squares, SquaredL2(), outputs=2), Stumps(X))
+@pytest.mark.parametrize(
+    ("loss", "outputs", "labels"),
+    [
+        (cp.sum_squares, 2, None),
+        (Hinge(1.0), 2, None),
+        (SquaredError(1.0, y[:, None]), None, y),
+        (SquaredError(1.0, y[:, None]), 2, None),
+        (SquaredError(1.0, y), 1, None),
+    ],
+)
+def test_outputs_that_are_not_those_of_the_loss(loss, outputs, labels):
+    with pytest.raises(InvalidInput, match=f"^outputs: found {outputs} with a loss that does not hold so many targets"):
+        column_generation(Formulation(loss, SquaredL2(), outputs=outputs), Stumps(X), labels)
 
 
 def test_what_a_formulation_says_of_itself():
