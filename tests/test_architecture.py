@@ -1,0 +1,290 @@
+"""The house rules: which room may import which, where a library may appear, and how long things may get."""
+
+import ast
+import inspect
+from collections import defaultdict
+from enum import Enum
+from graphlib import TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import cvxens
+
+PACKAGE = Path(cvxens.__file__).parent
+TESTS = Path(__file__).parent
+
+BASE = {"types", "errors", "validation"}
+
+ROOMS = {
+    "types": set(),
+    "errors": {"types"},
+    "validation": {"types", "errors"},
+    "certificates": BASE,
+    "problems": BASE | {"certificates"},
+    "kernels": BASE | {"certificates", "problems"},
+    "features": BASE,
+    "trees": BASE,
+    "datasets": BASE,
+    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees"},
+    "solvers": BASE | {"certificates", "problems", "kernels", "features"},
+    "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
+    "cli": BASE | {"certificates", "problems", "kernels", "colgen", "solvers", "crosscheck", "datasets", ""},
+    "": set(),
+}
+"""What each room may import; the package itself is the room without a name."""
+
+LIBRARIES = {
+    "cvxpy": ("problems.modelling",),
+    "matplotlib": ("plotting",),
+    "click": ("cli",),
+    "rich": ("cli",),
+    "numba": ("features", "trees", "colgen.oracles", "solvers"),
+    "highspy": ("colgen.masters",),
+    "lazy_loader": ("", "problems.modelling"),
+}
+"""Where a library may be imported: in these modules and what is below them."""
+
+WITHIN = {
+    "problems.losses": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses.protocol"},
+    "problems.modelling": set(),
+    "problems.duality": set(),
+    "colgen.protocols": set(),
+    "colgen.driver": {"colgen.protocols"},
+    "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
+}
+"""What modules that others build on may import of their own room."""
+
+NOT_NAMES = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
+
+MAX_FILE = 400
+MAX_FUNCTION = 40
+
+PUBLIC = [
+    "certificates",
+    "colgen",
+    "colgen.masters",
+    "colgen.oracles",
+    "crosscheck",
+    "datasets",
+    "kernels",
+    "problems",
+    "solvers",
+    "trees",
+]
+
+SHOWN_ELSEWHERE = {
+    "Column": "what an oracle hands over: shown in Oracle",
+    "CvxpyMaster": "made by column_generation, which shows it",
+    "DenseColumns": "made of an array by every problem",
+    "Feature": "what a Table consists of",
+    "HighsMaster": "made by column_generation, which shows it",
+    "LeastSquaresMaster": "made by column_generation, which shows it",
+    "MasterSolution": "what a master hands over",
+    "Priced": "what an oracle hands over: shown in Oracle",
+    "Round": "a row of a run's history",
+    "Row": "what crosscheck yields, which shows it",
+    "Run": "what column_generation returns, which shows it",
+    "Sample": "what crosscheck takes, which shows it",
+    "Side": "half of a Row",
+    "Signed": "shown where boosting over all stumps is",
+    "Step": "what iterate yields",
+    "Tree": "what fit_tree returns, which shows it",
+    "fastest_master": "called by column_generation",
+    "named": "the command line's way to a formulation",
+    "relative": "one division",
+}
+"""Public things without an example of their own, and why."""
+
+
+def name_of(path):
+    """The dotted name of a module inside the package, without "cvxens."; "" is the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = {name_of(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def room(module):
+    return module.partition(".")[0]
+
+
+def below(module, places):
+    return any(module == place or (place and module.startswith(f"{place}.")) for place in places)
+
+
+def typing_only(tree):
+    """Import statements that only a type checker follows."""
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    return {statement for block in blocks for part in block.body for statement in ast.walk(part)}
+
+
+def imported(tree):
+    """(statement, full name) of everything imported, whether a module or a name in one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where a name is from"
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def own(name):
+    """The module of the package that a full name is in, without "cvxens."; None for another library's."""
+    first, _, rest = name.partition(".")
+    if first != "cvxens":
+        return None
+    while rest not in MODULES and rest:
+        rest = rest.rpartition(".")[0]
+    return rest
+
+
+def own_imports(module):
+    return {target for _, name in imported(MODULES[module]) if (target := own(name)) is not None}
+
+
+def functions(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def length_without_docstring(function):
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno - body[0].lineno if body else 0) + function.body[0].lineno - function.lineno + 1
+
+
+def test_every_room_is_known():
+    assert {room(module) for module in MODULES} == ROOMS.keys()
+
+
+def test_the_rooms_are_in_one_order():
+    assert set(TopologicalSorter(ROOMS).static_order()) == ROOMS.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_run_one_way_between_rooms(module):
+    others = {target for target in own_imports(module) if room(target) != room(module)}
+    assert {target for target in others if room(target) not in ROOMS[room(module)]} == set()
+
+
+@pytest.mark.parametrize("module", WITHIN)
+def test_imports_run_one_way_within_a_room(module):
+    inside = {name for name in MODULES if below(name, [module])}
+    targets = {target for name in inside for target in own_imports(name) if room(target) == room(module)}
+    assert {target for target in targets if not below(target, WITHIN[module])} == set()
+
+
+def test_no_import_is_circular():
+    graph = defaultdict(set)
+    for module, tree in MODULES.items():
+        unfollowed = typing_only(tree)
+        names = {own(name) for statement, name in imported(tree) if statement not in unfollowed}
+        graph[module] = {name for name in names if name is not None and name != module and module}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_libraries_stay_where_they_belong(library):
+    users = {
+        module for module, tree in MODULES.items() for _, name in imported(tree) if name.partition(".")[0] == library
+    }
+    assert {module for module in users if not below(module, LIBRARIES[library])} == set()
+
+
+def test_cvxpy_is_reached_through_modelling_and_in_problems_and_colgen_only():
+    users = {module for module, tree in MODULES.items() for _, name in imported(tree) if name.endswith(".modelling.cp")}
+    assert {room(module) for module in users} <= {"problems", "colgen"}
+    assert "colgen.driver" not in users
+
+
+def test_dynamic_imports_are_those_of_lazy_loader():
+    lazy = {module for module, path in PATHS.items() if "lazy_loader." in path.read_text()}
+    assert lazy <= {"", "problems.modelling"}
+    assert {module for module, path in PATHS.items() if "importlib" in path.read_text()} == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_says_what_it_is(module):
+    assert ast.get_docstring(MODULES[module])
+    assert NOT_NAMES.isdisjoint(module.split("."))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_lengths(module):
+    assert len(PATHS[module].read_text().splitlines()) <= MAX_FILE
+    too_long = {f.name for f in functions(MODULES[module]) if length_without_docstring(f) > MAX_FUNCTION}
+    assert too_long == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_prints_but_the_command_line(module):
+    calls = [node for node in ast.walk(MODULES[module]) if isinstance(node, ast.Call)]
+    assert [call.lineno for call in calls if ast.unparse(call.func) == "print"] == []
+
+
+def public_things():
+    for package in PUBLIC:
+        module = import_module(f"cvxens.{package}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                yield pytest.param(name, thing, id=f"{package}.{name}")
+
+
+def needs_no_example(thing):
+    return getattr(thing, "_is_protocol", False) or inspect.isabstract(thing) or _is_enum(thing)
+
+
+def _is_enum(thing):
+    return inspect.isclass(thing) and issubclass(thing, Enum)
+
+
+@pytest.mark.parametrize(("name", "thing"), list(public_things()))
+def test_what_is_public_is_documented_and_shown(name, thing):
+    text = inspect.getdoc(thing)
+    assert text
+    assert ("Examples\n--------" in text) != (needs_no_example(thing) or name in SHOWN_ELSEWHERE)
+
+
+def test_what_is_shown_elsewhere_exists():
+    names = {name for package in PUBLIC for name in import_module(f"cvxens.{package}").__all__}
+    assert SHOWN_ELSEWHERE.keys() <= names
+
+
+def asserts(function, asserting):
+    """Whether a function checks something, by itself or through a function that does."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            if called in asserting or called.startswith("assert_") or ast.unparse(node.func) == "pytest.raises":
+                return True
+    return False
+
+
+TEST_FILES = sorted(TESTS.rglob("test_*.py"))
+TEST_TREES = {path: ast.parse(path.read_text()) for path in TEST_FILES}
+SUPPORT = [ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py")) if path not in TEST_TREES]
+
+
+@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_every_test_checks_something(path):
+    shared = {f.name for tree in SUPPORT for f in functions(tree) if asserts(f, ())}
+    local = {f.name for f in functions(TEST_TREES[path]) if not f.name.startswith("test_") and asserts(f, shared)}
+    tests = [f for f in functions(TEST_TREES[path]) if f.name.startswith("test_")]
+    assert tests
+    assert [f.name for f in tests if not asserts(f, shared | local)] == []
+
+
+def test_test_files_have_names_of_their_own():
+    assert len({path.name for path in TESTS.rglob("*.py")}) == len(list(TESTS.rglob("*.py")))
+
+
+@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: str(path.relative_to(TESTS)))
+def test_no_test_is_left_out(path):
+    marks = {ast.unparse(node) for node in ast.walk(TEST_TREES[path]) if isinstance(node, ast.Attribute)}
+    assert marks.isdisjoint({f"pytest.{mark}" for mark in ("skip", "xfail", "mark.skip", "mark.skipif", "mark.xfail")})
