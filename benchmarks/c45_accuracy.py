@@ -4,6 +4,9 @@ Per data set the error of ten-fold cross-validation (stratified; the mean and st
 `fit_tree` with its defaults, on the table as it is, against scikit-learn's CART on the same folds, on imputed (median,
 most frequent) and one-hot encoded data, its cost-complexity pruning chosen by five-fold cross-validation. On adult,
 one fit to the training file and the error on the test file.
+
+Quinlan (Improved use of continuous attributes in C4.5, JAIR 4, 1996) reports errors of C4.5 on these sets; they are not
+given beside ours, as no copy of his table could be checked. On labor, 57 samples, one error is 1.75 percentage points.
 """
 
 from __future__ import annotations

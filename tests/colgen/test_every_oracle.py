@@ -66,8 +66,7 @@ def test_the_objective_falls_and_only_a_bound_on_the_edge_is_a_proof(formulation
     assert objectives[-1] < objectives[0]
     assert run.certificate.primal == objectives[-1]
     assert run.certificate.proven == exact
-    note = "over every hypothesis of the oracle" if exact else "the oracle cannot bound the edge"
-    assert run.certificate.note == note
+    assert ("cannot bound" in run.certificate.note) != exact
     assert run.decision_function(run.columns[0].sample).shape == ((36, 2) if formulation == "SLS" else (36,))
 
 
