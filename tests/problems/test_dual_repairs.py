@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box, imbalance
 
-entries = st.one_of(st.integers(-3, 3).map(float), st.floats(-10, 10))
+entries = st.one_of(st.integers(-3, 3).map(float), st.floats(-10, 10).map(lambda v: round(v, 6)))
 
 
 @st.composite
