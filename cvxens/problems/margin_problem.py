@@ -108,7 +108,8 @@ class MarginProblem(Problem):
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
         f = self.H.scores(w)
         b = point.get(intercept, loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs))
-        scale = loss.scale(self.y * (f + b))
+        z = self.y * (f + b)
+        scale = min(1.0, loss.scale(z), key=lambda scale: loss.value(scale * z) + penalty.value(scale * w))
         u = loss.repair(point.get(multipliers, np.zeros(f.shape)), self.y if self.intercept else None)
         u = u * penalty.shrink(self._summary(self._edges(u)))
         return {weights: w * scale, **({intercept: b * scale} if self.intercept else {}), multipliers: u}

@@ -80,8 +80,9 @@ class SVMDual(Problem):
         return self._half_norm(point["u"]) - float(point["u"].sum())
 
     def dual_value(self, point: Point) -> float:
-        """Minus the primal objective (LL08 P1) at w = sum_i u_i y_i phi(x_i)."""
-        return -self._half_norm(point["u"]) - Hinge(self.C).value(self._margins(point))
+        """Minus the objective of LL08 P1 at w = sum_i u_i y_i phi(x_i) and b, or at both scaled to spare all slack."""
+        hinge, half_norm, z = Hinge(self.C), self._half_norm(point["u"]), self._margins(point)
+        return -min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
 
     def rounding(self, point: Point) -> float:
         """That of the quadratic forms."""

@@ -77,6 +77,12 @@ def balance(u):
     return abs(sum(y * u)) / max(1.0, sum(abs(u)))
 
 
+def unslacked(norm, z):
+    """P1 at weights of that squared norm, or at such a multiple of them that no margin is below 1."""
+    scales = {1.0, 1 / min(z)} if 0 < min(z) < 1 else {1.0}
+    return min(scale**2 * norm / 2 + hinge([scale * v for v in z]) for scale in scales)
+
+
 def soft_minimum(z):
     """The best of all margins as rho: a concave, piecewise linear function is largest at a kink."""
     return max(rho - D * sum(max(0.0, rho - v) for v in z) for rho in z)
@@ -99,7 +105,7 @@ def svm_dual(K):
     return Case(
         lambda: SVMDual(K, y, C),
         lambda p: form(K, y * p["u"]) / 2 - sum(p["u"]),
-        lambda p: -form(K, y * p["u"]) / 2 - hinge(margins(K, y * p["u"], p["b"])),
+        lambda p: -unslacked(form(K, y * p["u"]), margins(K, y * p["u"], p["b"])),
         lambda p: max(box(p["u"], C), balance(p["u"])),
     )
 

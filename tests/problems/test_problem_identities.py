@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.svm import SVC
 
 from cvxens.errors import SolverFallbackWarning
 from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
@@ -385,6 +386,33 @@ def test_p4_at_a_high_price_is_p3_and_the_infinite_svm_on_a_matrix_is_p1():
     hard = solved(HardMarginBoosting(separable, y)).objective
     assert solved(SoftMarginBoosting(separable, y, 100.0)).objective == pytest.approx(hard, rel=1e-6)
     assert solved(InfiniteSVM(H, y, 0.3)).objective == pytest.approx(solved(SVMPrimal(H, y, 0.3)).objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [10.0, 1e4, 1e7])
+def test_slack_of_rounding_size_at_a_high_price_is_spared(C):
+    X, y = sample(3)
+    X = X + 2 * y[:, None]
+    K = Stump()(X)
+    machine = SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, y)
+    u = np.zeros(len(y))
+    u[machine.support_] = np.abs(machine.dual_coef_[0])
+    problem = SVMDual(K, y, C)
+    assert problem.certify(u=u, b=machine.intercept_).relative_gap < 1e-6
+    cells = Stump().cells(X)
+    infinite = InfiniteSVM(cells, y, C).certify(w=cells.edges(y * u), b=machine.intercept_, u=u)
+    assert infinite.relative_gap < 1e-6
+    z = y * (K @ (y * u) + machine.intercept_)
+    assert C * np.maximum(1 - z, 0).sum() > 1e-9 * C
+    assert infinite.primal <= (y * u) @ K @ (y * u) / 2 + C * np.maximum(1 - z, 0).sum() + 1e-12
+
+
+def test_slack_worth_its_price_stays():
+    problem = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=0.1)
+    w = 0.2
+    certificate = problem.certify(w=[w], b=0.0, u=[0.1, 0.1])
+    assert certificate.primal == pytest.approx(w**2 / 2 + 0.1 * 2 * (1 - w))
+    assert certificate.repair["w"] == 0
+    assert certificate.holds(1e-9)
 
 
 def test_heavy_and_light_penalties():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.problems.duality import balance_classes
-from cvxens.problems.losses.protocol import excess
+from cvxens.problems.losses.protocol import excess, lift
 from cvxens.problems.modelling import Term, cp
 from cvxens.types import Array, Point
 
@@ -47,8 +47,7 @@ class HardMargin:
 
     def scale(self, z: Array) -> float:
         """1 / min z where all margins are positive and the smallest is below 1."""
-        smallest = float(z.min())
-        return 1.0 / smallest if 0 < smallest < 1 else 1.0
+        return lift(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """The middle between the lowest positive and the highest negative score."""

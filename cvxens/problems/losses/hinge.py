@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.problems.duality import clip_box
-from cvxens.problems.losses.protocol import excess
+from cvxens.problems.losses.protocol import excess, lift
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.types import Array, Point
 
@@ -52,8 +52,8 @@ class Hinge:
         return clip_box(u, self.C, y)
 
     def scale(self, z: Array) -> float:
-        """Every margin is feasible."""
-        return 1.0
+        """1 / min z where all margins are positive and the smallest is below 1: it spares all slack."""
+        return lift(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Exact: the loss is piecewise linear in b with a kink at each y_i - f_i.

@@ -34,7 +34,7 @@ class Loss(Protocol):
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
 
     def scale(self, z: Array) -> float:
-        """The factor on (w, b) that makes margins `z` feasible; 1 where they are, or none does."""
+        """A factor on (w, b) worth trying: it makes margins `z` feasible, or spares slack; 1 where there is none."""
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """The b that minimises the loss of y * (f + b)."""
@@ -52,6 +52,12 @@ class Loss(Protocol):
 def excess(values: Array) -> float:
     """The largest positive entry, 0 where there is none."""
     return max(0.0, float(values.max(initial=0.0)))
+
+
+def lift(z: Array) -> float:
+    """1 / min z where all margins are positive and the smallest is below 1, else 1."""
+    smallest = float(z.min())
+    return 1.0 / smallest if np.finfo(float).tiny < smallest < 1 else 1.0
 
 
 def search_intercept(loss: Loss, f: Array, y: Array) -> Array:
