@@ -56,7 +56,7 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     Q = problem.K * np.outer(problem.y, problem.y)
     with threadpool_limits(1, "blas"):
         u = multiplicative_updates(Q, np.full(len(Q), 1 / len(Q)), warm_gap, max_updates)
-    u = finish_on_active_set(Q, u, tol)
+        u = finish_on_active_set(Q, u, tol)
     seconds = time.perf_counter() - start
     point = problem.repair({"u": u})
     variables = {"c": point["c"], "rho": point["rho"]}
