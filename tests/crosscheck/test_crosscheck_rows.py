@@ -89,7 +89,7 @@ def test_the_row_agrees(rows, name):
 @pytest.mark.parametrize("name", P1_TO_P5)
 def test_the_certificate_encloses_what_is_reported(rows, name):
     certificate, row = rows[name].certificate, rows[name]
-    assert certificate.dual <= certificate.primal
+    assert certificate.dual <= certificate.primal + 1e-13 * abs(certificate.primal)
     for objective in (row.reference.objective, row.fast.objective):
         assert certificate.dual - 1e-6 * abs(objective) <= objective <= certificate.primal + 1e-6 * abs(objective)
 
