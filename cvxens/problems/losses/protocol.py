@@ -27,8 +27,8 @@ class Loss(Protocol):
     def dual_value(self, u: Array) -> float:
         """Evaluate -loss*(-u) at a repaired `u`."""
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """Return the multipliers to price with before there is any column: -loss'(0), or uniform."""
+    def multipliers(self, z: Array) -> Array:
+        """Return -loss'(z); where there is more than one slope, one that `repair` makes optimal at w = 0."""
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
@@ -55,9 +55,9 @@ def excess(values: Array) -> float:
 
 
 def lift(z: Array) -> float:
-    """1 / min z where all margins are positive and the smallest is below 1, else 1."""
+    """1 / min z where the smallest margin is positive, by more than 1e-100, and below 1; else 1."""
     smallest = float(z.min())
-    return 1.0 / smallest if np.finfo(float).tiny < smallest < 1 else 1.0
+    return 1.0 / smallest if 1e-100 < smallest < 1 else 1.0
 
 
 def search_intercept(loss: Loss, f: Array, y: Array) -> Array:
