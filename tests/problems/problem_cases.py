@@ -79,7 +79,7 @@ def balance(u):
 
 def unslacked(norm, z):
     """P1 at weights of that squared norm, or at such a multiple of them that no margin is below 1."""
-    scales = {1.0, 1 / min(z)} if 0 < min(z) < 1 else {1.0}
+    scales = {1.0, 1 / min(z)} if 1e-100 < min(z) < 1 else {1.0}
     return min(scale**2 * norm / 2 + hinge([scale * v for v in z]) for scale in scales)
 
 
