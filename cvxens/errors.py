@@ -80,7 +80,8 @@ class SolverFailed(CvxensError, RuntimeError):
         self.attempts = tuple(attempts)
         tried = "; ".join(f"{a.solver}: {a.status}{f' ({a.message})' if a.message else ''}" for a in self.attempts)
         super().__init__(
-            f"no solver returned an optimal solution [{tried}]; rescale the data or name another solver= or looser options"
+            f"no solver returned an optimal solution [{tried}]; "
+            "rescale the data, or name another solver= or looser options"
         )
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Attempt, ...]]]:
