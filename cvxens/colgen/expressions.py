@@ -64,9 +64,9 @@ class ExpressionLoss:
         """Minus infinity: nothing is proven."""
         return -np.inf
 
-    def start(self, shape: tuple[int, ...]) -> Array:
+    def multipliers(self, z: Array) -> Array:
         """1/n_samples for every sample."""
-        return np.full(shape, 1 / shape[0])
+        return np.full(z.shape, 1 / len(z))
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Leave u as it is: its domain is not known."""

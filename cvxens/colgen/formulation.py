@@ -84,21 +84,18 @@ class Formulation:
 
     def signs(self, y: Any) -> Array:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
-        loss = self.terms[0]
-        if self.outputs is None:
-            labels = validation.signs(y)
-        elif y is not None:
-            raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
-        else:
-            labels = np.ones((len(loss.start((1, self.outputs))), 1))
-        expected = labels.shape if self.outputs is None else (len(labels), self.outputs)
-        if loss.start(expected).shape != expected or expected[0] == 1:
+        targets = self.terms[0].multipliers(np.zeros((1, 1))).shape
+        if targets != (1, 1) if self.outputs is None else targets[0] == 1 or targets[1] != self.outputs:
             raise InvalidInput(
                 "outputs",
                 f"found {self.outputs} with a loss that does not hold so many targets per sample",
                 "give the number of columns of the targets L of SquaredError(C, L), or None for other losses",
             )
-        return labels
+        if self.outputs is None:
+            return validation.signs(y)
+        if y is not None:
+            raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
+        return np.ones((targets[0], 1))
 
 
 @final

@@ -58,11 +58,11 @@ class Restricted:
         formulation = self.formulation
         loss, penalty = formulation.terms
         outputs = () if formulation.outputs is None else (formulation.outputs,)
-        shape = (len(self.y), *outputs)
-        u = loss.repair(loss.start(shape), self.y if formulation.intercept else None)
-        w, z = np.zeros((0, *outputs)), np.zeros(shape)
-        b = loss.best_intercept(z, self.y) if formulation.intercept else np.zeros(outputs)
-        objective = loss.value(self.y * b + z) if penalty.primal_violation(w) == 0 else np.inf
+        w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
+        b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
+        z = self.y * (f + b)
+        u = loss.repair(loss.multipliers(z), self.y if formulation.intercept else None)
+        objective = loss.value(z) if penalty.primal_violation(w) == 0 else np.inf
         threshold = penalty.threshold(w, np.zeros(0))
         # while nothing is feasible, any positive edge is a step towards it
         threshold = threshold if np.isfinite(objective) else min(threshold, 0.0)
@@ -77,7 +77,7 @@ class Restricted:
         edges = problem.H.edges(s)
         threshold = problem.penalty().threshold(w, edges)
         b, objective = repaired.get("b", np.zeros(problem.outputs)), problem.value(repaired)
-        closed = edges > 0 if problem.nonnegative else None
+        closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if problem.nonnegative else None
         return MasterSolution(w, b, u, s, objective, threshold, closed)
 
     def farkas(self, u: Array) -> MasterSolution:

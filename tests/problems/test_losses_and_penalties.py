@@ -65,7 +65,7 @@ def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
         assert loss.dual_violation(v) <= 1e-12
         assert labels is None or abs(labels @ v) < 1e-12
         assert loss.dual_value(v) <= loss.value(z) + v @ z + 1e-9
-    assert loss.dual_violation(loss.start((N,))) == pytest.approx(0, abs=1e-12)
+    assert loss.dual_violation(loss.multipliers(z)) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_the_squared_error_has_its_conjugate():
     assert loss.slackness(best, U) == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(loss.repair(U, np.ones((N, 1))).sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(loss.best_intercept(z, np.ones((N, 1))), (TARGETS - z).mean(axis=0))
-    np.testing.assert_array_equal(loss.start((N, 1)), C * TARGETS)
+    np.testing.assert_array_equal(loss.multipliers(z), C * (TARGETS - z))
 
 
 @pytest.mark.parametrize("name", [*LOSSES, "squared error"])

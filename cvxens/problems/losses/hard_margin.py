@@ -36,9 +36,9 @@ class HardMargin:
         """Sum u."""
         return float(u.sum())
 
-    def start(self, shape: tuple[int, ...]) -> Array:
+    def multipliers(self, z: Array) -> Array:
         """1 for every sample."""
-        return np.ones(shape)
+        return np.ones(z.shape)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""

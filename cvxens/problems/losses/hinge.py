@@ -43,9 +43,9 @@ class Hinge:
         """Sum u."""
         return float(u.sum())
 
-    def start(self, shape: tuple[int, ...]) -> Array:
+    def multipliers(self, z: Array) -> Array:
         """C for every sample."""
-        return np.full(shape, self.C)
+        return np.full(z.shape, self.C)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, C] and balance the classes."""

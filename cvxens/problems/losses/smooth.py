@@ -53,9 +53,10 @@ class Exponential:
         """-sum(u ln(u/C) - u)."""
         return float((u - xlogy(u, u / self.C)).sum())
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """C for every sample."""
-        return np.full(shape, self.C)
+    def multipliers(self, z: Array) -> Array:
+        """C exp(-z_i)."""
+        with np.errstate(over="ignore"):
+            return self.C * np.exp(-z)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
@@ -79,8 +80,7 @@ class Exponential:
 
     def slackness(self, z: Array, u: Array) -> float:
         """Max |u_i - C exp(-z_i)|, relative to the largest."""
-        with np.errstate(over="ignore"):
-            return _distance(u, self.C * np.exp(-z))
+        return _distance(u, self.multipliers(z))
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ class Logistic:
         p = u / self.C
         return float(-self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p)).sum())
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """C/2 for every sample."""
-        return np.full(shape, self.C / 2)
+    def multipliers(self, z: Array) -> Array:
+        """C / (1 + exp(z_i))."""
+        return self.C * expit(-z)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, C] and balance the classes."""
@@ -139,7 +139,7 @@ class Logistic:
 
     def slackness(self, z: Array, u: Array) -> float:
         """Max |u_i - C / (1 + exp(z_i))|, relative to the largest."""
-        return _distance(u, self.C * expit(-z))
+        return _distance(u, self.multipliers(z))
 
 
 @dataclass(frozen=True)
@@ -171,9 +171,9 @@ class SquaredHinge:
         """Sum u - |u|^2 / (2 C)."""
         return float(u.sum() - u @ u / (2 * self.C))
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """C for every sample."""
-        return np.full(shape, self.C)
+    def multipliers(self, z: Array) -> Array:
+        """C max(0, 1 - z_i)."""
+        return self.C * np.maximum(1 - z, 0)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
@@ -197,4 +197,4 @@ class SquaredHinge:
 
     def slackness(self, z: Array, u: Array) -> float:
         """Max |u_i - C max(0, 1 - z_i)|, relative to the largest."""
-        return _distance(u, self.C * np.maximum(1 - z, 0))
+        return _distance(u, self.multipliers(z))

@@ -51,9 +51,9 @@ class SoftMinimumMargin:
         """0."""
         return 0.0
 
-    def start(self, shape: tuple[int, ...]) -> Array:
+    def multipliers(self, z: Array) -> Array:
         """1/n_samples for every sample."""
-        return np.full(shape, 1 / shape[0])
+        return np.full(z.shape, 1 / len(z))
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Project onto the capped simplex; with labels, each class carries half of the weight.

@@ -43,9 +43,9 @@ class SquaredError:
         """<U, L> - |U|^2 / (2 C)."""
         return float((u * self.L).sum() - (u * u).sum() / (2 * self.C))
 
-    def start(self, shape: tuple[int, ...]) -> Array:
-        """C L."""
-        return self.C * self.L
+    def multipliers(self, z: Array) -> Array:
+        """C (L - Z)."""
+        return self.C * (self.L - z)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Every U is feasible; with an intercept its columns must sum to 0."""
