@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SoftMinimumMargin, SquaredHinge
+from cvxens.problems.losses import (
+    Exponential,
+    HardMargin,
+    Hinge,
+    Logistic,
+    SoftMinimumMargin,
+    SquaredError,
+    SquaredHinge,
+)
 from cvxens.problems.penalties import Simplex
 
 
@@ -57,6 +65,23 @@ def test_no_intercept_has_a_larger_minimum(sample):
     b = HardMargin().best_intercept(f, y)
     others = max((y * (f + other)).min() for other in candidates(f, y, b, scale))
     assert (y * (f + b)).min() >= others - 1e-12 * max(1.0, scale)
+
+
+@pytest.mark.parametrize("loss", [Exponential(0.3), Logistic(0.3), SquaredHinge(0.3)])
+def test_multipliers_are_minus_the_slopes(loss):
+    z, step = np.linspace(-3.05, 3.0, 12), 1e-5
+    slopes = [(loss.value(z + step * e) - loss.value(z - step * e)) / (2 * step) for e in np.eye(12)]
+    np.testing.assert_allclose(loss.multipliers(z), -np.array(slopes), atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.3), SoftMinimumMargin(0.4), SquaredError(0.3, np.ones((5, 1)))])
+def test_repaired_multipliers_are_those_of_the_best_intercept_alone(loss):
+    y = np.array([1.0, -1.0, -1.0, 1.0, -1.0])
+    signs, f = (np.ones((5, 1)), np.zeros((5, 1))) if hasattr(loss, "L") else (y, np.zeros(5))
+    z = signs * (f + loss.best_intercept(f, signs))
+    u = loss.repair(loss.multipliers(z), signs)
+    assert np.abs((signs * u).sum(axis=0)).max() < 1e-15
+    assert loss.dual_value(u) == pytest.approx(loss.value(z), abs=1e-12)
 
 
 def test_a_price_that_leaves_a_soft_minimum_unbounded():

@@ -16,7 +16,7 @@ from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.stopping import Limits, relative_gap
 from cvxens.errors import InvalidInput, NotSeparable
-from cvxens.problems.losses import HardMargin, Hinge
+from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1
 
 X, y = noisy()
@@ -311,6 +311,25 @@ def test_squared_penalties_on_degenerate_data(sample, C):
     optimum = np.abs(v).sum() - np.square(M.T @ v).sum() / 2
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
     assert run.certificate.holds(1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    sample=degenerate(),
+    loss=st.sampled_from([Exponential, Logistic, SquaredHinge]),
+    C=st.sampled_from([0.02, 1.0, 50.0]),
+    weight=st.sampled_from([0.1, 3.0, 100.0]),
+    intercept=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+def test_smooth_losses_on_degenerate_data(sample, loss, C, weight, intercept):
+    """Under a large weight the best intercept alone is optimal, and proven so before there is a column."""
+    Z, labels = sample
+    run = column_generation(Formulation(loss(C), L1(weight), intercept=intercept), Stumps(Z), labels, tol=1e-7)
+    assert run.certificate.holds(1e-6)
+    if not len(run.columns):
+        assert len(run.history) == 1
+        assert run.certificate.primal == pytest.approx(loss(C).value(labels * run.intercept), rel=1e-9)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
