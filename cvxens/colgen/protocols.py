@@ -86,6 +86,9 @@ class Oracle(Protocol):
                 best = np.argsort(-np.abs(edges))[:5]
                 columns = [Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best]
                 return Priced(columns, np.abs(edges).max(), edges @ edges)
+
+    Penalties on squares reach their optimum only with an oracle that leaves out what is in the master already: if
+    `price` takes a further argument `inside`, it is given the hypotheses not to return, in either sign.
     """
 
     def price(self, s: Array, /) -> Priced:
