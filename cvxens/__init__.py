@@ -1,10 +1,11 @@
 """Ensemble learning as convex modelling.
 
-Write a formulation in cvxpy and get a boosting algorithm by column generation, a fast path for production, and a proof of how
-far the answer is from the optimum over all hypotheses.
+Write a formulation in cvxpy and get a boosting algorithm by column generation, a fast path for production, and
+a proof of how far the answer is from the optimum over all hypotheses.
 
-Rooms, in the order in which they build on each other: `cvxens.certificates`, `cvxens.problems`, `cvxens.kernels`,
-`cvxens.colgen` and `cvxens.solvers`, `cvxens.crosscheck`; and `cvxens.datasets`. Each is imported when it is first used.
+Rooms, in the order in which they build on each other: `cvxens.certificates`, `cvxens.problems`,
+`cvxens.kernels`, `cvxens.colgen` and `cvxens.solvers`, `cvxens.crosscheck`; and `cvxens.datasets`. Each is
+imported when it is first used.
 """
 
 import lazy_loader

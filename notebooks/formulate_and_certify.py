@@ -3,7 +3,7 @@
 #
 # A boosting algorithm is a convex problem over weak hypotheses. We take soft-margin boosting (LL08 P4),
 #
-# $$\min_{w \ge 0,\ \xi \ge 0} \sum_j w_j + C \sum_i \xi_i \quad\text{with}\quad y_i \sum_j w_j h_j(x_i) \ge 1 - \xi_i ,$$
+# $$\min_{w \ge 0, \xi \ge 0} \sum_j w_j + C \sum_i \xi_i \quad\text{with}\quad y_i \sum_j w_j h_j(x_i) \ge 1 - \xi_i$$
 #
 # and ask three times the same question: how far is this answer from the optimum over *all* decision stumps?
 

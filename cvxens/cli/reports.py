@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf
+from math import isinf, isnan
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,26 +12,25 @@ from rich.text import Text
 
 from cvxens.crosscheck import Row, Sample, Side
 
-MIN_WIDTH = 116
+MIN_WIDTH = 128
 
 
 def console() -> Console:
-    """Standard output, at least as wide as the tables where it is not a terminal."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=max(terminal.width, MIN_WIDTH))
+    """Standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
+    return Console(width=max(Console().width, MIN_WIDTH))
 
 
 def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
     """Print one row per formulation, and the verdict on all."""
     n_samples, n_features = sample.X.shape
     title = f"{name}: {n_samples} samples, {n_features} features, scaled to [0, 1]"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
     table.add_column("formulation", min_width=max((len(row.formulation) for row in rows), default=0))
     for heading in ("reference", "fast path"):
         table.add_column(heading, no_wrap=True)
     for heading in ("relative\ndifference", "certified\ngap", "worst KKT\nresidual"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", no_wrap=True, min_width=len("not proven"))
     for row in rows:
         table.add_row(*_cells(row))
     out = console()
@@ -55,7 +54,8 @@ def _cells(row: Row) -> tuple[Text, ...]:
 
 
 def _side(side: Side) -> Text:
-    objective = "no feasible point" if isinf(side.objective) else f"{side.objective:.10g}"
+    objective = "failed" if isnan(side.objective) else f"{side.objective:.10g}"
+    objective = "no feasible point" if isinf(side.objective) else objective
     return Text.assemble(objective, "\n", (f"{side.solver}, {side.seconds:.2f} s", "dim"))
 
 

@@ -126,7 +126,7 @@ def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert (status, err) == (1, "")
     assert "10 of 11 agree" in out
-    assert out.count("DISAGR") == 1
+    assert out.count("DISAGREES") == 1
     assert [row["formulation"] for row in strict(report)["rows"] if not row["agrees"]] == ["SVMDual"]
 
 
