@@ -35,6 +35,8 @@ def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
         table.add_row(*_cells(row))
     out = console()
     out.print(table)
+    if sample.note:
+        out.print(f"Checked on {sample.note}.")
     agreeing = sum(row.agrees for row in rows)
     out.print(f"{agreeing} of {len(rows)} agree: objectives to 1e-5, relative, and a certified gap of at most 1e-5.")
 
