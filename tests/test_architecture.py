@@ -40,7 +40,7 @@ LIBRARIES = {
     "matplotlib": ("plotting",),
     "click": ("cli",),
     "rich": ("cli",),
-    "numba": ("features", "trees", "colgen.oracles", "solvers"),
+    "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers"),
     "highspy": ("colgen.masters",),
     "lazy_loader": ("", "problems.modelling"),
 }
