@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import isfinite
-from numbers import Real
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 
 def positive(argument: str, value: Any) -> float:
@@ -24,6 +26,25 @@ def number(argument: str, value: Any) -> float:
     if not _is_number(value):
         raise InvalidInput(argument, f"found {value!r}", "give a finite number")
     return float(value)
+
+
+def whole(argument: str, value: Any, least: int = 1) -> int:
+    """Return `value` as an int if it is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InvalidInput(argument, f"found {value!r}", f"give a whole number of at least {least}")
+    return int(value)
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator for a seed, from a generator (itself), from a RandomState, or for None (fresh entropy)."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "random_state", f"found {random_state!r}", "give an integer of at least 0, a numpy Generator, or None"
+        ) from None
 
 
 def _is_number(value: Any) -> bool:
@@ -89,6 +110,15 @@ def same_length(argument: str, values: Array, n_samples: int | None) -> None:
     """Raise unless `values` has one row per sample."""
     if n_samples is not None and len(values) != n_samples:
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
+
+
+def signed_weights(s: Any, n_samples: int) -> Array:
+    """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
+    s = finite_array("s", s)
+    if s.ndim not in {1, 2}:
+        raise InvalidInput("s", f"found shape {s.shape}", "give (n_samples,) or (n_samples, n_outputs)")
+    same_length("s", s, n_samples)
+    return s.reshape(n_samples, -1)
 
 
 def symmetric(K: Any, argument: str = "K") -> Array:

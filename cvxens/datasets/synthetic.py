@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, TypeAlias
-
 import numpy as np
 
-from cvxens.errors import InvalidInput
 from cvxens.types import Array
-
-RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+from cvxens.validation import RandomState, generator, whole
 
 
 def make_twonorm(
@@ -55,7 +50,7 @@ def make_twonorm(
     ((100, 20), [-1.0, 1.0])
     """
     rng, y = _labels(n_samples, random_state)
-    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     return X + 2 / np.sqrt(n_features) * y[:, None], y
 
 
@@ -94,7 +89,7 @@ def make_threenorm(
     (100, 5)
     """
     rng, y = _labels(n_samples, random_state)
-    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     sides = rng.choice([-1.0, 1.0], n_samples)
     alternating = np.where(np.arange(n_features) % 2, -1.0, 1.0)
     return X + 2 / np.sqrt(n_features) * np.where(y[:, None] > 0, sides[:, None], alternating), y
@@ -134,7 +129,7 @@ def make_ringnorm(
     True
     """
     rng, y = _labels(n_samples, random_state)
-    X = rng.standard_normal((n_samples, _count("n_features", n_features, 1)))
+    X = rng.standard_normal((n_samples, whole("n_features", n_features)))
     return np.where(y[:, None] > 0, 2 * X, X + 2 / np.sqrt(n_features)), y
 
 
@@ -183,26 +178,9 @@ def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> 
 
 def _labels(n_samples: int, random_state: RandomState, positive: float = 0.5) -> tuple[np.random.Generator, Array]:
     """Return the source of randomness, and labels drawn from it until both are present."""
-    _count("n_samples", n_samples, 2)
-    rng = _generator(random_state)
+    whole("n_samples", n_samples, 2)
+    rng = generator(random_state)
     while True:
         y = np.where(rng.random(n_samples) < positive, 1.0, -1.0)
         if y.min() < y.max():
             return rng, y
-
-
-def _generator(random_state: RandomState) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            "random_state", f"found {random_state!r}", "give an integer from 0, a Generator or None"
-        ) from None
-
-
-def _count(argument: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise InvalidInput(argument, f"found {value!r}", f"give an integer of at least {least}")
-    return int(value)

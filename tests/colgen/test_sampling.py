@@ -8,8 +8,9 @@ from scipy import stats
 
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.perceptrons import Perceptrons
-from cvxens.colgen.oracles.sampling import chunks, generator, linear_form, project, unit_directions
+from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
 from cvxens.errors import InvalidInput
+from cvxens.validation import generator
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 7])

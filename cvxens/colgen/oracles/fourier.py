@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, signed_weights, union, whole
-from cvxens.colgen.oracles.sampling import chunks, generator, linear_form
+from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, union
+from cvxens.colgen.oracles.sampling import chunks, linear_form
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
-from cvxens.validation import positive, samples
+from cvxens.validation import generator, positive, samples, signed_weights, whole
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from cvxens.colgen.oracles.pool import Pool, best_first, signed_weights, union, whole
-from cvxens.colgen.oracles.sampling import chunks, generator, linear_form, project, unit_directions
+from cvxens.colgen.oracles.pool import Pool, best_first, union
+from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
-from cvxens.validation import finite_array, samples
+from cvxens.validation import finite_array, generator, samples, signed_weights, whole
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def descend(X: Array, s: Array, w: Array, epochs: int, random: np.random.Generat
 
 
 @njit(cache=True)
-def step(a, g, s):  # type: ignore[no-untyped-def]
+def step(a: Array, g: Array, s: Array) -> float:
     """Return the t of the largest ``sum_i s_i sign(a_i + t g_i)``, halfway between two sign changes."""
     moving = np.flatnonzero(g)
     changes = -a[moving] / g[moving]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
-from cvxens.validation import finite_array, same_length
-
-
-def whole(argument: str, value: Any, least: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise InvalidInput(argument, f"found {value!r}", f"give a whole number of at least {least}")
-    return int(value)
-
-
-def signed_weights(s: Any, n_samples: int) -> Array:
-    """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
-    s = finite_array("s", s)
-    if s.ndim not in {1, 2}:
-        raise InvalidInput("s", f"found shape {s.shape}", "give (n_samples,) or (n_samples, n_outputs)")
-    same_length("s", s, n_samples)
-    return s.reshape(n_samples, -1)
+from cvxens.validation import finite_array, signed_weights, whole
 
 
 def best_first(columns: Iterable[Column], limit: int) -> list[Column]:

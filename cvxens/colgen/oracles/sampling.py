@@ -14,18 +14,6 @@ from cvxens.types import Array
 CHUNK_SIZE = 2**20
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator for a seed, for a generator (itself) or for None (fresh entropy)."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidInput(
-            "random_state",
-            f"found {random_state!r}",
-            "give an integer of at least 0, a numpy Generator, or None",
-        ) from None
-
-
 def unit_directions(random: np.random.Generator, n_directions: int, n_features: int) -> Array:
     """Draw directions uniformly on the unit sphere, shape (n_directions, n_features).
 
@@ -69,7 +57,7 @@ def project(X: Any, directions: Any) -> Array:
 
 
 @njit(parallel=True, cache=True)
-def _project(columns, directions):  # type: ignore[no-untyped-def]
+def _project(columns: Array, directions: Array) -> Array:
     n_features, n_samples = columns.shape
     projections = np.zeros((len(directions), n_samples))
     for k in prange(len(directions)):

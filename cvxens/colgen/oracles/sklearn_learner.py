@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from cvxens.colgen.oracles.pool import best_first, evaluated, signed_weights
-from cvxens.colgen.oracles.sampling import generator
+from cvxens.colgen.oracles.pool import best_first, evaluated
 from cvxens.colgen.oracles.stumps import Constant
 from cvxens.colgen.protocols import Hypothesis, Priced
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
+from cvxens.validation import generator, signed_weights
 
 
 @dataclass(frozen=True, eq=False)

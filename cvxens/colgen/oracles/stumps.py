@@ -13,9 +13,9 @@ import numpy as np
 from cvxens.colgen.oracles.fixed_point import FixedPoint
 from cvxens.colgen.oracles.stump_search import Best, Query, StumpSearch
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
-from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures, column
 from cvxens.types import Array
+from cvxens.validation import whole
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,10 @@ class Stumps:
     def __init__(
         self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
     ) -> None:
-        if columns_per_round is not None and (columns_per_round < 1 or columns_per_round % 1):
-            raise InvalidInput("columns_per_round", f"found {columns_per_round!r}", "give 1 or more, or None for all")
         self.features = SortedFeatures(X)
         self.constant = constant
-        self.columns_per_round = columns_per_round or self.features.n_features + 1
+        every = self.features.n_features + 1
+        self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
         self.n_stumps = int((self.features.n_distinct - 1).sum()) + constant
         self._search = StumpSearch(self.features, every_place=square_sum)

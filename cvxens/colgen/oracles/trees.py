@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.oracles.pool import signed_weights
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.trees import Table, Tree, fit_tree
 from cvxens.trees.fit import Options
 from cvxens.types import Array
+from cvxens.validation import signed_weights
 
 
 @dataclass(frozen=True)
