@@ -12,7 +12,7 @@ from cvxens.trees.records import Cases, Training
 from cvxens.trees.splits import best_split
 
 
-def same_nodes(tree, node):
+def assert_same_nodes(tree, node):
     expected = flatten(node, tree.classes)
     assert [f if f >= 0 else None for f in tree.nodes.feature.tolist()] == [feature for feature, _, _ in expected]
     cuts = [np.nan if cut is None else cut for _, cut, _ in expected]
@@ -40,7 +40,7 @@ def test_grown_tree_and_its_votes_equal_brute_force(problem, max_depth, min_case
     features = categories(rows, kinds)
     tree = fit_tree(rows, labels, weights, max_depth=max_depth, min_cases=min_cases, confidence=None)
     node = grow(rows, labels, weights, features, max_depth=max_depth, min_cases=min_cases)
-    same_nodes(tree, node)
+    assert_same_nodes(tree, node)
     assert tree.depth <= max_depth
     others = [tuple(row[: len(kinds)]) for row in more[0] if more[3][: len(kinds)] == kinds]
     asked = [*rows, (None,) * len(kinds), *others]
@@ -54,7 +54,7 @@ def test_pruned_tree_equals_brute_force(problem, confidence):
     rows, labels, weights, kinds = problem
     features = categories(rows, kinds)
     tree = fit_tree(rows, labels, weights, min_cases=1, confidence=confidence)
-    same_nodes(tree, prune(grow(rows, labels, weights, features, min_cases=1), features, confidence))
+    assert_same_nodes(tree, prune(grow(rows, labels, weights, features, min_cases=1), features, confidence))
 
 
 @settings(deadline=None, max_examples=60)
@@ -97,6 +97,6 @@ def test_raising_happens_and_agrees_with_brute_force():
         node = prune(grow(rows, y.tolist(), [1.0] * 60, [[]] * 4), [[]] * 4, 0.25)
         grown = fit_tree(X, y, confidence=None)
         tree = fit_tree(X, y)
-        same_nodes(tree, node)
+        assert_same_nodes(tree, node)
         raised += bool((tree.nodes.feature[:1] >= 0).all() and tree.nodes.feature[0] != grown.nodes.feature[0])
     assert raised > 0
