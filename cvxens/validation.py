@@ -21,6 +21,16 @@ def positive(argument: str, value: Any) -> float:
     return float(value)
 
 
+def prices(argument: str, value: Any) -> float | Array:
+    """Return `value` as a float above 0, or as an array of one such number per sample."""
+    if np.ndim(value) == 0:
+        return positive(argument, value)
+    array = finite_array(argument, value, ndim=1)
+    if array.min() <= 0:
+        raise InvalidInput(argument, f"found {array.min():g}", "give finite numbers above 0, or one for all samples")
+    return array
+
+
 def number(argument: str, value: Any) -> float:
     """Return `value` as a float if it is a finite number."""
     if not _is_number(value):

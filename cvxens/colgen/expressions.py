@@ -52,6 +52,11 @@ class ExpressionLoss:
 
     express: Callable[[Any], Any]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Any number of samples."""
+        return ()
+
     def term(self, z: Any) -> Term:
         """Model the loss."""
         return Term(_convex("loss", self.express, z))

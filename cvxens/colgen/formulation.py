@@ -84,18 +84,18 @@ class Formulation:
 
     def signs(self, y: Any) -> Array:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
-        targets = self.terms[0].multipliers(np.zeros((1, 1))).shape
-        if targets != (1, 1) if self.outputs is None else targets[0] == 1 or targets[1] != self.outputs:
+        held = self.terms[0].shape
+        if held[1:] != (() if self.outputs is None else (self.outputs,)):
             raise InvalidInput(
                 "outputs",
                 f"found {self.outputs} with a loss that does not hold so many targets per sample",
                 "give the number of columns of the targets L of SquaredError(C, L), or None for other losses",
             )
         if self.outputs is None:
-            return validation.signs(y)
+            return validation.signs(y, held[0] if held else None)
         if y is not None:
             raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
-        return np.ones((targets[0], 1))
+        return np.ones((held[0], 1))
 
 
 @final

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from cvxens import validation
 from cvxens.colgen.formulation import Formulation
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, SoftMinimumMargin, SquaredError
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.slssvm import checked_codes
+from cvxens.types import Array
+
+Prices: TypeAlias = float | Array
+"""A number above 0, or one for every sample."""
 
 
-def svm(C: float) -> Formulation:
+def svm(C: Prices) -> Formulation:
     """LL08 P1, the problem of CGEns: hinge loss, 1/2 w'w, an intercept."""
-    return Formulation(Hinge(validation.positive("C", C)), SquaredL2(), intercept=True)
+    return Formulation(Hinge(validation.prices("C", C)), SquaredL2(), intercept=True)
 
 
 def hard_margin() -> Formulation:
@@ -21,14 +25,14 @@ def hard_margin() -> Formulation:
     return Formulation(HardMargin(), L1(), nonnegative=True)
 
 
-def soft_margin(C: float) -> Formulation:
+def soft_margin(C: Prices) -> Formulation:
     """LL08 P4: hinge loss, sum w, w >= 0."""
-    return Formulation(Hinge(validation.positive("C", C)), L1(), nonnegative=True)
+    return Formulation(Hinge(validation.prices("C", C)), L1(), nonnegative=True)
 
 
-def lpboost(D: float) -> Formulation:
+def lpboost(D: Prices) -> Formulation:
     """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum."""
-    return Formulation(SoftMinimumMargin(validation.positive("D", D)), Simplex(), nonnegative=True, maximise=True)
+    return Formulation(SoftMinimumMargin(validation.prices("D", D)), Simplex(), nonnegative=True, maximise=True)
 
 
 def exponential(n_samples: int, lam: float) -> Formulation:

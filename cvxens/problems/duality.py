@@ -40,25 +40,26 @@ def imbalance(u: Array, y: Array) -> float:
     return float(np.abs((y * u).sum(axis=0)).max() / max(float(np.abs(u).sum()), np.finfo(float).tiny))
 
 
-def clip_box(u: Array, upper: float, y: Array | None) -> Array:
+def clip_box(u: Array, upper: float | Array, y: Array | None) -> Array:
     """Clip u into [0, upper]; where labels `y` are given, restore y'u = 0 as well."""
     u = np.clip(u, 0.0, upper)
     return u if y is None else balance_classes(u, y)
 
 
-def capped_simplex(u: Array, cap: float, total: float = 1.0) -> Array:
-    """Project u onto {0 <= u <= cap, sum u = total}, which needs ``cap * len(u) >= total``.
+def capped_simplex(u: Array, cap: float | Array, total: float = 1.0) -> Array:
+    """Project u onto {0 <= u <= cap, sum u = total}, which needs caps that add up to at least `total`.
 
     The projection is ``clip(u - t, 0, cap)``; its sum falls in t and is linear between the 2 n points at
     which an entry meets a bound, so t is found by bisection over those points and one interpolation. Where
     entries are too large for floats to resolve t, what is lacking is shared out.
     """
-    if cap * len(u) <= total:
-        return np.full(len(u), total / len(u))
-    knots = np.sort(np.concatenate([u, u - cap]))
+    caps = np.broadcast_to(cap, u.shape)
+    if caps.sum() <= total:
+        return caps * (total / caps.sum())
+    knots = np.sort(np.concatenate([u, u - caps]))
 
     def mass(t: float) -> float:
-        return float(np.clip(u - t, 0.0, cap).sum())
+        return float(np.clip(u - t, 0.0, caps).sum())
 
     low, high = 0, len(knots) - 1
     while high - low > 1:
@@ -66,10 +67,10 @@ def capped_simplex(u: Array, cap: float, total: float = 1.0) -> Array:
         low, high = (middle, high) if mass(knots[middle]) >= total else (low, middle)
     above, below = mass(knots[low]), mass(knots[high])
     share = (above - total) / (above - below) if above > below else 0.0
-    v = np.clip(u - (knots[low] + share * (knots[high] - knots[low])), 0.0, cap)
+    v = np.clip(u - (knots[low] + share * (knots[high] - knots[low])), 0.0, caps)
     lacking = total - float(v.sum())
     if lacking <= 0:
         return v * (total / v.sum())
-    room = np.where(v > 0, cap - v, 0.0)
-    room = room if room.sum() >= lacking else cap - v
+    room = np.where(v > 0, caps - v, 0.0)
+    room = room if room.sum() >= lacking else caps - v
     return v + room * (lacking / max(float(room.sum()), np.finfo(float).tiny))

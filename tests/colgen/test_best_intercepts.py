@@ -88,10 +88,12 @@ def test_a_price_that_leaves_a_soft_minimum_unbounded():
     """With an intercept the smaller class must be able to carry half of the weight."""
     X, y = np.arange(8.0)[:, None], np.array([1.0, -1.0] + 6 * [1.0])
     assert SoftMinimumMargin(0.125).repair(np.ones(8), None).max() == 0.125
-    with pytest.raises(InvalidInput, match=r"^D: found 0.12; give at least 0.125, or the problem is unbounded"):
+    with pytest.raises(
+        InvalidInput, match=r"^D: found 0.12 a sample; give at least 0.125, or the problem is unbounded"
+    ):
         SoftMinimumMargin(0.12).repair(np.ones(8), None)
     formulation = Formulation(SoftMinimumMargin(0.49), Simplex(), intercept=True, nonnegative=True, maximise=True)
-    with pytest.raises(InvalidInput, match=r"^D: found 0.49; give at least 0.5"):
+    with pytest.raises(InvalidInput, match=r"^D: found 0.49 a sample; give at least 0.5"):
         column_generation(formulation, Stumps(X), y)
     u = SoftMinimumMargin(0.5).repair(np.ones(8), y)
     assert u.sum() == pytest.approx(1.0)

@@ -380,7 +380,7 @@ def test_labels_where_the_loss_has_targets():
 
 
 def test_a_price_too_small_for_a_soft_minimum():
-    with pytest.raises(InvalidInput, match=r"^D: found 0.04; give at least 0.0416667"):
+    with pytest.raises(InvalidInput, match=r"^D: found 0.04 a sample; give at least 0.0416667"):
         column_generation(formulations.lpboost(0.04), Stumps(X), y)
 
 

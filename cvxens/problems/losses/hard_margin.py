@@ -24,6 +24,11 @@ class HardMargin:
     (0.0, inf)
     """
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Any number of samples."""
+        return ()
+
     def term(self, z: Any) -> Term:
         """Model z >= 1."""
         return Term(cp.Constant(0.0), (z >= 1,))

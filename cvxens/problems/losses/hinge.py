@@ -13,14 +13,14 @@ from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.types import Array, Point
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hinge:
     """C sum_i max(0, 1 - z_i): the slacks of LL08 P1 and P4. Its dual value is sum u on 0 <= u <= C.
 
     Parameters
     ----------
-    C : float
-        Price of a unit of slack, above 0.
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, above 0; of every sample its own in an array.
 
     Examples
     --------
@@ -30,14 +30,19 @@ class Hinge:
 
     C: Scalar
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of prices of their own, else ()."""
+        return np.shape(self.C)
+
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
-        return Term(self.C * cp.sum(xi), (z >= 1 - xi,), {"xi": xi})
+        return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
 
     def value(self, z: Array) -> float:
         """Evaluate the loss."""
-        return float(self.C * np.maximum(1 - z, 0).sum())
+        return float((self.C * np.maximum(1 - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
         """Sum u."""
@@ -58,12 +63,15 @@ class Hinge:
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Exact: the loss is piecewise linear in b with a kink at each y_i - f_i.
 
-        Its slope starts at minus the number of positives and rises by one (times C) at every kink, so a
-        minimum is where the slope turns.
+        Its slope starts at minus the sum of C_i over the positives and rises by C_i at every kink, so a
+        minimum is where the slope turns, and halfway between two kinks where it is 0 between them.
         """
-        kinks = np.sort(y - f)
-        turn = int((y > 0).sum())
-        return np.asarray((kinks[turn - 1] + kinks[turn]) / 2)
+        C = np.broadcast_to(self.C / np.max(self.C), f.shape)
+        kinks, order = y - f, np.argsort(y - f, kind="stable")
+        slopes = np.cumsum(C[order]) - C[y > 0].sum()
+        rounding = len(f) * np.finfo(float).eps * C.sum()
+        first, last = np.minimum(np.searchsorted(slopes, [-rounding, rounding], side="right"), len(f) - 1)
+        return np.asarray((kinks[order[first]] + kinks[order[last]]) / 2)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """The slacks, where given, must be at least 0 and 1 - z."""
@@ -72,8 +80,9 @@ class Hinge:
 
     def dual_violation(self, u: Array) -> float:
         """Distance from 0 <= u <= C, in units of C."""
-        return max(excess(-u), excess(u - self.C)) / self.C
+        return max(excess(-u / self.C), excess(u / self.C - 1))
 
     def slackness(self, z: Array, u: Array) -> float:
         """u_i (z_i - 1) where z_i > 1 and (C - u_i) (1 - z_i) where z_i < 1, in units of C."""
-        return max(excess(u * np.maximum(z - 1, 0)), excess((self.C - u) * np.maximum(1 - z, 0))) / self.C
+        p = u / self.C
+        return max(excess(p * np.maximum(z - 1, 0)), excess((1 - p) * np.maximum(1 - z, 0)))

@@ -18,6 +18,10 @@ class Loss(Protocol):
     ``-loss*(-u)``, its `dual_value`.
     """
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the targets or prices that it holds per sample; () where it fits any number of samples."""
+
     def term(self, z: Any) -> Term:
         """Model the loss of the cvxpy variable `z`."""
 

@@ -14,7 +14,7 @@ from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.types import Array, Point
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SoftMinimumMargin:
     """min over rho of -rho + D sum_i max(0, rho - z_i): minus the soft minimum margin of LPBoost (DBS02).
 
@@ -22,8 +22,9 @@ class SoftMinimumMargin:
 
     Parameters
     ----------
-    D : float
-        Price of a unit of slack, D = 1/(nu n_samples); at least 1/n_samples.
+    D : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
+        is at least 1.
 
     Examples
     --------
@@ -33,19 +34,24 @@ class SoftMinimumMargin:
 
     D: Scalar
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of prices of their own, else ()."""
+        return np.shape(self.D)
+
     def term(self, z: Any) -> Term:
         """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
         rho, xi = cp.Variable(name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
-        return Term(-rho + self.D * cp.sum(xi), (z >= rho - xi,), {"rho": rho, "xi": xi})
+        return Term(-rho + cp.sum(cp.multiply(self.D, xi)), (z >= rho - xi,), {"rho": rho, "xi": xi})
 
     def margin(self, z: Array) -> float:
-        """The best rho: the smallest margin that fewer than 1/D others lie strictly below."""
-        return _at(z, 1 / self.D)
+        """The best rho: the largest margin below which the prices D add up to less than 1."""
+        return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
 
     def value(self, z: Array) -> float:
         """Evaluate the loss at the best rho."""
         rho = self.margin(z)
-        return float(-rho + self.D * np.maximum(rho - z, 0).sum())
+        return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
         """0."""
@@ -64,12 +70,16 @@ class SoftMinimumMargin:
             D is so small that the problem is unbounded.
         """
         sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
-        least = total / min(np.count_nonzero(side) for side in sides)
-        if least * (1 - 1e-12) > self.D:
-            raise InvalidInput("D", f"found {self.D:g}", f"give at least {least:g}, or the problem is unbounded")
-        repaired = np.empty_like(u)
+        D, repaired = np.broadcast_to(self.D, u.shape), np.empty_like(u)
         for side in sides:
-            repaired[side] = capped_simplex(u[side], self.D, total)
+            if D[side].sum() < total * (1 - 1e-12):
+                least = total / np.count_nonzero(side)
+                raise InvalidInput(
+                    "D",
+                    f"found {D[side].mean():g} a sample",
+                    f"give at least {least:g}, or the problem is unbounded",
+                )
+            repaired[side] = capped_simplex(u[side], D[side], total)
         return repaired
 
     def scale(self, z: Array) -> float:
@@ -81,7 +91,9 @@ class SoftMinimumMargin:
 
         Each class counts with half of the weight.
         """
-        return np.asarray((_at(-f[y < 0], 0.5 / self.D) - _at(f[y > 0], 0.5 / self.D)) / 2)
+        D, positive = np.broadcast_to(self.D, f.shape), y > 0
+        of_negative, of_positive = _quantile(-f[~positive], D[~positive], 0.5), _quantile(f[positive], D[positive], 0.5)
+        return np.asarray((of_negative - of_positive) / 2)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Slacks and rho, where both are given, must fit the margins."""
@@ -92,15 +104,16 @@ class SoftMinimumMargin:
 
     def dual_violation(self, u: Array) -> float:
         """Distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
-        return max(excess(-u) / self.D, excess(u - self.D) / self.D, abs(float(u.sum()) - 1))
+        return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
 
     def slackness(self, z: Array, u: Array) -> float:
         """u_i (z_i - rho) above the margin and (D - u_i) (rho - z_i) below it, in units of D."""
-        rho = self.margin(z)
-        return max(excess(u * np.maximum(z - rho, 0)), excess((self.D - u) * np.maximum(rho - z, 0))) / self.D
+        rho, p = self.margin(z), u / self.D
+        return max(excess(p * np.maximum(z - rho, 0)), excess((1 - p) * np.maximum(rho - z, 0)))
 
 
-def _at(values: Array, rank: float) -> float:
-    """The smallest value that fewer than `rank` others lie strictly below."""
-    below = min(int(np.ceil(rank - 1e-9)), len(values)) - 1
-    return float(np.partition(values, below)[below])
+def _quantile(values: Array, weights: Array, total: float) -> float:
+    """The smallest value at which the weights, added up in the order of the values, reach `total`."""
+    order = np.argsort(values)
+    reached = int(np.searchsorted(np.cumsum(weights[order]), total * (1 - 1e-9)))
+    return float(values[order[min(reached, len(values) - 1)]])

@@ -31,6 +31,11 @@ class SquaredError:
     C: Scalar
     L: Array
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the label codes."""
+        return self.L.shape
+
     def term(self, z: Any) -> Term:
         """Model the loss."""
         return Term(self.C / 2 * cp.sum_squares(self.L - z))

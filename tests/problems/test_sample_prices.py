@@ -1,0 +1,77 @@
+"""Prices of their own for samples: a price of k is as good as the sample k times."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.masters import CvxpyMaster
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Exponential, Hinge, Logistic, SoftMinimumMargin, SquaredHinge
+from cvxens.problems.penalties import L1
+
+LOSSES = [Exponential, Hinge, Logistic, SoftMinimumMargin, SquaredHinge]
+LABELS = np.array([1.0, -1, 1, -1, -1, 1, 1, -1])
+counts = st.lists(st.integers(1, 4), min_size=8, max_size=8).map(np.array)
+scores = st.lists(st.floats(-3, 3), min_size=8, max_size=8).map(np.array)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(deadline=None, max_examples=60)
+@given(counts, scores)
+def test_values_and_slopes_are_those_of_repeated_samples(loss, times, z):
+    weighted, repeated = loss(0.3 * times), loss(0.3)
+    again = np.repeat(z, times)
+    assert weighted.value(z) == pytest.approx(repeated.value(again), rel=1e-12, abs=1e-12)
+    u = weighted.repair(weighted.multipliers(z), LABELS)
+    shared = np.repeat(u / times, times)
+    assert weighted.dual_value(u) == pytest.approx(repeated.dual_value(shared), rel=1e-9, abs=1e-9)
+    assert weighted.dual_violation(u) == pytest.approx(repeated.dual_violation(shared), abs=1e-12)
+    assert weighted.slackness(z, u) == pytest.approx(repeated.slackness(again, shared), rel=1e-9)
+    b, bs = weighted.best_intercept(z, LABELS), repeated.best_intercept(again, np.repeat(LABELS, times))
+    assert weighted.value(LABELS * (z + b)) == pytest.approx(weighted.value(LABELS * (z + bs)), rel=1e-9, abs=1e-9)
+
+
+X = np.random.default_rng(3).normal(size=(8, 3)).round(1)
+TIMES = np.array([1, 3, 2, 1, 2, 1, 4, 1])
+CASES = {
+    "svm": lambda w: formulations.svm(0.2 * w),
+    "soft margin": lambda w: formulations.soft_margin(0.2 * w),
+    "lpboost": lambda w: formulations.lpboost(0.15 * w),
+    "logistic": lambda w: Formulation(Logistic(0.5 * w), L1(), intercept=True),
+    "squared hinge": lambda w: Formulation(SquaredHinge(0.5 * w), L1(), intercept=True),
+    "exponential": lambda w: Formulation(Exponential(0.5 * w), L1(), intercept=True),
+}
+
+
+@pytest.mark.parametrize("formulation", CASES.values(), ids=CASES)
+def test_optima_over_all_stumps_are_those_of_repeated_samples(formulation):
+    weighted = column_generation(formulation(TIMES), Stumps(X), LABELS, tol=1e-6)
+    again = np.repeat(X, TIMES, axis=0), np.repeat(LABELS, TIMES)
+    repeated = column_generation(formulation(1), Stumps(again[0]), again[1], tol=1e-6)
+    assert weighted.certificate.primal == pytest.approx(repeated.certificate.primal, rel=3e-6)
+    assert weighted.certificate.holds(1e-5)
+
+
+@pytest.mark.parametrize("name", ["soft margin", "lpboost"])
+def test_fast_masters_agree_with_the_reference(name):
+    fast, reference = (
+        column_generation(CASES[name](TIMES), Stumps(X), LABELS, **master) for master in ({}, {"master": CvxpyMaster})
+    )
+    assert fast.certificate.primal == pytest.approx(reference.certificate.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [formulations.svm, formulations.soft_margin, formulations.lpboost])
+@pytest.mark.parametrize(
+    "bad", [np.array([0.0] * 8), np.array([-1.0] + [1.0] * 7), np.ones((8, 1)), np.full(8, np.nan)]
+)
+def test_bad_prices(make, bad):
+    with pytest.raises(InvalidInput, match=r"^[CD]: found"):
+        make(bad)
+
+
+def test_prices_for_another_number_of_samples():
+    with pytest.raises(InvalidInput, match="found 8 rows for 7 samples"):
+        column_generation(formulations.soft_margin(np.ones(7)), Stumps(X), LABELS)
