@@ -91,7 +91,8 @@ class Restricted:
         return self.problem.bound(solution.u, Edges(priced.edge_bound, priced.edge_square_sum))
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
-        """KKT residuals of a master's weights with multipliers u, the pricing slack over all that was priced at u."""
+        """KKT residuals of a master's weights with multipliers u, made feasible for every hypothesis priced at u."""
         problem = FormulationProblem(self.formulation, self.H[:, : len(solution.w)], self.y)
-        residuals = problem.residuals({"w": solution.w, "b": solution.b, "u": u})
-        return {**residuals, "pricing slack": problem.penalty().pricing_slack(np.array([priced.best_edge]))}
+        shrink = problem.penalty().shrink(Edges(priced.best_edge, priced.edge_square_sum))
+        residuals = problem.residuals({"w": solution.w, "b": solution.b, "u": shrink * u})
+        return {**residuals, "pricing slack": problem.penalty().pricing_slack(np.array([shrink * priced.best_edge]))}

@@ -107,7 +107,10 @@ class MarginProblem(Problem):
         w = point.get(weights, np.zeros((self.H.shape[1], *self.outputs)))
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
         f = self.H.scores(w)
-        b = point.get(intercept, loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs))
+        if intercept in point:
+            b = point[intercept]
+        else:
+            b = loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs)
         z = self.y * (f + b)
         scale = min(1.0, loss.scale(z), key=lambda scale: loss.value(scale * z) + penalty.value(scale * w))
         u = loss.repair(point.get(multipliers, np.zeros(f.shape)), self.y if self.intercept else None)
@@ -136,12 +139,15 @@ class MarginProblem(Problem):
 
     @final
     def residuals(self, point: Point) -> dict[str, float]:
-        """Evaluate the KKT residuals of loss, penalty, signs and intercept."""
+        """Evaluate the KKT residuals of loss, penalty, signs and intercept.
+
+        Where w >= 0, weights of rounding size, at most 1e-9 of the largest, may have edges below the threshold.
+        """
         weights, _, multipliers = self.letters
         w, u, z = point[weights], point[multipliers], self._margins(point)
         loss, penalty, edges = self._loss, self.penalty(), self._edges(u)
         threshold = penalty.threshold(w, edges)
-        counted = (w > 0) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
+        counted = (w > 1e-9 * w.max()) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
         signs = max(0.0, float(-w.min())) if self.nonnegative else 0.0
         return {
             "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),

@@ -12,7 +12,7 @@ from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
 from cvxens.problems.losses import Exponential
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
-from cvxens.types import Array, Point
+from cvxens.types import Point
 
 
 @final
@@ -89,16 +89,12 @@ class RegularizedExpLoss(Problem):
         return self.lam * rounding_of_form(self.K, point["eta"]) + rounding_of_form(self.K, point["u"]) / (4 * self.lam)
 
     def residuals(self, point: Point) -> dict[str, float]:
-        """Evaluate the signs of u, u against the loss, and f against u."""
+        """Evaluate the signs of u, u against the loss, and f against u, relative to the larger of 1 and |f|."""
         f, from_u = self.K @ point["eta"], self.K @ (self.y * point["u"]) / (2 * self.lam)
         return {
             "primal feasibility": 0.0,
             "dual feasibility": self.loss.dual_violation(point["u"]),
             "complementary slackness": self.loss.slackness(self.y * f, point["u"]),
-            "stationarity": _relative(f - from_u, f),
+            "stationarity": float(np.abs(f - from_u).max()) / max(1.0, float(np.abs(f).max())),
             "pricing slack": 0.0,
         }
-
-
-def _relative(difference: Array, size: Array) -> float:
-    return float(np.abs(difference).max() / max(np.abs(size).max(), np.finfo(float).tiny))

@@ -98,10 +98,10 @@ class RhoSVM(Problem):
         return rounding_of_form(self.K, point["c"]) + rounding_of_form(self.K, point["u"])
 
     def residuals(self, point: Point) -> dict[str, float]:
-        """Evaluate relative to the size of the margins."""
+        """Evaluate relative to the margins, or where those vanish to 1e-3 of the largest kernel value."""
         c, u, rho = point["c"], point["u"], float(point["rho"])
         z, from_u = self.y * (self.K @ c), self.y * (self.K @ (self.y * u))
-        size = max(float(np.abs(z).max()), np.finfo(float).tiny)
+        size = max(float(np.abs(z).max()), 1e-3 * float(np.abs(self.K).max()), np.finfo(float).tiny)
         return {
             "primal feasibility": excess(rho - z) / size,
             "dual feasibility": max(excess(-u), abs(float(u.sum()) - 1)),

@@ -6,6 +6,13 @@ import numpy as np
 import pytest
 from problem_cases import CASES, SEPARATING, C, D, H, K, q, y
 
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.formulation import FormulationProblem
+from cvxens.colgen.oracles import Stumps
+from cvxens.problems import RegularizedExpLoss, RhoSVM
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import SquaredL2
+
 NAMES = {"primal feasibility", "dual feasibility", "complementary slackness", "stationarity", "pricing slack"}
 
 
@@ -180,3 +187,30 @@ def test_losses_of_kernel_problems_tie_their_multipliers():
     tilted = point["U"] + 1.0
     imbalance = np.abs(tilted.sum(axis=0)).max() / np.abs(tilted).sum()
     assert residuals("SLSSVM", U=tilted)["dual feasibility"] == pytest.approx(imbalance)
+
+
+def test_where_the_optimum_vanishes_residuals_do_not_explode():
+    problem = RhoSVM(np.ones((4, 4)) + np.diag([0.0, 0.0, 1.0, 1.0]), np.array([1.0, -1.0, 1.0, -1.0]))
+    certificate = problem.certify(problem.solve())
+    assert certificate.primal == pytest.approx(0, abs=1e-6)
+    assert max(certificate.residuals.values()) < 1e-2
+    problem = RegularizedExpLoss(K, y, lam=1e12)
+    assert max(problem.certify(problem.solve()).residuals.values()) < 1e-4
+
+
+def test_weights_of_rounding_size_are_no_support():
+    problem = FormulationProblem(
+        Formulation(Hinge(1.0), SquaredL2(), nonnegative=True), np.array([[1.0, -1.0]] * 2), y[:2]
+    )
+    u = np.array([1.0, 0.25])
+    for tiny, expected in ((1e-12, 0.0), (1e-3, 0.751)):
+        point = {"w": np.array([0.75, tiny]), "u": u}
+        assert problem.residuals(point)["stationarity"] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("formulation", [formulations.hard_margin(), formulations.soft_margin(50.0)])
+def test_a_run_reports_multipliers_that_are_feasible_for_every_hypothesis(formulation):
+    X = np.random.default_rng(1).normal(size=(30, 2))
+    run = column_generation(formulation, Stumps(X), np.where(X[:, 0] + 0.2 * X[:, 1] > 0, 1.0, -1.0))
+    assert run.certificate.holds(1e-6)
+    assert max(run.certificate.residuals.values()) < 1e-3
