@@ -92,7 +92,20 @@ class Oracle(Protocol):
     """
 
     def price(self, s: Array, /) -> Priced:
-        """Price under signed weights s = y u, shape (n_samples,) or (n_samples, n_outputs)."""
+        """Find hypotheses with large edges under signed weights s = y u.
+
+        Parameters
+        ----------
+        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Finite; all zeros is allowed.
+        inside : collection of Hypothesis, where the oracle can be told
+            Hypotheses not to be returned, of either sign. They count in the bounds.
+
+        Returns
+        -------
+        Priced
+            The best hypotheses first, each with its edge under the output where that is largest.
+        """
 
 
 @dataclass(frozen=True)

@@ -136,19 +136,9 @@ class Fourier:
         self._fixed = [] if resample else list(self._sample())
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
-        """Price a pool of features under signed weights s = y u.
+        """Return the best features of a pool, as `Oracle.price` says.
 
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        inside : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds of a fixed pool.
-
-        Returns
-        -------
-        Priced
-            The best features; over a fixed pool with exact `edge_bound` and `edge_square_sum`.
+        The bounds of a fixed pool are exact; those of a sampled one are infinite.
         """
         s = signed_weights(s, len(self.X))
         found = union((part.price(s, inside) for part in self._fixed or self._sample()), self.columns_per_round)

@@ -105,20 +105,7 @@ class KernelColumns:
         self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
-        """Price every kernel column under signed weights s = y u: the edges are ``K' s``.
-
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        inside : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds.
-
-        Returns
-        -------
-        Priced
-            The best columns, with exact `edge_bound` and `edge_square_sum`.
-        """
+        """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
         return self.pool.price(s, inside)
 
 

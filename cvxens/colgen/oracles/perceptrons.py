@@ -83,20 +83,7 @@ class ParallelPerceptrons:
         self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
-        """Price every such perceptron under signed weights s = y u.
-
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        inside : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds.
-
-        Returns
-        -------
-        Priced
-            The best perceptron of each direction, with exact `edge_bound` and `edge_square_sum`.
-        """
+        """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
         priced = self.stumps.price(s, self._stumps(inside))
         return replace(priced, columns=[self._embodied(column) for column in priced.columns])
 
@@ -185,20 +172,9 @@ class Perceptrons:
         self._fixed = [] if resample else list(self._sample())
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
-        """Price perceptrons under signed weights s = y u.
+        """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        inside : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds of fixed directions.
-
-        Returns
-        -------
-        Priced
-            The best of the directions, the trained ones and the constant; over fixed directions with exact
-            `edge_bound` and `edge_square_sum`.
+        The bounds over fixed directions are exact; those over sampled ones are infinite.
         """
         s = signed_weights(s, len(self.X))
         constant = self._constant.price(s, inside)

@@ -161,20 +161,9 @@ class Pool:
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
-        """Price every hypothesis of the pool under signed weights s = y u.
+        """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        inside : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds.
-
-        Returns
-        -------
-        Priced
-            The best hypotheses, each with the sign that makes its edge positive; of equal edges the lowest
-            index first.
+        Of equal edges the lowest index comes first.
         """
         n_samples = len(self.H)
         s = signed_weights(s, n_samples)
