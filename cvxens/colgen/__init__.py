@@ -1,6 +1,16 @@
 """Column generation: any formulation over any oracle's hypotheses, with a certificate."""
 
 from cvxens.colgen import formulations, masters, oracles
+from cvxens.colgen.adaboost import (
+    Boosted,
+    BoostingRound,
+    BoostingStep,
+    adaboost,
+    adaboost_star,
+    boosting_steps,
+    gathered,
+    round_bound,
+)
 from cvxens.colgen.driver import Step, iterate
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
@@ -8,6 +18,9 @@ from cvxens.colgen.run import Round, Run, column_generation
 from cvxens.colgen.stopping import Ending
 
 __all__ = [
+    "Boosted",
+    "BoostingRound",
+    "BoostingStep",
     "Column",
     "Ending",
     "Formulation",
@@ -19,9 +32,14 @@ __all__ = [
     "Round",
     "Run",
     "Step",
+    "adaboost",
+    "adaboost_star",
+    "boosting_steps",
     "column_generation",
     "formulations",
+    "gathered",
     "iterate",
     "masters",
     "oracles",
+    "round_bound",
 ]
