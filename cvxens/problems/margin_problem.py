@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.errors import SolverFailed
+from cvxens.errors import NotSeparable
 from cvxens.problems.columns import Columns, ColumnsLike, as_columns
 from cvxens.problems.duality import Edges, imbalance
 from cvxens.problems.losses import Loss
@@ -164,11 +164,12 @@ class MarginProblem(Problem):
         bound = self._loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
         return -bound if self.maximise else bound
 
-    def explain(self, failure: SolverFailed) -> Exception:
-        """Prove that hypotheses do not separate the classes, where that is why a solver failed."""
-        if all(attempt.status not in {"infeasible", "infeasible_inaccurate"} for attempt in failure.attempts):
-            return failure
-        return not_separable(self.H, self.y, self.intercept, self.nonnegative) or failure
+    @final
+    def infeasibility(self) -> NotSeparable | None:
+        """Prove that hypotheses do not separate the classes, where that leaves no feasible point."""
+        if np.isfinite(self._loss.value(np.zeros((len(self.y), *self.outputs)))):
+            return None
+        return not_separable(self.H, self.y, self.intercept, self.nonnegative)
 
     @property
     def _loss(self) -> Loss:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final, overload
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import CvxensError, InvalidInput
 from cvxens.problems.modelling import Model
 from cvxens.problems.solving import solve_model, tell_of_fallback
 from cvxens.types import Point, Solution
@@ -100,9 +100,9 @@ class Problem(ABC):
         """Return the value of a swept number; raise InvalidInput where the problem has no solution at it."""
         return value
 
-    def explain(self, failure: SolverFailed) -> Exception:
-        """Turn a failure of all solvers into the error it is; a problem that can be infeasible proves it here."""
-        return failure
+    def infeasibility(self) -> CvxensError | None:
+        """Prove that there is no feasible point, where a solver claims so; None where there is no such proof."""
+        return None
 
     @cached_property
     def _model(self) -> Model:
@@ -147,10 +147,7 @@ class Problem(ABC):
         NotSeparable
             A hard-margin problem has no feasible point.
         """
-        try:
-            solution = solve_model(self._model, solver, options)
-        except SolverFailed as failure:
-            raise self.explain(failure) from failure
+        solution = solve_model(self._model, solver, options, self.infeasibility)
         tell_of_fallback(solution.attempts)
         return solution
 

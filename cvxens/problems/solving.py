@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.errors import CvxensError, InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.modelling import Model, cp
 from cvxens.types import Attempt, Solution
 
@@ -35,13 +35,24 @@ def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
     return tuple(name for name in chain if name in installed)
 
 
-def solve_model(model: Model, solver: str | None, options: Mapping[str, Any]) -> Solution:
+def no_proof() -> None:
+    """Prove nothing: a claim that there is no optimum is not believed."""
+
+
+def solve_model(
+    model: Model,
+    solver: str | None,
+    options: Mapping[str, Any],
+    infeasibility: Callable[[], CvxensError | None] = no_proof,
+) -> Solution:
     """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
+
+    A claim that there is none is believed where `infeasibility` proves it, and raised as the error it returns.
 
     Raises
     ------
     SolverFailed
-        None did. ``attempts`` has the status of each.
+        No solver found an optimum. ``attempts`` has the status of each.
     """
     attempts: list[Attempt] = []
     for name in solver_chain(model, solver):
@@ -49,8 +60,8 @@ def solve_model(model: Model, solver: str | None, options: Mapping[str, Any]) ->
         attempts.append(attempt)
         if attempt.status == "optimal":
             return _solution(model, attempts)
-        if attempt.status in {"infeasible", "unbounded"}:
-            break
+        if attempt.status in {"infeasible", "infeasible_inaccurate"} and (proof := infeasibility()) is not None:
+            raise proof
     raise SolverFailed(attempts)
 
 

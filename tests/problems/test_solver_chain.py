@@ -6,10 +6,10 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from problem_cases import CASES, C, H, K, y
+from problem_cases import CASES, SEPARATING, C, H, K, y
 
-from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.problems import RegularizedExpLoss, RhoSVM, SoftMarginBoosting, SVMDual, SVMPrimal
+from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
+from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, SoftMarginBoosting, SVMDual, SVMPrimal
 from cvxens.problems.solving import dual_sign
 
 CHAIN = ["CLARABEL", *(["ECOS"] if sys.version_info < (3, 13) else []), "OSQP", "SCS"]
@@ -60,6 +60,8 @@ def test_the_first_solver_is_clarabel_and_nobody_else_is_asked(scripted):
         (ValueError("no luck"), "error"),
         ("optimal_inaccurate", "optimal_inaccurate"),
         ("user_limit", "user_limit"),
+        ("infeasible", "infeasible"),
+        ("unbounded", "unbounded"),
         ("infeasible_inaccurate", "infeasible_inaccurate"),
         ("solver_error", "solver_error"),
     ],
@@ -85,6 +87,21 @@ def test_the_whole_chain_is_tried_before_the_last_answers(scripted):
     assert all(f"{name} (" in str(caught[0].message) for name in CHAIN[:-1])
     assert asked == CHAIN
     assert solution.solver == "SCS"
+
+
+@pytest.mark.parametrize("claim", ["infeasible", "infeasible_inaccurate"])
+def test_a_claim_of_infeasibility_without_proof_is_a_failure(scripted, claim):
+    scripted(CLARABEL=claim)
+    with pytest.warns(SolverFallbackWarning, match=claim):
+        solution = HardMarginBoosting(SEPARATING, y).solve()
+    assert solution.solver == CHAIN[1]
+
+
+def test_a_claim_of_infeasibility_is_believed_where_it_is_proven(scripted):
+    asked = scripted()
+    with pytest.raises(NotSeparable):
+        HardMarginBoosting(np.ones((len(y), 1)), y).solve()
+    assert set(asked) == {"CLARABEL"}
 
 
 def test_cones_that_osqp_does_not_know_are_not_offered_to_it(scripted):
