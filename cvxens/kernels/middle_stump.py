@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
-from cvxens.kernels.pair import pair
+from cvxens.kernels.distances import between, cityblock
+from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.pair import pair, same_features
+from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
+from cvxens.validation import RandomState
 
 
-@dataclass(frozen=True)
-class MiddleStump:
+@final
+@dataclass(frozen=True, eq=False)
+class MiddleStump(Kernel):
     """K(x, x') = sum over the middle stumps h of a sample of h(x) h(x').
 
     LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in
-    the middle. With J stumps it is J less twice the number of thresholds between x and x'.
+    the middle. With J stumps it is J less twice the number of thresholds between x and x'. Either sign of a stump
+    counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own leaves it.
 
     Parameters
     ----------
-    sample : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         The sample whose middle stumps they are.
 
     Examples
@@ -34,27 +40,56 @@ class MiddleStump:
            [-2.,  2.]])
     """
 
-    sample: Any
+    X: Any = field(repr=False)
+    equation = "sum over middle stumps of h(x) h(x')"
     source = "LL08 section 6"
+    neutral = True
+    degree = 0.0
+
+    @cached_property
+    def _columns(self) -> StumpColumns:
+        return StumpColumns(validation.samples(self.X), constant=False)
 
     def columns(self) -> StumpColumns:
         """The stumps on their own sample, without the constant."""
-        return StumpColumns(validation.samples(self.sample, "sample"), constant=False)
+        return self._columns
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
-        """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """J less twice the number of thresholds in between."""
         X, Z = pair(X, Z)
-        columns = self.columns()
-        if X.shape[1] != columns.X.shape[1]:
-            found = f"found {X.shape[1]} features for {columns.X.shape[1]} of the sample"
-            raise InvalidInput("X", found, "give samples of the same features")
-        ranks_x, ranks_z = _ranks(columns, X), _ranks(columns, Z)
-        return columns.shape[1] - 2 * cdist(ranks_x, ranks_z, "cityblock")
+        ranks = self._ranks(X)
+        distance = between(cityblock, ranks, ranks if Z is X else self._ranks(Z))
+        n_stumps = self._columns.shape[1]
+        return lambda rows, columns: n_stumps - 2 * distance(rows, columns)
 
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """The number J of stumps."""
+        return float(self._columns.shape[1])
 
-def _ranks(columns: StumpColumns, X: Array) -> Array:
-    """How many thresholds of each feature are at or below the value."""
-    per_feature = [columns.thresholds[columns.features == d] for d in range(X.shape[1])]
-    return np.stack([np.searchsorted(t, X[:, d], side="right") for d, t in enumerate(per_feature)], axis=1).astype(
-        float
-    )
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw middle stumps of both signs."""
+        random, stumps = validation.generator(random_state), self._columns
+        drawn = random.integers(stumps.shape[1], size=validation.whole("n", n))
+        signs = random.choice([1.0, -1.0], size=n).tolist()
+        pairs = zip(stumps.features[drawn].tolist(), stumps.thresholds[drawn].tolist(), signs, strict=True)
+        return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, -sign) for d, t, sign in pairs)
+
+    def cells(self, X: Any) -> StumpColumns:
+        """One column per group of stumps that are alike on `X`, scaled by the root of their number.
+
+        The columns are stumps on the number of thresholds at or below each value; their inner products are the kernel.
+        """
+        ranks = self._ranks(validation.samples(X))
+        counts = np.bincount(self._columns.features, minlength=ranks.shape[1]).astype(float)
+        return StumpColumns(ranks, constant=False, ends=np.stack([np.zeros_like(counts), counts]), gap_scale=np.sqrt)
+
+    def _ranks(self, X: Array) -> Array:
+        """How many thresholds of each feature are at or below the value."""
+        columns = self._columns
+        same_features("X", X, columns.X.shape[1], "the sample")
+        per_feature = [columns.thresholds[columns.features == d] for d in range(X.shape[1])]
+        ranks = [np.searchsorted(t, X[:, d], side="right") for d, t in enumerate(per_feature)]
+        return np.stack(ranks, axis=1).astype(float)
+
+    def __repr__(self) -> str:
+        return f"MiddleStump(sample of shape {np.shape(self.X)})"

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from math import pi
+from typing import Any, final
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import gammaln
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.pair import pair
+from cvxens.kernels.distances import between, euclidean
+from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.pair import pair, same_features, union
+from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
+from cvxens.validation import RandomState
 
 
+@final
 @dataclass(frozen=True)
-class Perceptron:
-    """K(x, x') = Delta - |x - x'|_2, with Delta = radius / E|theta_1| for theta uniform on the unit sphere.
+class Perceptron(Kernel):
+    """K(x, x') = Delta - |x - x'|_2, with Delta = radius Xi_D / Theta_D.
 
-    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |a| <= radius,
-    scaled so that the distance has the factor 1. E|theta_1| is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
+    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |theta| = 1 and
+    |a| <= radius, scaled by r^2 = 1 / (2 Theta_D) so that the distance has the factor 1. Xi_D is the area of the
+    unit sphere of D dimensions and Theta_D the integral of |theta_1| over it; their ratio is 1 / E|theta_1|.
+    Scaling the samples by c scales the kernel by c, which for an SVM is a change of C.
 
     Parameters
     ----------
     radius : float, optional
-        Bound on the norm of samples; that of the sample that the kernel is evaluated on where it is not given.
+        Bound on the norm of samples; that of the samples that the kernel is evaluated on where it is not given.
+    n_features : int, optional
+        The dimension D, which only sampling without samples needs to be told.
 
     Examples
     --------
@@ -36,14 +46,61 @@ class Perceptron:
     """
 
     radius: float | None = None
+    n_features: int | None = None
+    equation = "Delta - |x - x'|_2"
     source = "LL08 Definition 9"
+    neutral = True
+    degree = 1.0
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
-        """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
+    @property
+    def fixed(self) -> bool:
+        """Whether the radius is given."""
+        return self.radius is not None
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Delta less the Euclidean distance."""
         X, Z = pair(X, Z)
-        return self._radius(np.concatenate([X, Z])) / mean_projection(X.shape[1]) - cdist(X, Z)
+        delta, distance = self.total_mass(X, Z), between(euclidean, X, Z)
+        return lambda rows, columns: delta - distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Return radius Xi_D / Theta_D."""
+        if X is None:
+            radius, n_features = self._ball()
+            return radius / mean_projection(n_features)
+        X = union(*pair(X, Z))
+        return self._radius(X) / mean_projection(X.shape[1])
+
+    def within(self, X: Any) -> Perceptron:
+        """The perceptrons within the largest norm in `X`, where none is given."""
+        X = validation.finite_array("X", X, ndim=2)
+        return Perceptron(self._radius(X), X.shape[1])
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw perceptrons: directions uniform on the sphere, thresholds uniform within the radius."""
+        radius, n_features = self._ball()
+        n, random = validation.whole("n", n), validation.generator(random_state)
+        thetas, features = _directions(random, n, n_features), tuple(range(n_features))
+        drawn = zip(thetas.tolist(), random.uniform(-radius, radius, n).tolist(), strict=True)
+        return tuple(Threshold(LinearForm(features, tuple(theta)), alpha) for theta, alpha in drawn)
+
+    def cells(self, X: Any, n_directions: int, random_state: RandomState = None) -> StumpColumns:
+        """Cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
+
+        Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The
+        columns' inner products tend to the kernel on `X` as the directions get dense.
+        """
+        n_directions = validation.whole("n_directions", n_directions)
+        X = validation.samples(X)
+        theta = _directions(validation.generator(random_state), n_directions, X.shape[1]).T
+        radius = self._radius(X) * (1 + 1e-12)
+        scale = 1 / (2 * n_directions * mean_projection(X.shape[1]))
+        ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
+        return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
     def _radius(self, X: Array) -> float:
+        if self.n_features is not None:
+            same_features("X", X, self.n_features, "the kernel")
         longest = float(np.sqrt((X**2).sum(axis=1)).max())
         radius = longest if self.radius is None else validation.positive("radius", self.radius)
         if longest > radius * (1 + 1e-12):
@@ -52,24 +109,33 @@ class Perceptron:
             )
         return radius
 
-    def cells(self, X: Any, n_directions: int, random_state: int | np.random.Generator | None = None) -> StumpColumns:
-        """Cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
-
-        Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The
-        columns' inner products tend to the kernel on `X` as the directions get dense.
-        """
-        if n_directions < 1:
-            raise InvalidInput("n_directions", f"found {n_directions}", "sample at least one direction")
-        X = validation.samples(X)
-        theta = np.random.default_rng(random_state).normal(size=(X.shape[1], n_directions))
-        theta /= np.sqrt((theta**2).sum(axis=0))
-        radius = self._radius(X) * (1 + 1e-12)
-        scale = 1 / (2 * n_directions * mean_projection(X.shape[1]))
-        ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
-        return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
+    def _ball(self) -> tuple[float, int]:
+        if self.radius is None or self.n_features is None:
+            raise InvalidInput("radius", f"found {self!r}", "give radius and n_features, or take kernel.within(X)")
+        return validation.positive("radius", self.radius), validation.whole("n_features", self.n_features)
 
 
 def mean_projection(n_features: int) -> float:
-    """E|theta_1| for theta uniform on the unit sphere of `n_features` dimensions."""
+    """E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions.
+
+    It is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
+    """
     half = n_features / 2
-    return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(np.pi))
+    return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(pi))
+
+
+def sphere_area(n_features: int) -> float:
+    """Xi_D = int_{|theta| = 1} dtheta = 2 pi^(D/2) / Gamma(D/2), for D = `n_features`; LL08 Theorem 10."""
+    half = n_features / 2
+    return float(2 * np.exp(half * np.log(pi) - gammaln(half)))
+
+
+def projected_area(n_features: int) -> float:
+    """Theta_D = int_{|theta| = 1} |theta_1| dtheta, for D = `n_features`; LL08 Theorem 10."""
+    return sphere_area(n_features) * mean_projection(n_features)
+
+
+def _directions(random: np.random.Generator, n: int, n_features: int) -> Array:
+    """Uniform on the unit sphere, shape (n, n_features)."""
+    theta = random.normal(size=(n_features, n)).T
+    return theta / np.sqrt((theta**2).sum(axis=1, keepdims=True))

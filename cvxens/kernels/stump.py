@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
-from cvxens.kernels.pair import pair
+from cvxens.kernels.distances import between, cityblock
+from cvxens.kernels.hypotheses import Hypothesis
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.pair import pair, union
+from cvxens.kernels.ranges import Ranges, draw_stumps, hashable
+from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
+from cvxens.validation import RandomState
 
 
+@final
 @dataclass(frozen=True)
-class Stump:
+class Stump(Kernel):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
     LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
-    r = 1/2.
+    r = 1/2. Scaling the samples by c scales it by c, which for an SVM is a change of C.
 
     Parameters
     ----------
     low, high : array-like of shape (n_features,), optional
-        The range of each feature; the range of the sample that the kernel is evaluated on where they are not given.
+        The range of each feature; the range of the samples that the kernel is evaluated on where they are not given.
 
     Examples
     --------
@@ -36,26 +41,47 @@ class Stump:
 
     low: Any = None
     high: Any = None
+    equation = "Delta - |x - x'|_1"
     source = "LL08 Definition 3"
+    neutral = True
+    degree = 1.0
 
-    def __call__(self, X: Any, Z: Any = None) -> Array:
-        """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z))."""
-        X, Z = pair(X, Z)
-        low, high = self.ranges(np.concatenate([X, Z]))
-        return (high - low).sum() / 2 - cdist(X, Z, "cityblock")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", hashable(self.low))
+        object.__setattr__(self, "high", hashable(self.high))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether both ends of the ranges are given."""
+        return self._ranges.given
+
+    @property
+    def _ranges(self) -> Ranges:
+        return Ranges(self.low, self.high)
 
     def ranges(self, X: Array) -> Array:
         """(low, high) for a sample, shape (2, n_features)."""
-        low = X.min(axis=0) if self.low is None else _end("low", self.low, X.shape[1])
-        high = X.max(axis=0) if self.high is None else _end("high", self.high, X.shape[1])
-        if (low > X).any() or (high < X).any():
-            feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
-            raise InvalidInput(
-                "X",
-                f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
-                f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
-            )
-        return np.stack([low, high])
+        return self._ranges.of(X)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Delta less the city-block distance."""
+        X, Z = pair(X, Z)
+        delta, distance = self.total_mass(X, Z), between(cityblock, X, Z)
+        return lambda rows, columns: delta - distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """1/2 sum_d (high_d - low_d)."""
+        low, high = self._ranges.box() if X is None else self.ranges(union(*pair(X, Z)))
+        return float((high - low).sum()) / 2
+
+    def within(self, X: Any) -> Stump:
+        """The stumps within the ranges of `X`, where none are given."""
+        return Stump(*self.ranges(validation.finite_array("X", X, ndim=2)))
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw stumps; wide features in proportion to their range."""
+        box, random = self._ranges.box(), validation.generator(random_state)
+        return draw_stumps(box, validation.whole("n", n), box[1] - box[0], random)
 
     def cells(self, X: Any) -> StumpColumns:
         """The cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
@@ -65,13 +91,6 @@ class Stump:
         """
         X = validation.samples(X)
         return StumpColumns(X, constant=False, ends=self.ranges(X), gap_scale=_root_of_half)
-
-
-def _end(argument: str, values: Any, n_features: int) -> Array:
-    end = validation.finite_array(argument, values, ndim=1)
-    if len(end) != n_features:
-        raise InvalidInput(argument, f"found {len(end)} numbers for {n_features} features", "give one per feature")
-    return end
 
 
 def _root_of_half(width: Array) -> Array:

@@ -223,9 +223,9 @@ def test_middle_stumps_know_the_features_of_their_sample(n_features):
         (Perceptron(radius=np.nan), "radius", "found nan"),
         (lambda X: Perceptron().cells(X, 0), "n_directions", "found 0"),
         (lambda X: Perceptron().cells(X[[1, 1]], 5), "X", "all rows alike"),
-        (lambda X: MiddleStump(X[:1])(X), "sample", "found one sample"),
-        (lambda X: MiddleStump(X[[0, 0]])(X), "sample", "all rows alike"),
-        (lambda X: MiddleStump(X * np.inf)(X), "sample", "found"),
+        (lambda X: MiddleStump(X[:1])(X), "X", "found one sample"),
+        (lambda X: MiddleStump(X[[0, 0]])(X), "X", "all rows alike"),
+        (lambda X: MiddleStump(X * np.inf)(X), "X", "found"),
     ],
 )
 def test_ranges_and_samples_that_do_not_fit(make, argument, found):

@@ -1,0 +1,84 @@
+"""The range of each feature, given or read off a sample, and the stumps within it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.kernels.hypotheses import LinearForm, Threshold
+from cvxens.types import Array
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Lowest and highest value of each feature.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_features,), optional
+        Those of a sample where they are not given.
+    """
+
+    low: Any = None
+    high: Any = None
+
+    @property
+    def given(self) -> bool:
+        """Whether both ends are."""
+        return self.low is not None and self.high is not None
+
+    def box(self) -> Array:
+        """(low, high) as given, shape (2, n_features)."""
+        if not self.given:
+            raise InvalidInput("low", "found no ranges", "give low and high, or take kernel.within(X)")
+        low = validation.finite_array("low", self.low, ndim=1)
+        high = _end("high", self.high, len(low))
+        if (low > high).any():
+            feature = int(np.argmax(low > high))
+            found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
+            raise InvalidInput("low", found, "give low <= high")
+        return np.stack([low, high])
+
+    def of(self, X: Array) -> Array:
+        """(low, high) for a sample, which must be within what is given; shape (2, n_features)."""
+        low = X.min(axis=0) if self.low is None else _end("low", self.low, X.shape[1])
+        high = X.max(axis=0) if self.high is None else _end("high", self.high, X.shape[1])
+        if (low > X).any() or (high < X).any():
+            feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
+            raise InvalidInput(
+                "X",
+                f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
+                f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
+            )
+        return np.stack([low, high])
+
+
+def draw_stumps(
+    box: Array, n: int, share: Array, random: np.random.Generator, *, below: float = -1.0
+) -> tuple[Threshold, ...]:
+    """Draw stumps of both signs, the features in proportion to `share`, thresholds uniform in the range.
+
+    Where `below` is not -1, they have one sign: their values are 1 and `below`.
+    """
+    features = random.choice(box.shape[1], size=n, p=share / share.sum())
+    low, high = box[:, features]
+    thresholds = low + (high - low) * random.random(n)
+    signs = random.choice([1.0, -1.0], size=n) if below == -1.0 else np.ones(n)
+    drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
+    return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, sign * below) for d, t, sign in drawn)
+
+
+def hashable(values: Any) -> Any:
+    """Return an array or a list of numbers as a tuple, and anything else as it is."""
+    return tuple(np.asarray(values).tolist()) if np.ndim(values) == 1 else values
+
+
+def _end(argument: str, values: Any, n_features: int) -> Array:
+    end = validation.finite_array(argument, values, ndim=1)
+    if len(end) != n_features:
+        raise InvalidInput(argument, f"found {len(end)} numbers for {n_features} features", "give one per feature")
+    return end
