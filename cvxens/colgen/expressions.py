@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,7 @@ class ExpressionPenalty:
         From a cvxpy variable w to a convex expression, symmetric in the entries of w.
     """
 
+    one_sided: ClassVar[bool] = False
     express: Callable[[Any], Any]
 
     def term(self, w: Any) -> Term:

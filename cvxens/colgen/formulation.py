@@ -65,6 +65,8 @@ class Formulation:
                 raise InvalidInput(name, f"found {part!r}", f"give one of cvxens.problems, or a function to a {name}")
         loss: Any = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
         penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
+        if penalty.one_sided and not self.nonnegative:
+            raise InvalidInput("nonnegative", f"found False with {type(penalty).__name__}", "give nonnegative=True")
         return loss, penalty
 
     def __str__(self) -> str:

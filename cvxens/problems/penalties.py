@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -14,7 +14,15 @@ from cvxens.types import Array
 
 
 class Penalty(Protocol):
-    """A convex penalty on weights w; `edges` are H'(y u), one per weight."""
+    """A convex penalty on weights w; `edges` are H'(y u), one per weight.
+
+    Attributes
+    ----------
+    one_sided : bool
+        Whether it is for weights w >= 0 alone.
+    """
+
+    one_sided: ClassVar[bool]
 
     def term(self, w: Any) -> Term:
         """Model the penalty of the cvxpy variable `w`."""
@@ -54,6 +62,7 @@ class L1:
         Above 0.
     """
 
+    one_sided: ClassVar[bool] = False
     weight: float = 1.0
 
     def term(self, w: Any) -> Term:
@@ -104,6 +113,7 @@ class SquaredL2:
         Above 0.
     """
 
+    one_sided: ClassVar[bool] = False
     weight: float = 1.0
 
     def term(self, w: Any) -> Term:
@@ -146,6 +156,8 @@ class SquaredL2:
 @dataclass(frozen=True)
 class Simplex:
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
+
+    one_sided: ClassVar[bool] = True
 
     def term(self, w: Any) -> Term:
         """Model the constraint."""

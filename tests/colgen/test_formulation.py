@@ -20,7 +20,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -173,6 +173,7 @@ def test_penalties_that_are_expressions_in_weights_of_several_outputs(intercept)
         (Hinge(1.0), lambda w: cp.sum(cp.sqrt(w)), r"^penalty: found .* curvature CONCAVE.*convex scalar"),
         (None, L1(), r"^loss: found None"),
         (Hinge(1.0), 3.0, r"^penalty: found 3.0"),
+        (Hinge(1.0), Simplex(), r"^nonnegative: found False with Simplex; give nonnegative=True"),
     ],
 )
 def test_what_is_no_convex_number_is_named(loss, penalty, message):

@@ -253,7 +253,6 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
         (HighsMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
         (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
         (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
-        (HighsMaster, Formulation(SoftMinimumMargin(1.0), Simplex()), "SoftMinimumMargin + Simplex with free w"),
         (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + ExpressionPenalty"),
         (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
         (LeastSquaresMaster, replace(SLS, intercept=False), "SquaredError + SquaredL2 with free w and no intercept"),
