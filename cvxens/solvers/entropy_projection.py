@@ -39,30 +39,38 @@ def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> 
     """
     start = time.perf_counter()
     met = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
-    eta = 0.0 if met else _root(problem.alpha_t, problem.q, problem.rho, tol)
+    eta = 0.0 if met else multiplier(problem.alpha_t, problem.q, problem.rho, tol)
     alpha = problem.project(eta)
     seconds = time.perf_counter() - start
     point = {"alpha": alpha, "eta": np.asarray(eta)}
     return Solution(problem.value(point), {"alpha": alpha}, {"eta": point["eta"]}, "optimal", "Newton", seconds)
 
 
-def tilt(alpha_t: Array, q: Array, rho: float, tol: float = 1e-10) -> Array:
-    """Project positive alpha_t with sum 1 onto q'alpha = rho, for rho strictly between the extremes of q."""
-    return _tilted(alpha_t, q, _root(alpha_t, q, rho, tol))
+def tilted(alpha_t: Array, q: Array, eta: float) -> Array:
+    """Return alpha_t exp(-eta q), normalised to sum 1, for positive alpha_t.
 
-
-def _tilted(alpha_t: Array, q: Array, eta: float) -> Array:
+    Examples
+    --------
+    >>> tilted(np.array([0.5, 0.5]), np.array([0.0, np.log(3)]), 1.0)
+    array([0.75, 0.25])
+    """
     logs = np.log(alpha_t) - eta * q
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
 
 
-def _root(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
-    """The eta at which the slope E[q] - rho vanishes."""
+def multiplier(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
+    """Find the eta that tilts alpha_t onto q'alpha = rho, for rho strictly between the extremes of q.
+
+    Examples
+    --------
+    >>> round(multiplier(np.array([0.5, 0.5]), np.array([0.0, 1.0]), 0.25, 1e-12), 6)
+    1.098612
+    """
     size, spread = float(np.abs(q).max()), float(np.ptp(q))
     low, high, eta = -np.inf, np.inf, 0.0
     for step in range(MAX_STEPS):
-        alpha = _tilted(alpha_t, q, eta)
+        alpha = tilted(alpha_t, q, eta)
         slope = float(q @ alpha) - rho
         if abs(slope) <= tol * size:
             break

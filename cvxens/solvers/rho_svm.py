@@ -10,11 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from cvxens.errors import SolverFailed
 from cvxens.problems import RhoSVM
-from cvxens.solvers.entropy_projection import tilt
+from cvxens.solvers.rho_svm_updates import adaptive_updates, relative_gap, uniform, until
 from cvxens.types import Array, Attempt, Solution
-
-SMALLEST = 1e-14
-"""The relative decrease asked of an update at which multiplicative updates have stalled."""
 
 PASSES = 3
 """How often the solution of a linear system is refined."""
@@ -55,7 +52,7 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     start = time.perf_counter()
     Q = problem.K * np.outer(problem.y, problem.y)
     with threadpool_limits(1, "blas"):
-        u = multiplicative_updates(Q, np.full(len(Q), 1 / len(Q)), warm_gap, max_updates)
+        u = multiplicative_updates(Q, uniform(len(Q)), warm_gap, max_updates)
         u = finish_on_active_set(Q, u, tol)
     seconds = time.perf_counter() - start
     point = problem.repair({"u": u})
@@ -65,28 +62,8 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
 
 def multiplicative_updates(Q: Array, u: Array, gap: float, max_updates: int) -> Array:
     """Update u, positive and with sum 1, until its relative gap is within `gap` or updates stall."""
-    epsilon, q = 0.5, Q @ u
-    for _ in range(max_updates):
-        value = float(u @ q)
-        if relative_gap(q, value) <= gap:
-            break
-        while epsilon > SMALLEST:
-            target = (1 - epsilon) * value
-            if target > q.min():
-                tilted = tilt(u, q, target)
-                if float(tilted @ Q @ tilted) < (1 - epsilon / 5) * value:
-                    break
-            epsilon /= 2
-        else:
-            break
-        u = np.maximum(tilted, np.finfo(float).tiny)
-        q, epsilon = Q @ u, min(1.5 * epsilon, 0.5)
-    return u
-
-
-def relative_gap(q: Array, value: float) -> float:
-    """1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0."""
-    return 1.0 - (max(float(q.min()), 0.0) / value) ** 2 if value > 0 else 0.0
+    *_, last = until(adaptive_updates(Q.__matmul__, u), gap, max_updates)
+    return last.u
 
 
 def finish_on_active_set(Q: Array, u: Array, tol: float) -> Array:

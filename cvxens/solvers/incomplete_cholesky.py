@@ -1,0 +1,159 @@
+"""Pivoted incomplete Cholesky: a kernel matrix of low rank from a kernel and a sample, never n_samples x n_samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+BLOCK = 64
+"""How many samples the diagonal is evaluated for at a time."""
+
+NEGATIVE = 1e-9
+"""A residual below minus this, relative to the largest diagonal entry, makes a kernel indefinite."""
+
+Kernel = Callable[[Any, Any], Array]
+"""Maps samples X and Z to the matrix of k(x, z), shape (len(X), len(Z))."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankKernel:
+    """G G' + ridge I, for a kernel matrix ``K = G G' + E`` whose residual E is PSD.
+
+    Products ``K @ v`` cost O(n_samples rank).
+
+    Parameters
+    ----------
+    G : ndarray of shape (n_samples, rank)
+        The factor; its rows at the pivots are lower triangular.
+    pivots : ndarray of int, shape (rank,)
+        The samples that it is exact at.
+    residual : ndarray of shape (n_samples,)
+        The diagonal of E, at least 0. As E is PSD, ``|E_ij| <= sqrt(residual_i residual_j)``.
+    ridge : float
+        What is added to the diagonal: squared slacks with a weight of 1/ridge.
+    """
+
+    G: Array
+    pivots: NDArray[np.intp]
+    residual: Array
+    ridge: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_samples)."""
+        return len(self.G), len(self.G)
+
+    @property
+    def rank(self) -> int:
+        """The number of pivots."""
+        return len(self.pivots)
+
+    @property
+    def trace(self) -> float:
+        """The trace of E, above its largest eigenvalue."""
+        return float(self.residual.sum())
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The diagonal of G G' + ridge I."""
+        return np.einsum("ij,ij->i", self.G, self.G) + self.ridge
+
+    def __matmul__(self, v: Array) -> Array:
+        return self.G @ (self.G.T @ v) + self.ridge * v
+
+    def softened(self, ridge: float) -> LowRankKernel:
+        """Return the same with another ridge, above 0."""
+        return replace(self, ridge=validation.positive("ridge", ridge))
+
+    def on_pivots(self, c: Array) -> Array:
+        """Coefficients (rank,) on the pivots alone of the function that has the scores G G'c on the sample."""
+        return solve_triangular(self.G[self.pivots], self.G.T @ c, lower=True, trans="T")
+
+
+def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10) -> LowRankKernel:
+    """Factor the kernel matrix of a sample, one pivot after another: that of the largest residual.
+
+    S. Fine & K. Scheinberg, *Efficient SVM training using low-rank kernel representations*, JMLR 2 (2001). It takes
+    O(n_samples rank^2) time and O(n_samples rank) memory, and evaluates `rank` columns of the kernel and its diagonal.
+
+    Parameters
+    ----------
+    kernel : callable
+        PSD, such as one of `cvxens.kernels`; k(x, z) may depend on x and z only, so a `Stump` needs its ranges, a
+        `Perceptron` its radius.
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    rank : int
+        At most so many pivots.
+    tol : float
+        Stop when the largest residual is so small relative to the largest entry of the diagonal.
+
+    Returns
+    -------
+    LowRankKernel
+        With the diagonal of what it leaves out.
+
+    Raises
+    ------
+    InvalidInput
+        The kernel depends on more than the two samples, has a zero diagonal, or is not PSD.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> K = incomplete_cholesky(lambda X, Z: 1 + X @ Z.T, X, rank=3)
+    >>> K.rank, K.pivots, round(K.trace, 9)
+    (2, array([3, 0]), 0.0)
+    """
+    X = validation.finite_array("X", X, ndim=2)
+    validation.positive("tol", tol)
+    n, most = len(X), validation.whole("rank", rank)
+    residual = _diagonal(kernel, X)
+    size = float(residual.max())
+    if size <= 0:
+        raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
+    G, pivots = np.zeros((n, min(most, n)), order="F"), np.zeros(min(most, n), np.intp)
+    for k in range(len(pivots)):
+        pivot = int(residual.argmax())
+        if residual[pivot] <= tol * size:
+            return LowRankKernel(G[:, :k], pivots[:k], residual)
+        column = _evaluated(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
+        if abs(column[pivot] - residual[pivot]) > 1e-8 * size:
+            found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
+            raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")
+        G[:, k] = column / np.sqrt(residual[pivot])
+        G[pivots[:k], k], pivots[k] = 0.0, pivot
+        residual = _without(residual - G[:, k] ** 2, pivots[: k + 1], size)
+    return LowRankKernel(G, pivots, residual)
+
+
+def _without(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
+    """The residual, exactly 0 at the pivots and elsewhere clear of rounding."""
+    residual[pivots] = 0.0
+    if residual.min() < -NEGATIVE * size:
+        found = f"found a residual of {residual.min():.3g} at sample {int(residual.argmin())}, so it is not PSD"
+        raise InvalidInput("kernel", found, "add the kernel's constant or a ridge")
+    return np.maximum(residual, 0.0)
+
+
+def _diagonal(kernel: Kernel, X: Array) -> Array:
+    blocks = [X[first : first + BLOCK] for first in range(0, len(X), BLOCK)]
+    return np.concatenate([np.diag(_evaluated(kernel, block, block)) for block in blocks])
+
+
+def _evaluated(kernel: Kernel, X: Array, Z: Array) -> Array:
+    values = validation.finite_array("kernel", kernel(X, Z), ndim=2)
+    if values.shape != (len(X), len(Z)):
+        found = f"found shape {values.shape} for {len(X)} and {len(Z)} samples"
+        raise InvalidInput("kernel", found, "return a matrix with a row for each of the first samples")
+    return values

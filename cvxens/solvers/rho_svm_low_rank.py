@@ -1,0 +1,162 @@
+"""The rho-SVM on a low-rank kernel: O(n_samples rank) a step, and a gap that holds for the exact kernel."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.solvers.incomplete_cholesky import LowRankKernel
+from cvxens.solvers.rho_svm_updates import adaptive_updates, relative_gap, uniform, until
+from cvxens.types import Array
+
+MAX_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankRhoSVM:
+    """A rho-SVM ``f(x) = sum_i u_i y_i k(x, x_i)``, trained on a low-rank kernel.
+
+    Parameters
+    ----------
+    u : ndarray of shape (n_samples,)
+        At least 0, with sum 1.
+    coefficients : ndarray of shape (n_samples,)
+        u y: those of f over all samples, with the exact kernel.
+    pivot_coefficients : ndarray of shape (rank,)
+        Those over the pivots alone, of the f that the low-rank kernel gives.
+    certificate : Certificate
+        Of the optimum with the low-rank kernel.
+    exact_certificate : Certificate
+        Of the optimum with the kernel that it approximates (and the same ridge).
+    n_updates, n_newton_steps : int
+        How many there were.
+    """
+
+    u: Array
+    coefficients: Array
+    pivot_coefficients: Array
+    certificate: Certificate
+    exact_certificate: Certificate
+    n_updates: int
+    n_newton_steps: int
+
+
+def solve_low_rank_rho_svm(
+    K: LowRankKernel, y: Any, tol: float = 1e-6, *, warm_gap: float = 0.5, max_updates: int = 100
+) -> LowRankRhoSVM:
+    """Minimise u'K~u on the simplex, never with an array of n_samples^2.
+
+    TK07 Algorithm 1, up to a relative gap of `warm_gap` if there is a ridge. With a ridge, the problem is that of the
+    SVM with squared slacks, ``min ridge |w|^2 + sum_i max(0, 1 - y_i G_i w)^2``, up to scale: there Newton's method
+    takes over, in the `rank` coordinates of w, and u is in proportion to the slacks.
+
+    Parameters
+    ----------
+    K : LowRankKernel
+        From `incomplete_cholesky`; `softened` unless the classes are known to be separable.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative gap at which to stop, of the low-rank kernel.
+    warm_gap : float
+        Relative gap of the updates where a ridge lets Newton's method take over.
+    max_updates : int
+        At most so many multiplicative updates; without a ridge there is nothing else, so give it more.
+
+    Returns
+    -------
+    LowRankRhoSVM
+        The best reached; its certificates say how good it is.
+
+    Examples
+    --------
+    >>> from cvxens.solvers import incomplete_cholesky
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [-1.0, -1.0, 1.0, 1.0]
+    >>> K = incomplete_cholesky(lambda X, Z: 1 + X @ Z.T, X, rank=2).softened(0.1)
+    >>> svm = solve_low_rank_rho_svm(K, y)
+    >>> svm.certificate.holds(1e-6), svm.exact_certificate.holds(1e-6)
+    (True, True)
+    """
+    y = validation.signs(y, K.shape[0])
+    validation.positive("tol", tol)
+    n_steps = 0
+    with threadpool_limits(1, "blas"):
+        updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
+        reached = until(updates, warm_gap if K.ridge > 0 else tol, validation.whole("max_updates", max_updates, 0))
+        ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
+        u = last.u
+        if K.ridge > 0 and last.gap > tol:
+            u, n_steps = _newton(K, y, u, tol)
+    low_rank, exact = certificates(K, y, u)
+    return LowRankRhoSVM(u, y * u, K.on_pivots(y * u), low_rank, exact, n_updates, n_steps)
+
+
+def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Certificate]:
+    """Certify u on the simplex, for the low-rank kernel and for the exact one.
+
+    With ``v = u'K~u`` and ``m = min K~u`` of the low-rank kernel its optimum is between ``m^2 / v`` and v. The residual
+    E is PSD, so the exact optimum is not below that, and at most ``v + (y u)'E (y u) <= v + (sum_i u_i sqrt(E_ii))^2``,
+    which is at most v plus the trace of E.
+
+    Examples
+    --------
+    >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.array([0.0, 0.5]))
+    >>> low_rank, exact = certificates(K, np.array([1.0, -1.0]), np.array([0.5, 0.5]))
+    >>> low_rank.primal, low_rank.dual, exact.primal, exact.dual
+    (1.0, 1.0, 1.0, 1.125)
+    """
+    q = y * (K @ (y * u))
+    value = float(u @ q)
+    low = (1 - relative_gap(q, value)) * value
+    missed = float(u @ np.sqrt(K.residual)) ** 2
+    feasibility = {"dual feasibility": max(float(-u.min()), abs(float(u.sum()) - 1))}
+
+    def between(high: float, note: str) -> Certificate:
+        return Certificate.between(low, high, maximise=True, residuals=feasibility, repair={}, note=note)
+
+    return between(value, "for the low-rank kernel"), between(value + missed, "for the exact kernel, by the residual")
+
+
+def _newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, int]:
+    """Minimise the SVM with squared slacks from the w of u, and return its u and the number of steps."""
+    signed = y[:, None] * K.G
+    w = signed.T @ u
+    # the best length of that w were it without slacks
+    z = signed @ w
+    w *= float(z.sum() / (z @ z + K.ridge * (w @ w)))
+    for step in range(MAX_STEPS):
+        slack = np.maximum(1 - signed @ w, 0.0)
+        u = slack / slack.sum() if slack.any() else u
+        q = y * (K @ (y * u))
+        if relative_gap(q, float(u @ q)) <= tol:
+            return u, step
+        active = signed[slack > 0]
+        hessian = active.T @ active + K.ridge * np.eye(K.rank)
+        direction = cho_solve(cho_factor(hessian), active.T @ slack[slack > 0] - K.ridge * w)
+        length = _backtracked(signed, w, direction, K.ridge)
+        if length == 0:
+            break
+        w = w + length * direction
+    return u, MAX_STEPS
+
+
+def _backtracked(signed: Array, w: Array, direction: Array, ridge: float) -> float:
+    """Halve from 1 until the objective falls; 0 where rounding hides any decrease."""
+    z, dz, length = signed @ w, signed @ direction, 1.0
+    start = _objective(z, w, ridge)
+    while length > 1e-8:
+        if _objective(z + length * dz, w + length * direction, ridge) < start:
+            return length
+        length /= 2
+    return 0.0
+
+
+def _objective(z: Array, w: Array, ridge: float) -> float:
+    return float(ridge * (w @ w) + (np.maximum(1 - z, 0.0) ** 2).sum())

@@ -1,0 +1,80 @@
+"""The ensemble of partially trained SVMs against its definition, hypothesis by hypothesis."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from cvxens.datasets import make_twonorm
+from cvxens.errors import InvalidInput
+from cvxens.kernels import Stump
+from cvxens.problems import RhoSVM
+from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
+from cvxens.solvers.partial_svms import ensemble_of
+from cvxens.solvers.rho_svm_updates import uniform, until
+
+X, Y = make_twonorm(50, 3, random_state=1)
+KERNEL = Stump(X.min(axis=0) - 1, X.max(axis=0) + 1)
+K = KERNEL(X) + 0.05 * np.eye(50)
+
+
+def test_it_is_the_weighted_sum_of_the_hypotheses():
+    updates = list(until(adaptive_updates((K * np.outer(Y, Y)).__matmul__, uniform(50)), 1e-2, 1000))
+    ensemble, rows = partial_svms(K, Y, tol=1e-2), KERNEL(X[:7], X)
+    scores = [rows @ (Y * update.u) for update in updates]
+    expected = np.average(scores, axis=0, weights=[update.eta for update in updates])
+    assert ensemble.n_hypotheses == len(updates) > 5
+    assert_allclose(ensemble.decision_function(rows), expected, rtol=1e-9)
+    assert np.abs(ensemble.coefficients).sum() == pytest.approx(1)
+
+
+def test_the_parzen_window_is_first_and_the_hard_margin_svm_last():
+    ensemble, optimum = partial_svms(K, Y, tol=1e-2), solve_rho_svm(RhoSVM(K, Y))
+    assert_allclose(ensemble.first, Y / 50)
+    assert ensemble.gaps[-1] <= 1e-2 < ensemble.gaps[-2]
+    assert_allclose(ensemble.last, Y * optimum.duals["u"], atol=1e-2)
+    assert optimum.objective <= ensemble.values[-1] <= optimum.objective * 1.01
+
+
+def test_the_objective_falls_and_the_bound_is_kept():
+    ensemble = partial_svms(K, Y, tol=1e-3)
+    assert (np.diff(ensemble.values) < 0).all()
+    assert ensemble.n_hypotheses - 1 <= ensemble.bound < np.inf
+
+
+def test_a_low_rank_kernel_gives_the_same_where_it_is_exact():
+    low_rank = incomplete_cholesky(KERNEL, X, rank=50, tol=1e-14).softened(0.05)
+    dense, factored = partial_svms(K, Y, max_updates=6), partial_svms(low_rank, Y, max_updates=6)
+    assert_allclose(factored.coefficients, dense.coefficients, atol=1e-6)
+
+
+def test_a_limit_on_updates_and_a_stall():
+    assert partial_svms(K, Y, max_updates=3).n_hypotheses == 4
+    alone = partial_svms(np.zeros((50, 50)), Y)
+    assert alone.n_hypotheses == 1
+    assert_allclose(alone.coefficients, Y / 50)
+    assert alone.bound == np.inf
+
+
+def test_hypotheses_of_fixed_updates_weigh_alike():
+    updates = islice(fixed_updates((K * np.outer(Y, Y)).__matmul__, uniform(50), 0.05), 10)
+    ensemble = ensemble_of(updates, Y)
+    assert_allclose(ensemble.weights, 0.05)
+    assert ensemble.bound == np.inf
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("y", lambda: partial_svms(K, Y[:-1])),
+        ("tol", lambda: partial_svms(K, Y, tol=0.0)),
+        ("max_updates", lambda: partial_svms(K, Y, max_updates=0)),
+        ("rows", lambda: partial_svms(K, Y, max_updates=1).decision_function(np.ones((3, 7)))),
+        ("rows", lambda: partial_svms(K, Y, max_updates=1).decision_function(np.ones(50))),
+    ],
+)
+def test_bad_input_is_named(argument, call):
+    with pytest.raises(InvalidInput) as error:
+        call()
+    assert error.value.argument == argument
