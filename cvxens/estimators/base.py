@@ -1,0 +1,138 @@
+"""What every classifier shares: checks, classes, one-vs-rest, and a fit that is done whole or not at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cvxens.estimators.multiclass import decompose
+from cvxens.estimators.sample import Accepts, Sample
+from cvxens.types import Array
+
+
+class Classifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier as scikit-learn knows it, on top of a method that solves one problem.
+
+    A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a
+    `fit`: that of `Weighted`, or its own which calls `_fit`.
+
+    Attributes
+    ----------
+    multi : bool
+        Whether the method itself takes more than two classes; else there is a parameter `multi_class`.
+    fitted : tuple of str
+        What `_solve` returns; of each a list over the sub-problems where there are several.
+    """
+
+    multi: ClassVar[bool] = False
+    fitted: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def _accepts(self) -> Accepts:
+        """What X may be; it must not raise."""
+
+    @abstractmethod
+    def _solve(self, sample: Sample) -> Mapping[str, Any]:
+        """Solve the problem of a sample; returns the fitted attributes, `dual_weights_` of all given samples."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Array:
+        """Score checked samples: (n_samples,), or (n_samples, n_classes) for more than two classes."""
+
+    def _fit(self, sample: Sample) -> None:
+        """Solve, or decompose and solve, and set the fitted attributes."""
+        several = len(sample.classes) > 2 and not self.multi
+        found = decompose(self, sample, self.fitted) if several else self._solve(sample)
+        vars(self).pop("decomposition_", None)
+        for name, value in found.items():
+            setattr(self, name, value)
+        self.classes_ = sample.classes
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What fails leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def decision_function(self, X: Any) -> Array:
+        """Score samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, positive for the second one; else one score per class.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        decomposition = getattr(self, "decomposition_", None)
+        return self._scores(X) if decomposition is None else decomposition.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the class of the largest score for each sample of X (n_samples, n_features)."""
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        accepts = self._accepts()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        return tags
+
+
+class Weighted:
+    """A `fit` that takes sample weights, and merges samples that are alike; for a `Classifier` with `class_weight`."""
+
+    def _merges(self) -> bool:
+        """Whether the price of a sample follows its weight, so that samples that are alike can be merged."""
+        return True
+
+    def _factors(self: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """What the prices of samples are multiplied by."""
+        return {"sample_weight": sample_weight, "class_weight": self.class_weight}
+
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the class says whether sparse matrices or missing values are taken.
+        y : array-like of shape (n_samples,)
+            Classes, two or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
+
+        Returns
+        -------
+        Self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        """
+        with self._whole():
+            sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
+            self._fit(sample.merged() if self._merges() else sample)
+        return self

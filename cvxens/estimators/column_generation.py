@@ -1,0 +1,104 @@
+"""Any formulation over any weak learners, as a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from cvxens.colgen import Formulation, formulations
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import Classifier, Weighted
+from cvxens.estimators.ensemble import Ensemble
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Sample
+from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.types import Array
+
+
+def soft_margin(weights: Array) -> Formulation:
+    """LL08 P4 with prices of slack of 20 in sum, in proportion to the weights of the samples, (n_samples,)."""
+    return formulations.soft_margin(20 * weights / weights.sum())
+
+
+@final
+@documented
+class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
+    """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
+
+    Parameters
+    ----------
+    formulation : Formulation, or callable
+        The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
+        above 0, to it. It has one margin per sample. By default P4 with prices of 20 in sum.
+    <COLUMN_GENERATION>
+    <TWO_CLASS>
+
+    Attributes
+    ----------
+    <ENSEMBLE>
+    <TWO_CLASS_ENSEMBLE>
+    <CLASSES>
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> def logistic(weights):
+    ...     return Formulation(lambda z: weights @ cp.logistic(-z) / weights.sum(), lambda w: 0.01 * cp.norm1(w))
+    >>> model = ColumnGenerationClassifier(logistic).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.certificate_.proven
+    (True, False)
+    """
+
+    def __init__(
+        self,
+        formulation: Formulation | Callable[[Array], Formulation] = soft_margin,
+        oracle: str | OracleFactory = "stumps",
+        *,
+        columns_per_round: int | None = None,
+        tol: float = 1e-3,
+        max_columns: int | None = None,
+        max_time: float | None = None,
+        solver: str = "fast",
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            oracle=oracle,
+            columns_per_round=columns_per_round,
+            tol=tol,
+            max_columns=max_columns,
+            max_time=max_time,
+            solver=solver,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.formulation = formulation
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+
+    def _merges(self) -> bool:
+        return callable(self.formulation)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        formulation: Any = self.formulation(sample.weights) if callable(self.formulation) else self.formulation
+        if not hasattr(formulation, "terms"):
+            raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
+        if formulation.outputs is not None:
+            raise InvalidInput(
+                "formulation", "found one with several outputs", "use CGEnsSLSClassifier, or a loss on margins"
+            )
+        if not callable(self.formulation) and np.ptp(sample.weights):
+            raise InvalidInput(
+                "formulation",
+                "found one of fixed prices for samples of differing weights",
+                "give a function from the weights, (n_samples,), to a Formulation",
+            )
+        return formulation

@@ -1,0 +1,209 @@
+"""What column-generation estimators share: the run, its limits, and what the fitted ensemble tells."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens.certificates import Certificate
+from cvxens.colgen import Ending, Formulation, Master, Oracle, Run, column_generation
+from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.errors import InvalidInput
+from cvxens.estimators import tables
+from cvxens.estimators.audit import audit
+from cvxens.estimators.multiclass import certify_parts
+from cvxens.estimators.progress import Watched, progress
+from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.types import Array
+
+SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
+"""What solves the restricted masters."""
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.MAX_COLUMNS: "raise max_columns or tol",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+
+class Ensemble(ABC):
+    """A weighted vote of weak learners found by column generation; for a `Classifier`.
+
+    Parameters
+    ----------
+    oracle, columns_per_round, tol, max_columns, max_time, solver, random_state, verbose
+        As every column-generation estimator documents them.
+    """
+
+    fitted: ClassVar[tuple[str, ...]] = (
+        "certificate_",
+        "history_",
+        "weak_learners_",
+        "weights_",
+        "intercept_",
+        "dual_weights_",
+    )
+    weak_learners_: Any
+    weights_: Any
+    intercept_: Any
+
+    def __init__(
+        self,
+        *,
+        oracle: str | OracleFactory,
+        columns_per_round: int | None,
+        tol: float,
+        max_columns: int | None,
+        max_time: float | None,
+        solver: str,
+        random_state: Any,
+        verbose: int,
+    ) -> None:
+        self.oracle = oracle
+        self.columns_per_round = columns_per_round
+        self.tol = tol
+        self.max_columns = max_columns
+        self.max_time = max_time
+        self.solver = solver
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _formulation(self, sample: Sample) -> Formulation:
+        """The problem that the estimator solves on a sample."""
+
+    def _accepts(self) -> Accepts:
+        return accepts(self.oracle)
+
+    def _make_oracle(self, X: Any, formulation: Formulation) -> Oracle:
+        """The oracle over X; where the penalty does not need the sum of squared edges, it need not be found."""
+        needed = formulation.intercept or not formulation.nonnegative
+        return make_oracle(
+            self.oracle,
+            X,
+            columns_per_round=self.columns_per_round,
+            random_state=self.random_state,
+            square_sum=needed,
+        )
+
+    def certify(self: Any, X: Any, y: Any, *, weights: Any = None, intercept: Any = None) -> Any:
+        """Say how far the ensemble, or other weights of its weak learners, are from the optimum on a sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        weights : array-like, shaped as `weights_`, optional
+            Weights from anywhere; by default the ensemble's.
+        intercept : float or array-like, shaped as `intercept_`, optional
+            By default the ensemble's, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the formulation on that sample, over all hypotheses of the oracle on it; a list over the
+            sub-problems where there are several, for which weights and intercept are lists as well.
+        """
+        check_is_fitted(self)
+        sample = Sample.read(self, X, y, self._accepts(), **self._factors(), reset=False)
+        if not np.array_equal(sample.classes, self.classes_):
+            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
+        if weights is None:
+            weights, intercept = self.weights_, self.intercept_ if intercept is None else intercept
+        if hasattr(self, "decomposition_"):
+            return certify_parts(self, sample, weights, intercept)
+        formulation = self._formulation(sample)
+        return audit(
+            formulation,
+            self._make_oracle(sample.X, formulation),
+            sample.signs if formulation.outputs is None else None,
+            self.weak_learners_,
+            sample.X,
+            SOLVERS[self.solver],
+            weights=weights,
+            intercept=intercept,
+        )
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        if self.solver not in SOLVERS:
+            raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {list(SOLVERS)}")
+        formulation = self._formulation(sample)
+        oracle = self._make_oracle(sample.X, formulation)
+        master = SOLVERS[self.solver]
+        with progress(type(self).__name__, self.verbose) as show:
+            run = column_generation(
+                formulation,
+                oracle,
+                sample.signs if formulation.outputs is None else None,
+                tol=self.tol,
+                max_columns=self.max_columns,
+                max_time=inf if self.max_time is None else self.max_time,
+                master=lambda *problem: Watched(master(*problem), show),
+            )
+        self._warn(run)
+        return {
+            "certificate_": run.certificate,
+            "history_": run.history,
+            "weak_learners_": tuple(column.hypothesis for column in run.columns),
+            "weights_": run.weights,
+            "intercept_": run.intercept,
+            "dual_weights_": sample.spread(run.u),
+        }
+
+    def _warn(self, run: Run) -> None:
+        if run.ending in REMEDIES:
+            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
+            message = f"{type(self).__name__}: {run.ending.value}; {reached}: {REMEDIES[run.ending]}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+
+    def _scores(self, X: Any) -> Array:
+        used = np.flatnonzero(self.weights_.any(axis=tuple(range(1, self.weights_.ndim))))
+        scores = np.zeros((X.shape[0], *self.intercept_.shape)) + self.intercept_
+        for j in used.tolist():
+            scores += np.multiply.outer(self.weak_learners_[j](X), self.weights_[j])
+        return scores
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps.
+
+        Of sub-problems, the mean.
+        """
+        check_is_fitted(self)
+        return tables.importances(self)
+
+    def to_frame(self) -> Any:
+        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
+            and where all weak learners are stumps `feature`, `threshold` and `sign`.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        check_is_fitted(self)
+        return tables.frame(self)
+
+    def to_text(self, most: int = 20) -> str:
+        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
+
+        Features have the names that `fit` was given, else x[0], x[1], ....
+        """
+        check_is_fitted(self)
+        return tables.text(self, most)

@@ -1,0 +1,94 @@
+"""Several classes from a method for two, by scikit-learn's own one-vs-rest and one-vs-one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+
+from cvxens.errors import InvalidInput
+from cvxens.estimators.sample import Sample
+from cvxens.types import Array
+
+
+Part: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.int_]]
+"""Which samples a sub-problem has, and their classes in it, 0 and 1."""
+
+
+def _rest(labels: NDArray[np.intp], n_classes: int) -> Iterator[Part]:
+    for k in range(n_classes):
+        yield np.full(len(labels), True), (labels == k).astype(int)
+
+
+def _pairs(labels: NDArray[np.intp], n_classes: int) -> Iterator[Part]:
+    for first, second in combinations(range(n_classes), 2):
+        rows = (labels == first) | (labels == second)
+        yield rows, (labels[rows] == second).astype(int)
+
+
+SCHEMES: Mapping[str, tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]] = {
+    "ovr": (OneVsRestClassifier, _rest),
+    "ovo": (OneVsOneClassifier, _pairs),
+}
+"""scikit-learn's decomposition, and its sub-problems in its order."""
+
+
+def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
+    """The decomposition of a name."""
+    if multi_class not in SCHEMES:
+        raise InvalidInput("multi_class", f"found {multi_class!r}", f"give one of {list(SCHEMES)}")
+    return SCHEMES[multi_class]
+
+
+def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[str, Any]:
+    """Fit one clone of `estimator` per sub-problem.
+
+    Parameters
+    ----------
+    estimator : classifier
+        For two classes, with the parameters `multi_class`, `n_jobs` and `class_weight`; its `fit` takes
+        `sample_weight`.
+    sample : Sample
+        Of three classes or more.
+    fitted : tuple of str
+        The fitted attributes of the clones that are to be collected.
+
+    Returns
+    -------
+    dict
+        `decomposition_`, scikit-learn's classifier, and each fitted attribute as a list over the sub-problems.
+        `dual_weights_` are those of all given samples, 0 for samples that a sub-problem does not have.
+    """
+    scheme, parts_of = scheme_of(estimator.multi_class)
+    with config_context(enable_metadata_routing=True):
+        binary = clone(estimator).set_params(class_weight=None).set_fit_request(sample_weight=True)
+        decomposition = scheme(binary, n_jobs=estimator.n_jobs)
+        decomposition.fit(sample.X, sample.labels, sample_weight=sample.weights)
+    collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}
+    parts = zip(parts_of(sample.labels, len(sample.classes)), collected["dual_weights_"], strict=True)
+    collected["dual_weights_"] = [sample.spread(_within(rows, u)) for (rows, _), u in parts]
+    return {"decomposition_": decomposition, **collected}
+
+
+def _within(rows: NDArray[np.bool_], u: Array) -> Array:
+    everywhere = np.zeros(len(rows))
+    everywhere[rows] = u
+    return everywhere
+
+
+def certify_parts(estimator: Any, sample: Sample, weights: Any, intercept: Any) -> list[Any]:
+    """Certify every sub-problem of a fitted decomposition on a sample, under weights and intercepts of each."""
+    _, parts_of = scheme_of(estimator.multi_class)
+    parts = parts_of(sample.labels, len(sample.classes))
+    fitted = estimator.decomposition_.estimators_
+    intercepts = [None] * len(fitted) if intercept is None else intercept
+    return [
+        part.certify(sample.X[np.flatnonzero(rows)], labels, weights=w, intercept=b)
+        for part, (rows, labels), w, b in zip(fitted, parts, weights, intercepts, strict=True)
+    ]

@@ -1,0 +1,67 @@
+"""The parameters and attributes that several estimators document with the same words."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+T = TypeVar("T", bound=type)
+
+WORDS = {
+    "COLUMN_GENERATION": """\
+oracle : str or callable
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
+        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X, trees take NaN. Those that are
+        sampled or learned, the last three, are heuristic: nothing is proven over all of them.
+    columns_per_round : int, optional
+        At most so many weak learners enter per round; None for the oracle's own choice.
+    tol : float
+        The relative certified gap at which the fit is done.
+    max_columns : int, optional
+        Stop, with a ConvergenceWarning, at so many weak learners.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several.
+    solver : {"fast", "reference"}
+        What solves the restricted masters: the fastest way known for the formulation, or cvxpy.
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+    verbose : int
+        1 shows progress on the standard error.""",
+    "TWO_CLASS": """\
+class_weight : dict, "balanced" or None
+        Factors on the price of a class's slack; "balanced" gives all classes the same sum.
+    multi_class : {"ovr", "ovo"}
+        One-vs-rest or one-vs-one for more than two classes.
+    n_jobs : int, optional
+        Sub-problems fitted at a time, as joblib counts.""",
+    "ENSEMBLE": """\
+certificate_ : Certificate
+        How far the ensemble is at most from the optimum over all hypotheses of the oracle.
+    history_ : tuple of Round
+        Objective, bound and times, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).""",
+    "TWO_CLASS_ENSEMBLE": """\
+weights_ : ndarray of shape (n_weak_learners,)
+        Their weights w.
+    intercept_ : ndarray of shape ()
+        b; 0 where the formulation has none.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, the weights of the samples; the bound is from them.
+    decomposition_ : OneVsRestClassifier or OneVsOneClassifier
+        Of more than two classes only; each of the six attributes above is then a list with one entry per sub-problem.""",
+    "CLASSES": """\
+classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.""",
+}
+
+
+def documented(estimator: T) -> T:
+    """Put the shared words into a class's docstring, in place of ``<NAME>``."""
+    for name, words in WORDS.items():
+        estimator.__doc__ = (estimator.__doc__ or "").replace(f"<{name}>", words)
+    return estimator

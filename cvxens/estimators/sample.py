@@ -1,0 +1,138 @@
+"""What an estimator is fitted to: checked features, encoded classes, prices of the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """What a method can take beyond dense finite numbers.
+
+    Parameters
+    ----------
+    sparse, missing : bool
+        Sparse matrices; NaN as a missing value.
+    """
+
+    sparse: bool = False
+    missing: bool = False
+
+    def checks(self) -> dict[str, Any]:
+        """The arguments of scikit-learn's `validate_data`; short types of numbers are kept."""
+        return {
+            "accept_sparse": "csc" if self.sparse else False,
+            "ensure_all_finite": "allow-nan" if self.missing else True,
+            "dtype": "numeric",
+        }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A training sample without the samples of weight 0.
+
+    Parameters
+    ----------
+    X : ndarray or csc_array of shape (n_kept, n_features)
+        The features.
+    labels : ndarray of int, shape (n_kept,)
+        Indices into `classes`.
+    classes : ndarray of shape (n_classes,)
+        Sorted.
+    weights : ndarray of shape (n_kept,)
+        Above 0.
+    places : ndarray of int, shape (n_samples,)
+        Which kept sample each given one is part of.
+    shares : ndarray of shape (n_samples,)
+        Its share in the weight of that: 0 where its weight is 0.
+    """
+
+    X: Any
+    labels: NDArray[np.intp]
+    classes: NDArray
+    weights: Array
+    places: NDArray[np.intp]
+    shares: Array
+
+    @classmethod
+    def read(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        accepts: Accepts,
+        *,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        reset: bool = True,
+    ) -> Sample:
+        """Check what was handed to `fit`, as scikit-learn does, and encode it.
+
+        With ``reset=False`` the features have to be those that the estimator was fitted to.
+
+        Raises
+        ------
+        InvalidInput
+            Weights that are negative, or fewer than two classes of positive weight.
+        """
+        X, y = validate_data(estimator, X, y, reset=reset, **accepts.checks())
+        check_classification_targets(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weights.min() < 0:
+            raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
+        weights = weights * compute_sample_weight(class_weight, y)
+        kept = weights > 0
+        classes, labels = np.unique(y[kept], return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
+        places = np.where(kept, np.cumsum(kept) - 1, 0)
+        X = X if kept.all() else X[np.flatnonzero(kept)]
+        return cls(X, labels, classes, weights[kept], places, kept.astype(np.float64))
+
+    @property
+    def signs(self) -> Array:
+        """-1 for the first class, +1 for every other, shape (n_kept,)."""
+        return np.where(self.labels > 0, 1.0, -1.0)
+
+    def merged(self) -> Sample:
+        """Make one sample of those that are alike, features and class, with the sum of their weights.
+
+        A convex loss ``sum_i C_i phi(z_i)`` stays what it is, and so does the optimum; the order of the given samples
+        plays no part any more. Their multipliers are C_i / sum C of the merged one's: see `spread`.
+        """
+        keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        weights = np.bincount(group, self.weights)
+        places = group[self.places]
+        shares = self.shares * self.weights[self.places] / weights[places]
+        return replace(
+            self, X=self.X[first], labels=self.labels[first], weights=weights, places=places, shares=shares
+        )
+
+    def spread(self, u: Array) -> Array:
+        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
+        return (u[self.places].T * self.shares).T
+
+
+def _keys(X: Any) -> NDArray:
+    """An array (n_samples,) that is equal exactly where rows of X are, -0 and 0 being different."""
+    if issparse(X):
+        rows = csr_array(X)
+        rows.sort_indices()
+        ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        keys = np.empty(rows.shape[0], object)
+        keys[:] = [rows.indices[a:b].tobytes() + b"|" + rows.data[a:b].tobytes() for a, b in ends]
+        return keys
+    X = np.ascontiguousarray(X)
+    return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]

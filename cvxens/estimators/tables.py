@@ -1,0 +1,93 @@
+"""A fitted ensemble as a table, as text, and as importances of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.oracles import Constant, Stump
+from cvxens.types import Array
+
+
+def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
+    """The sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
+    several = hasattr(ensemble, "decomposition_")
+    learners = ensemble.weak_learners_ if several else [ensemble.weak_learners_]
+    weights = ensemble.weights_ if several else [ensemble.weights_]
+    for problem, found in enumerate(zip(learners, weights, strict=True)):
+        for hypothesis, w in zip(*found, strict=True):
+            if np.any(w):
+                yield problem, hypothesis, np.atleast_1d(w)
+
+
+def importances(ensemble: Any) -> Array:
+    """The share of each feature in the sum of |weights| of stumps; the mean over the sub-problems."""
+    n_problems = len(ensemble.weights_) if hasattr(ensemble, "decomposition_") else 1
+    sums = np.zeros((n_problems, ensemble.n_features_in_))
+    for problem, hypothesis, w in parts(ensemble):
+        if isinstance(hypothesis, Stump):
+            sums[problem, hypothesis.feature] += np.abs(w).sum()
+        elif not isinstance(hypothesis, Constant):
+            raise AttributeError(
+                f"feature_importances_: {type(hypothesis).__name__} is no stump; ensembles of stumps have importances"
+            )
+    totals = sums.sum(axis=1, keepdims=True)
+    return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+
+
+def frame(ensemble: Any) -> Any:
+    """The ensemble as a pandas data frame, see `Ensemble.to_frame`."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas: install it, or use to_text()") from error
+    names = _names(ensemble)
+    rows = [
+        {"problem": problem, "hypothesis": _readable(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
+        for problem, hypothesis, w in sorted(parts(ensemble), key=_rank)
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
+
+
+def text(ensemble: Any, most: int) -> str:
+    """The ensemble as lines, see `Ensemble.to_text`."""
+    names = _names(ensemble)
+    ranked = sorted(parts(ensemble), key=_rank)
+    several = hasattr(ensemble, "decomposition_")
+    lines = [
+        f"{f'[{problem}] ' if several else ''}{'  '.join(f'{value:+.6g}' for value in w)}  {_readable(h, names)}"
+        for problem, h, w in ranked[:most]
+    ]
+    rest = len(ranked) - len(lines)
+    return "\n".join([*lines, *([f"and {rest} more"] if rest else [])])
+
+
+def _rank(part: tuple[int, Any, Array]) -> tuple[int, float]:
+    problem, _, w = part
+    return problem, -float(np.abs(w).max())
+
+
+def _names(ensemble: Any) -> Mapping[int, str]:
+    return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
+
+
+def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
+    told = str(hypothesis)
+    if isinstance(hypothesis, Stump) and hypothesis.feature in names:
+        return told.replace(f"x[{hypothesis.feature}]", names[hypothesis.feature], 1)
+    return told
+
+
+def _weights(w: Array) -> dict[str, float]:
+    if len(w) == 1:
+        return {"weight": float(w[0])}
+    return {f"weight_{k}": float(value) for k, value in enumerate(w)}
+
+
+def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
+    if not isinstance(hypothesis, Stump):
+        return {}
+    feature = names.get(hypothesis.feature, hypothesis.feature)
+    return {"feature": feature, "threshold": hypothesis.threshold, "sign": hypothesis.sign}

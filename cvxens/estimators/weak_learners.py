@@ -1,0 +1,75 @@
+"""Which weak learners an ensemble is made of: oracles by name, or anybody's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any, TypeAlias
+
+from cvxens.colgen import Oracle
+from cvxens.colgen.oracles import Fourier, Perceptrons, Stumps, Trees
+from cvxens.errors import InvalidInput
+from cvxens.estimators.quantile_stumps import QuantileStumps
+from cvxens.estimators.sample import Accepts
+
+OracleFactory: TypeAlias = Callable[..., Oracle]
+"""Makes an oracle from the features of the training sample: `Stumps`, ``partial(Perceptrons, refined=1)``, ..."""
+
+ORACLES: Mapping[str, OracleFactory] = {
+    "stumps": Stumps,
+    "quantile_stumps": QuantileStumps,
+    "perceptrons": Perceptrons,
+    "fourier": Fourier,
+    "trees": Trees,
+}
+"""The oracles that have a name."""
+
+ACCEPTS: Mapping[Any, Accepts] = {
+    Stumps: Accepts(sparse=True),
+    QuantileStumps: Accepts(sparse=True),
+    Trees: Accepts(missing=True),
+}
+"""What oracles take beyond dense finite numbers."""
+
+
+def accepts(oracle: str | OracleFactory) -> Accepts:
+    """What X may be; a partial function takes what its function does, an unknown oracle dense finite numbers."""
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    return ACCEPTS.get(getattr(factory, "func", factory), Accepts())
+
+
+def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int | None, **offered: Any) -> Oracle:
+    """Make an oracle over a training sample.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        A key of `ORACLES`, or a function from X to an oracle.
+    X : ndarray or csc_array of shape (n_samples, n_features)
+        The features.
+    columns_per_round : int or None
+        If given, the oracle must take it.
+    **offered
+        Further arguments; an oracle gets those that it takes, unless they are None or it is a partial function that has
+        them already.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown oracle, or one that cannot limit its columns per round.
+    """
+    factory = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    if not callable(factory):
+        raise InvalidInput(
+            "oracle", f"found {oracle!r}", f"give one of {', '.join(ORACLES)}, or a function from X to an oracle"
+        )
+    takes = signature(factory).parameters
+    bound = getattr(factory, "keywords", {})
+    chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
+    if columns_per_round is not None:
+        if "columns_per_round" not in takes:
+            raise InvalidInput(
+                "columns_per_round", f"found {columns_per_round!r} for an oracle that returns what it finds", "give None"
+            )
+        chosen["columns_per_round"] = columns_per_round
+    return factory(X, **{name: value for name, value in chosen.items() if value is not None})
