@@ -11,16 +11,19 @@ from cvxens.colgen.adaboost import (
     gathered,
     round_bound,
 )
+from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.driver import Step, iterate
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.progress import Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
-from cvxens.colgen.run import Round, Run, column_generation
+from cvxens.colgen.run import Run, column_generation
 from cvxens.colgen.stopping import Ending
 
 __all__ = [
     "Boosted",
     "BoostingRound",
     "BoostingStep",
+    "Checkpoint",
     "Column",
     "Ending",
     "Formulation",

@@ -11,40 +11,17 @@ from typing import Any
 import numpy as np
 
 from cvxens.certificates import Certificate
+from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.driver import Step, iterate
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.journal import Journal, Task, Unwritten, Written
 from cvxens.colgen.masters import fastest_master
-from cvxens.colgen.protocols import Column, Master, Oracle
+from cvxens.colgen.progress import Progress, Round
+from cvxens.colgen.protocols import Column, Master, Oracle, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import Ending, Limits
 from cvxens.errors import NotSeparable
 from cvxens.types import Array
-
-
-@dataclass(frozen=True)
-class Round:
-    """One row of a run's history.
-
-    Parameters
-    ----------
-    objective : float
-        Of the restricted optimum: it bounds the optimum from the primal side.
-    dual_bound : float
-        The best bound so far from the dual side.
-    best_edge : float
-        The largest edge found.
-    n_columns : int
-        Columns in the master.
-    pricing_seconds, master_seconds : float
-        Wall-clock time of the round.
-    """
-
-    objective: float
-    dual_bound: float
-    best_edge: float
-    n_columns: int
-    pricing_seconds: float
-    master_seconds: float
 
 
 @dataclass(frozen=True)
@@ -95,6 +72,7 @@ def column_generation(
     max_columns: int | None = None,
     max_time: float = inf,
     master: Callable[[Formulation, Array], Master] = fastest_master,
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Solve a formulation over all hypotheses of an oracle.
 
@@ -115,6 +93,8 @@ def column_generation(
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation.
+    checkpoint : Checkpoint, optional
+        Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
 
     Returns
     -------
@@ -125,6 +105,8 @@ def column_generation(
     ------
     NotSeparable
         Margins of at least 1 are asked for and the oracle has no hypothesis to reach them.
+    DataFileError
+        The checkpoint is there and is damaged, or of another run.
 
     Examples
     --------
@@ -136,74 +118,84 @@ def column_generation(
     """
     limits = Limits(tol, max_columns, max_time)
     signs = formulation.signs(y)
-    search = _Search(master(formulation, signs), oracle, formulation.sense)
-    ending = search.run(limits)
-    if ending is Ending.EXHAUSTED and search.best_primal.solution.objective == inf:
-        last = search.best_primal
+    task = Task(formulation, signs, master(formulation, signs), oracle)
+    journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)
+    progress, ending = _Search(task, journal).run(limits)
+    if ending is Ending.EXHAUSTED and progress.primal.solution.objective == inf:
+        last = progress.primal
         size = float(last.solution.u.sum())
-        raise NotSeparable(last.solution.u / size, last.priced.best_edge / size)
-    return search.result(formulation, signs, ending)
+        raise NotSeparable(last.solution.u / size, progress.history[-1].best_edge / size)
+    try:
+        return _certified(task, progress, ending)
+    except KeyboardInterrupt:
+        return _certified(task, progress, Ending.INTERRUPTED)
 
 
 class _Search:
-    """The incumbents of a run: the step with the lowest objective, and that with the highest bound."""
+    """The loop of a run, and how far it has come."""
 
-    def __init__(self, master: Master, oracle: Oracle, sense: float) -> None:
-        self.master = master
-        self.oracle = oracle
-        self.sense = sense
-        self.best_primal: Step
-        self.best_dual: Step
-        self.history: list[Round] = []
+    def __init__(self, task: Task, journal: Journal) -> None:
+        self.task = task
+        self.journal = journal
+        self.progress: Progress | None = None
 
-    def run(self, limits: Limits) -> Ending:
-        """Iterate until a limit is reached; an interrupt ends the run once there is a state to return."""
-        start = time.perf_counter()
+    def run(self, limits: Limits) -> tuple[Progress, Ending]:
+        """Iterate until a limit is reached; an interrupt ends the run with what there is."""
         try:
-            for step in iterate(self.master, self.oracle):
-                self._take(step)
-                objective, bound = self.best_primal.solution.objective, self.best_dual.bound
-                ending = limits.reached(objective, bound, len(step.columns), time.perf_counter() - start)
-                if ending is not None:
-                    return ending
+            return self._iterate(limits)
         except KeyboardInterrupt:
-            if not self.history:
-                raise
-            return Ending.INTERRUPTED
-        return Ending.EXHAUSTED
+            progress = self.journal.restored(self.progress)
+            if progress is None:
+                return self._beginning(), Ending.INTERRUPTED
+            self.journal.keep(progress, Ending.INTERRUPTED)
+            return progress, Ending.INTERRUPTED
 
-    def _take(self, step: Step) -> None:
-        if not self.history or step.solution.objective <= self.best_primal.solution.objective:
-            self.best_primal = step
-        if not self.history or step.bound > self.best_dual.bound:
-            self.best_dual = step
-        self.history.append(
-            Round(
-                self.sense * step.solution.objective,
-                self.sense * self.best_dual.bound,
-                step.priced.best_edge,
-                len(step.columns),
-                step.pricing_seconds,
-                step.master_seconds,
-            )
-        )
+    def _iterate(self, limits: Limits) -> tuple[Progress, Ending]:
+        done = self.journal.done(limits)
+        start = time.perf_counter()
+        for step in iterate(self.task.master, self.journal):
+            progress = self._after(step)
+            if done is not None and (restored := self.journal.restored(progress)) is not None:
+                return restored, done
+            catching_up = len(progress.history) <= len(self.journal.rows)
+            start = time.perf_counter() if catching_up else start
+            seconds = 0.0 if catching_up else time.perf_counter() - start
+            objective, bound = progress.primal.solution.objective, progress.dual.bound
+            ending = limits.reached(objective, bound, len(step.columns), seconds)
+            self.journal.keep(progress, ending)
+            if ending is not None:
+                return progress, ending
+        self.journal.keep(progress, Ending.EXHAUSTED)
+        return progress, Ending.EXHAUSTED
 
-    def result(self, formulation: Formulation, signs: Array, ending: Ending) -> Run:
-        """Certify the incumbents over the columns of the primal one."""
-        primal, dual = self.best_primal, self.best_dual
-        restricted = Restricted(formulation, signs)
-        restricted.add(primal.columns)
-        certificate = Certificate.between(
-            self.sense * primal.solution.objective,
-            self.sense * dual.bound,
-            maximise=formulation.maximise,
-            residuals=restricted.residuals(primal.solution, dual.solution.u, dual.priced) if primal.columns else {},
-            repair={},
-            proven=formulation.certified and dual.priced.edge_bound < inf,
-            note=_basis(formulation, dual),
-        )
-        solution = primal.solution
-        return Run(certificate, primal.columns, solution.w, solution.b, dual.solution.u, tuple(self.history), ending)
+    def _after(self, step: Step) -> Progress:
+        before = self.progress or Progress(self.task.formulation.sense, step, step)
+        self.progress = before.after(step).timed(self.journal.rows)
+        return self.progress
+
+    def _beginning(self) -> Progress:
+        """The state before the first round is over: no columns, and no more than the master knows without an oracle."""
+        solution, nothing = self.task.master.solve(), Priced(())
+        step = Step(solution, nothing, self.task.master.bound(solution, nothing), (), 0.0, 0.0)
+        return Progress(self.task.formulation.sense, step, step)
+
+
+def _certified(task: Task, progress: Progress, ending: Ending) -> Run:
+    """Certify the incumbents over the columns of the primal one."""
+    primal, dual, formulation = progress.primal, progress.dual, task.formulation
+    restricted = Restricted(formulation, task.signs)
+    restricted.add(primal.columns)
+    certificate = Certificate.between(
+        progress.sense * primal.solution.objective,
+        progress.sense * dual.bound,
+        maximise=formulation.maximise,
+        residuals=restricted.residuals(primal.solution, dual.solution.u, dual.priced) if primal.columns else {},
+        repair={},
+        proven=formulation.certified and dual.priced.edge_bound < inf,
+        note=_basis(formulation, dual),
+    )
+    solution = primal.solution
+    return Run(certificate, primal.columns, solution.w, solution.b, dual.solution.u, progress.history, ending)
 
 
 def _basis(formulation: Formulation, dual: Step) -> str:

@@ -1,5 +1,6 @@
 """Runs: how they end, what they return then, separability, and degenerate data."""
 
+import signal
 from itertools import count
 from math import inf
 
@@ -14,6 +15,7 @@ from sklearn.svm import SVC
 from cvxens.colgen import Column, Ending, Formulation, Priced, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import Limits, relative_gap
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
@@ -120,9 +122,84 @@ def test_an_interrupt_returns_the_best_state_with_its_proof(at):
     assert run.decision_function(H).shape == (N,)
 
 
-def test_an_interrupt_before_there_is_a_state_is_raised():
-    with pytest.raises(KeyboardInterrupt):
-        column_generation(SOFT, Failing(1), y)
+def test_an_interrupt_of_the_first_round_returns_what_the_empty_ensemble_proves():
+    run = column_generation(SOFT, Failing(1), y)
+    assert (run.ending, run.history, len(run.columns)) == (Ending.INTERRUPTED, (), 0)
+    assert run.certificate.dual <= OPTIMUM <= run.certificate.primal == PRICE * N
+    assert not run.certificate.proven
+    assert_array_equal(run.decision_function(H), np.zeros(N))
+
+
+class Interrupted:
+    """A master in whose solving, or adding, the user presses Ctrl-C, at the call of a given number."""
+
+    def __init__(self, method, at):
+        self.method, self.at, self.calls = method, at, count(1)
+
+    def __call__(self, formulation, signs):
+        master = HighsMaster(formulation, signs)
+        original = getattr(master, self.method)
+
+        def pressed(*arguments):
+            if next(self.calls) == self.at:
+                signal.raise_signal(signal.SIGINT)
+            return original(*arguments)
+
+        setattr(master, self.method, pressed)
+        return master
+
+
+@pytest.fixture
+def ctrl_c():
+    """SIGINT as a terminal has it: a shell's background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("method", ["solve", "add", "bound"])
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_ctrl_c_in_the_master(ctrl_c, method, at):
+    run = column_generation(SOFT, Table(H, 1), y, master=Interrupted(method, at))
+    assert run.ending is Ending.INTERRUPTED
+    assert len(run.history) == (at if method == "add" else at - 1)
+    assert run.certificate.dual <= OPTIMUM <= run.certificate.primal
+    assert run.certificate.proven == bool(run.history)
+    assert len(run.weights) == len(run.columns)
+
+
+@pytest.mark.parametrize("at", [1, 2, 6])
+@pytest.mark.parametrize("formulation", [SOFT, formulations.lpboost(0.1), formulations.svm(1.0)])
+def test_ctrl_c_in_pricing(ctrl_c, formulation, at):
+    class Pressed(Table):
+        calls = count(1)
+
+        def price(self, s, inside=()):
+            if next(self.calls) == at:
+                signal.raise_signal(signal.SIGINT)
+            return super().price(s, inside)
+
+    run = column_generation(formulation, Pressed(H, 1), y)
+    whole = column_generation(formulation, Table(H, 1), y)
+    assert run.ending is Ending.INTERRUPTED
+    assert [row.objective for row in run.history] == [row.objective for row in whole.history[: at - 1]]
+    signed = formulation.sense * (whole.certificate.primal - run.certificate.primal)
+    assert signed <= 1e-9
+    assert run.decision_function(H).shape == (N,)
+
+
+def test_ctrl_c_while_the_certificate_is_made(ctrl_c, monkeypatch):
+    original, calls = Restricted.residuals, count(1)
+
+    def pressed(*arguments):
+        if next(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return original(*arguments)
+
+    monkeypatch.setattr(Restricted, "residuals", pressed)
+    run = column_generation(SOFT, Stumps(X), y)
+    assert run.ending is Ending.INTERRUPTED
+    assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-6)
 
 
 def test_an_error_of_the_oracle_is_not_swallowed():

@@ -1,0 +1,214 @@
+"""Checkpoints: what the oracle answered, round by round, and the incumbents, in one file that is never half written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from cvxens import validation
+from cvxens.colgen.encoding import qualified_name
+from cvxens.errors import DataFileError, InvalidInput
+
+VERSION = 1
+"""Of the file's format."""
+
+FIRST_LINE = re.compile(rb"cvxens checkpoint (\d+) ([0-9a-f]{64})\n")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a run writes down its state, so that it can be killed at any moment and resumed.
+
+    A run that finds the file resumes from it and takes the identical way: the oracle's answers are read, the master
+    solves again, warm-started as it was, and its multipliers are compared with those of the file at every round. A
+    file of another formulation, of other labels, data, oracle or master is refused. A state that is within the limits
+    of the new run already is returned at once, so a finished run that is started again costs one round.
+
+    The file holds hypotheses that are frozen dataclasses of numbers, strings, tuples and arrays; any others are refused
+    in the first round. It also has the states of the numpy Generators that an oracle keeps in its attributes.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; it is replaced atomically, by way of a file ``.NAME.partial`` beside it.
+    every_rounds : int or None
+        Write after so many rounds; None for no such rule.
+    every_seconds : float
+        Write at the end of a round when so many seconds have passed since the last time; inf for no such rule.
+
+    Raises
+    ------
+    InvalidInput
+        `path` is a folder or in none, or the period is not positive.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from cvxens.colgen import column_generation, formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+    >>> with TemporaryDirectory() as folder:
+    ...     kept = Checkpoint(f"{folder}/run.checkpoint")
+    ...     for max_columns in (1, 2, None):
+    ...         run = column_generation(
+    ...             formulations.soft_margin(2.0), oracles.Stumps(X), y, max_columns=max_columns, checkpoint=kept
+    ...         )
+    ...         print(len(run.history), run.certificate.primal, run.ending.name)
+    2 5.0 MAX_COLUMNS
+    2 5.0 MAX_COLUMNS
+    3 3.0 OPTIMAL
+    """
+
+    path: str | os.PathLike[str]
+    every_rounds: int | None = None
+    every_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        path = Path(self.path)
+        if path.is_dir() or not path.parent.is_dir():
+            found = "a folder" if path.is_dir() else "no folder for it"
+            raise InvalidInput("path", f"found {found} at {path}", "name a file in a folder that exists")
+        if self.every_rounds is not None:
+            validation.positive("every_rounds", self.every_rounds)
+        if self.every_seconds != inf:
+            validation.positive("every_seconds", self.every_seconds)
+
+    def due(self, rounds: int, seconds: float) -> bool:
+        """Whether to write, so many rounds and seconds after the last time."""
+        return seconds >= self.every_seconds or (self.every_rounds is not None and rounds >= self.every_rounds)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds.
+
+    Parameters
+    ----------
+    identity : mapping of str to str
+        What the run is of: a digest or a name for each part.
+    calls : sequence of str
+        JSON for every answer of the oracle.
+    state : mapping
+        What JSON says in numbers: the history, the incumbents' objectives, the generators' states.
+    arrays : dict of str to ndarray
+        The incumbents' arrays.
+    """
+
+    identity: Mapping[str, str]
+    calls: Sequence[str]
+    state: Mapping[str, Any]
+    arrays: dict[str, Any]
+
+    def write(self, path: Path) -> None:
+        """Replace the file; whatever happens, what is there is the last state or this one, and whole."""
+        header = json.dumps({"identity": self.identity, "state": self.state})
+        texts = {"header": header, "calls": "\n".join(self.calls)}
+        arrays: dict[str, Any] = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
+        packed = io.BytesIO()
+        np.savez(packed, **arrays, **self.arrays)
+        payload = packed.getvalue()
+        first_line = f"cvxens checkpoint {VERSION} {hashlib.sha256(payload).hexdigest()}\n"
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            _write_through(partial, first_line.encode() + payload)
+            os.replace(partial, path)
+        except OSError as error:
+            raise DataFileError(
+                "checkpoint", f"found that {path} cannot be written ({error})", "make room, or name another file"
+            ) from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, path: Path) -> Saved:
+        """Read a file, if it is whole.
+
+        Raises
+        ------
+        DataFileError
+            It cannot be read, is no checkpoint, of another version, truncated or damaged.
+        """
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise DataFileError(
+                "checkpoint", f"found that {path} cannot be read ({error})", "name another file"
+            ) from error
+        first_line = FIRST_LINE.match(content)
+        if first_line is None:
+            raise DataFileError("checkpoint", f"found no checkpoint in {path}", "name another file")
+        if int(first_line[1]) != VERSION:
+            raise DataFileError(
+                "checkpoint",
+                f"found version {int(first_line[1])} of the format in {path}",
+                f"use the release of cvxens that wrote it; this one writes version {VERSION}",
+            )
+        payload = content[first_line.end() :]
+        if hashlib.sha256(payload).hexdigest() != first_line[2].decode():
+            raise DataFileError(
+                "checkpoint", f"found {path} truncated or damaged", "restore it, or remove it to start anew"
+            )
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            arrays = dict(archive)
+        header, calls = (arrays.pop(name).tobytes().decode() for name in ("header", "calls"))
+        return cls(calls=calls.split("\n"), arrays=arrays, **json.loads(header))
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    """Write a file to the disk, its entry in the folder included."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def refused(found: str) -> DataFileError:
+    """The error for a file of another run."""
+    return DataFileError(
+        "checkpoint",
+        f"found the file of a run with {found}",
+        "give what that run was given, name another file, or remove this one to start anew",
+    )
+
+
+def digest(value: Any) -> str:
+    """A number for the content of plain values, arrays, sparse matrices and dataclasses; of others, for the type.
+
+    Examples
+    --------
+    >>> digest((1.0, np.arange(3))) == digest((1.0, np.arange(3))) != digest((1.0, np.arange(4)))
+    True
+    """
+    hashed = hashlib.blake2b(digest_size=16)
+    _feed(hashed, value)
+    return hashed.hexdigest()
+
+
+def _feed(hashed: Any, value: Any) -> None:
+    match value:
+        case None | bool() | int() | float() | str():
+            hashed.update(f"{type(value).__name__} {value!r};".encode())
+        case np.ndarray() if value.dtype.kind in "biuf":
+            hashed.update(f"{value.dtype.str} {value.shape};".encode())
+            hashed.update(np.ascontiguousarray(value).ravel().view(np.uint8).data)
+        case tuple() | list():
+            _feed(hashed, len(value))
+            for part in value:
+                _feed(hashed, part)
+        case _ if issparse(value):
+            columns = value.tocsc()
+            _feed(hashed, (value.shape, columns.data, columns.indices, columns.indptr))
+        case _ if is_dataclass(value):
+            _feed(hashed, (qualified_name(type(value)), *(getattr(value, field.name) for field in fields(value))))
+        case _:
+            hashed.update(qualified_name(value if hasattr(value, "__qualname__") else type(value)).encode())

@@ -1,0 +1,186 @@
+"""Journals: what of a run is written down, and what a run finds written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from math import inf
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from cvxens.colgen.checkpoint import Checkpoint, Saved, digest, refused
+from cvxens.colgen.driver import Step
+from cvxens.colgen.encoding import qualified_name
+from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.progress import Progress, Round
+from cvxens.colgen.protocols import Master, MasterSolution, Oracle, Priced
+from cvxens.colgen.stopping import Ending, Limits
+from cvxens.colgen.tape import Tape
+from cvxens.types import Array
+
+
+class Journal(Protocol):
+    """What a run asks instead of its oracle, tells of its progress, and is told of an earlier one's."""
+
+    price: Callable[..., Priced]
+    rows: Sequence[Round]
+    """The history of the earlier run."""
+
+    def done(self, limits: Limits) -> Ending | None:
+        """Why the earlier run's last state is the last one under these limits too; None where it is not."""
+
+    def restored(self, progress: Progress | None) -> Progress | None:
+        """The earlier run's last state, where it can be had and is further than `progress`."""
+
+    def keep(self, progress: Progress, ending: Ending | None) -> None:
+        """Write down the progress if that is due."""
+
+
+class Unwritten:
+    """The journal of a run without a checkpoint.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Of the run.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.price: Callable[..., Priced] = oracle.price
+        self.rows: Sequence[Round] = ()
+
+    def done(self, limits: Limits) -> Ending | None:
+        """Nothing is."""
+        return None
+
+    def restored(self, progress: Progress | None) -> Progress | None:
+        """There was no earlier run."""
+        return progress
+
+    def keep(self, progress: Progress, ending: Ending | None) -> None:
+        """Write nothing."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a run is of.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Loss and penalty.
+    signs : ndarray of shape (n_samples,) or (n_samples, 1)
+        Signs of the margins.
+    master : Master
+        Without columns.
+    oracle : Oracle
+        Prices hypotheses.
+    """
+
+    formulation: Formulation
+    signs: Array
+    master: Master
+    oracle: Oracle
+
+    def identity(self) -> dict[str, str]:
+        """What can be told of it before it is run."""
+        return {
+            "formulation": digest(self.formulation),
+            "labels": digest(self.signs),
+            "master": qualified_name(type(self.master)),
+            "oracle": qualified_name(type(self.oracle)),
+        }
+
+
+class Written:
+    """The journal of a run with a checkpoint.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        Where to and how often.
+    task : Task
+        What the run is of.
+
+    Raises
+    ------
+    DataFileError
+        The file is there, and is not one that this run wrote.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, task: Task) -> None:
+        self.checkpoint = checkpoint
+        self.path = Path(checkpoint.path)
+        self.task = task
+        self.identity = task.identity()
+        self.saved = Saved.read(self.path) if self.path.exists() else None
+        if self.saved and (others := [k for k, own in self.identity.items() if self.saved.identity[k] != own]):
+            raise refused(f"another {' and '.join(others)}")
+        self.rows: Sequence[Round] = tuple(Round(*row) for row in self.saved.state["history"]) if self.saved else ()
+        self.tape = (
+            Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
+        )
+        self.price = self.tape.price
+        self.kept: tuple[int, Ending | None] = (len(self.rows), None)
+        self.kept_at = time.perf_counter()
+
+    def done(self, limits: Limits) -> Ending | None:
+        """Go through the history; the state is the last one if no earlier one reaches a limit, and it does."""
+        sense, best = self.task.formulation.sense, inf
+        for row in self.rows:
+            best = min(best, sense * row.objective)
+            ending = limits.reached(best, sense * row.dual_bound, row.n_columns, 0.0)
+            if ending is not None:
+                return ending if row is self.rows[-1] else None
+        return Ending.EXHAUSTED if self.saved and self.saved.state["exhausted"] else None
+
+    def restored(self, progress: Progress | None) -> Progress | None:
+        """Read the incumbents; the first answer must have been given, as the sample comes with it."""
+        known = len(progress.history) if progress else 0
+        if self.saved is None or not self.tape.answers or known >= len(self.rows):
+            return progress
+        state, arrays = self.saved.state, self.saved.arrays
+        answers = [self.tape.read(call) for call in self.saved.calls]
+        found = [column for priced in answers for column in priced.columns]
+        columns = tuple(found[k] for k in arrays["columns"].tolist())
+        objective, bound = state["incumbents"]
+        primal = Step(self._solution("primal", objective), Priced(()), -inf, columns, 0.0, 0.0)
+        dual = Step(self._solution("dual", inf), answers[state["dual_call"]], bound, (), 0.0, 0.0)
+        return Progress(self.task.formulation.sense, primal, dual, tuple(self.rows))
+
+    def _solution(self, name: str, objective: float) -> MasterSolution:
+        arrays: Any = self.saved and self.saved.arrays
+        w, b, u = (arrays[f"{name}_{part}"] for part in "wbu")
+        return MasterSolution(w, b, u, self.task.signs * u, objective, np.nan)
+
+    def keep(self, progress: Progress, ending: Ending | None) -> None:
+        """Write after the first round, when a period is over, and at the end; not while an earlier run is ahead."""
+        rounds, exhausted = len(progress.history), ending is Ending.EXHAUSTED
+        since = rounds - self.kept[0], time.perf_counter() - self.kept_at
+        if self.tape.playing or (rounds, ending) == self.kept:
+            return
+        if ending is None and rounds > 1 and not self.checkpoint.due(*since):
+            return
+        self._state(progress, exhausted).write(self.path)
+        self.kept, self.kept_at = (rounds, ending), time.perf_counter()
+
+    def _state(self, progress: Progress, exhausted: bool) -> Saved:
+        primal, dual = progress.primal, progress.dual
+        numbers = {id(c): k for k, c in enumerate(c for priced in self.tape.answers for c in priced.columns)}
+        state = {
+            "history": [astuple(row) for row in progress.history],
+            "generators": [self.tape.before, self.tape.after],
+            "incumbents": [float(primal.solution.objective), float(dual.bound)],
+            "dual_call": next(k for k, priced in enumerate(self.tape.answers) if priced is dual.priced),
+            "exhausted": exhausted,
+        }
+        arrays = {
+            f"{name}_{part}": np.asarray(getattr(step.solution, part))
+            for name, step in (("primal", primal), ("dual", dual))
+            for part in "wbu"
+        }
+        arrays["columns"] = np.array([numbers[id(column)] for column in primal.columns], dtype=np.int64)
+        return Saved(self.identity, self.tape.calls, state, arrays)

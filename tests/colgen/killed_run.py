@@ -1,0 +1,83 @@
+"""A run that is killed: by itself from within, after so many events or, as a program, by SIGKILL after some time."""
+
+import os
+import signal
+import sys
+import threading
+from itertools import count
+
+import numpy as np
+from brute_force import noisy
+
+from cvxens.colgen import Checkpoint, column_generation, formulations
+from cvxens.colgen.masters import HighsMaster
+from cvxens.colgen.oracles import Fourier
+
+X, y = noisy(60, 3, seed=3)
+
+
+class Killed(BaseException):
+    """Ends a run without a chance to tidy up, as far as that goes within a process."""
+
+
+class Events:
+    """Counts what happens in a run, and kills it at a given event: before or after pricing, solving or writing."""
+
+    def __init__(self, at=0):
+        self.at, self.seen = at, count(1)
+
+    def happened(self):
+        if next(self.seen) == self.at:
+            raise Killed
+
+    def around(self, function):
+        def watched(*arguments, **options):
+            self.happened()
+            result = function(*arguments, **options)
+            self.happened()
+            return result
+
+        return watched
+
+
+def oracle():
+    return Fourier(X, pool=30, refine=3, columns_per_round=1, random_state=4)
+
+
+def run(checkpoint=None, events=None, formulation=None):
+    """LPBoost, or P4, on a heuristic pool of Fourier features, which has a generator, with HiGHS."""
+    events, heuristic = events or Events(), oracle()
+    heuristic._sample = events.around(heuristic._sample)
+
+    def master(formulation, signs):
+        made = HighsMaster(formulation, signs)
+        made.solve, made.add = events.around(made.solve), events.around(made.add)
+        return made
+
+    chosen = formulation or formulations.soft_margin(1.0)
+    return column_generation(chosen, heuristic, y, max_columns=60, master=master, checkpoint=checkpoint)
+
+
+def identical(run, whole):
+    """Whether two runs are the same to the last bit, in all but seconds."""
+    rows, expected = (
+        [row.__dict__ | {"pricing_seconds": 0, "master_seconds": 0} for row in r.history] for r in (run, whole)
+    )
+    columns, others = ([(column.hypothesis, column.edge) for column in r.columns] for r in (run, whole))
+    arrays = all(np.array_equal(getattr(run, name), getattr(whole, name)) for name in ("weights", "intercept", "u"))
+    return (
+        rows == expected
+        and columns == others
+        and arrays
+        and (run.certificate, run.ending) == (whole.certificate, whole.ending)
+    )
+
+
+if __name__ == "__main__":
+    path, seconds = sys.argv[1], float(sys.argv[2])
+    run()
+    os.write(1, b"ready\n")
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    while True:
+        run(Checkpoint(path, every_rounds=1))
+        os.remove(path)
