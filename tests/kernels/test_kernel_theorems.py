@@ -1,0 +1,357 @@
+"""The equalities of LL08 and KIE06 on kernels, each by an independent road."""
+
+from itertools import pairwise, product
+from math import exp, factorial, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from sklearn.svm import SVC
+
+from cvxens.kernels import (
+    DecisionStump,
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    MiddleStump,
+    Perceptron,
+    SimplifiedPerceptron,
+    SimplifiedStump,
+    Stump,
+    StumpRegion,
+    WeakLearner,
+    and_,
+    or_,
+)
+from cvxens.kernels.hypotheses import AND, OR, XOR, Formula, LinearForm, Threshold
+from cvxens.kernels.perceptron import mean_projection, projected_area, sphere_area
+
+LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
+WITHIN = Stump(LOW, HIGH)
+DELTA = WITHIN.total_mass()
+
+XOR_POINTS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+XOR_LABELS = np.array([-1.0, 1.0, 1.0, -1.0])
+
+units = arrays(float, (6, 3), elements=st.integers(0, 8).map(lambda k: k / 8))
+inside = units.map(lambda unit: LOW + unit * (HIGH - LOW))
+
+
+def stumps_on(X, box, n_thresholds):
+    """Values of stumps of both signs on a grid of thresholds, and the r^2 of each."""
+    low, high = box
+    found = []
+    for d in range(X.shape[1]):
+        width = (high[d] - low[d]) / n_thresholds
+        for a in low[d] + width * (np.arange(n_thresholds) + 0.5):
+            found += [(q * np.where(X[:, d] >= a, 1.0, -1.0), width / 4) for q in (-1, 1)]
+    return found
+
+
+GRID = np.array([[0.0, 0.0], [0.25, 1.0], [0.5, 0.5], [1.0, 0.25]])
+BOX = (np.zeros(2), np.ones(2))
+ON_GRID = Stump(*BOX)
+
+
+def test_theorem_4_the_stump_kernel_by_its_definition():
+    total = sum(mass * np.outer(h, h) for h, mass in stumps_on(GRID, BOX, 8))
+    np.testing.assert_allclose(ON_GRID(GRID), total, atol=1e-12)
+    assert ON_GRID.total_mass() == pytest.approx(sum(mass for _, mass in stumps_on(GRID, BOX, 8)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "join"),
+    [
+        (ON_GRID * ON_GRID, lambda a, b: [-a * b]),
+        (and_(ON_GRID, ON_GRID), lambda a, b: [np.sqrt(2) * q * np.minimum(a, b) for q in (-1, 1)]),
+        (or_(ON_GRID, ON_GRID), lambda a, b: [np.sqrt(2) * q * np.maximum(a, b) for q in (-1, 1)]),
+    ],
+    ids=["theorem 14, xor", "theorem 16, and", "theorem 16, or"],
+)
+def test_joined_sets_by_their_definition(kernel, join):
+    stumps = stumps_on(GRID, BOX, 4)
+    total, mass = np.zeros((4, 4)), 0.0
+    for (first, mass_1), (second, mass_2) in product(stumps, stumps):
+        for h in join(first, second):
+            total += mass_1 * mass_2 * np.outer(h, h)
+            mass += mass_1 * mass_2 * h[0] ** 2
+    np.testing.assert_allclose(kernel(GRID), total, atol=1e-12)
+    assert kernel.total_mass() == pytest.approx(mass)
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside)
+def test_theorem_8_averaged_stumps_give_the_kernel_between_samples(X):
+    """New points see the average over each cell: -1 to 1 across it."""
+    X[0], new = LOW + 0.4 * (HIGH - LOW), LOW + np.random.default_rng(0).random((5, 3)) * (HIGH - LOW)
+    if (X[0] == X).all():
+        X[1] = HIGH
+    K = np.zeros((5, len(X)))
+    for d in range(3):
+        edges = np.unique(np.concatenate([[LOW[d]], X[:, d], [HIGH[d]]]))
+        for below, above in pairwise(edges):
+            averaged = np.clip((2 * new[:, d] - below - above) / (above - below), -1, 1)
+            K += (above - below) / 2 * np.outer(averaged, np.where(X[:, d] >= above, 1.0, -1.0))
+    np.testing.assert_allclose(WITHIN(new, X), K, atol=1e-12)
+    np.testing.assert_allclose(WITHIN.cells(X).widths.sum(), (HIGH - LOW).sum())
+
+
+def test_theorem_10_the_perceptron_kernel_in_the_plane():
+    X, radius = np.array([[0.3, -0.2], [1.0, 0.5], [-0.6, 0.9]]), 1.5
+    angles = 2 * np.pi * (np.arange(20_000) + 0.5) / 20_000
+    theta = np.stack([np.cos(angles), np.sin(angles)])
+    apart = np.abs((X[:, None] - X[None]) @ theta)
+    # r^2 int (2 R - 2 |theta'(x - x')|) dtheta, thresholds being integrated exactly
+    K = (2 * radius - 2 * apart).mean(axis=2) * 2 * np.pi / (2 * projected_area(2))
+    np.testing.assert_allclose(Perceptron(radius)(X), K, atol=1e-7)
+    assert Perceptron(radius, 2).total_mass() == pytest.approx(radius * sphere_area(2) / projected_area(2))
+
+
+def test_theta_and_xi_of_the_perceptron_kernel():
+    np.testing.assert_allclose([sphere_area(d) for d in (1, 2, 3, 4)], [2, 2 * np.pi, 4 * np.pi, 2 * np.pi**2])
+    np.testing.assert_allclose([projected_area(d) for d in (1, 2, 3)], [2, 4, 2 * np.pi])
+    for d in (2, 3, 6):
+        weight = quad(lambda t, d=d: np.sin(t) ** (d - 2), 0, np.pi)[0]
+        mean = quad(lambda t, d=d: abs(np.cos(t)) * np.sin(t) ** (d - 2), 0, np.pi, points=[np.pi / 2])[0] / weight
+        assert mean_projection(d) == pytest.approx(mean)
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside, level=st.integers(1, 5))
+def test_definition_17_regions_are_stumps_joined_level_by_level(X, level):
+    kernel = StumpRegion(level, LOW, HIGH)
+    joined = WITHIN
+    for _ in range(level - 1):
+        joined = and_(joined, WITHIN)
+    np.testing.assert_allclose(kernel(X), joined(X), rtol=1e-10)
+    assert kernel.total_mass() == pytest.approx(joined.total_mass())
+    k = WITHIN(X) + DELTA
+    closed = k**level + sum(4 ** (j - 1) * DELTA**j * k ** (level - j) for j in range(2, level))
+    np.testing.assert_allclose(kernel(X), closed if level > 1 else k - DELTA, rtol=1e-10, atol=1e-9)
+
+
+def region_weight(level, t):
+    """w_L / gamma^L."""
+    return sum((1 - n) * (2 * t) ** n / factorial(level + n) for n in range(60))
+
+
+@settings(deadline=None, max_examples=15)
+@given(X=inside, t=st.floats(0.05, 0.95))
+def test_theorem_18_decision_trees_are_regions_of_all_levels(X, t):
+    gamma = t / DELTA
+    regions = sum(gamma**level * region_weight(level, t) * StumpRegion(level, LOW, HIGH)(X) for level in range(1, 30))
+    K = DecisionTree(gamma, LOW, HIGH)(X)
+    np.testing.assert_allclose(K, gamma * region_weight(1, t) * DELTA + regions, rtol=1e-9)
+    np.testing.assert_allclose(K, sum((gamma * (WITHIN(X) + DELTA)) ** j / factorial(j) for j in range(1, 40)))
+    xors = sum(gamma**j / factorial(j) * WITHIN(X) ** j for j in range(1, 40))
+    np.testing.assert_allclose(K, exp(t) - 1 + exp(t) * xors, atol=1e-9)
+
+
+def test_theorem_18_the_weights_of_regions_are_positive_up_to_0_796():
+    zero = brentq(lambda t: region_weight(1, t), 0.1, 1.0)
+    assert 0.796 < zero < 0.797
+    assert all(region_weight(level, t) > 0 for level in range(2, 20) for t in (0.1, 0.5, 0.796))
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside, t=st.floats(0.05, 0.95))
+def test_the_laplacian_kernel_is_that_of_decision_trees(X, t):
+    gamma = t / DELTA
+    expected = np.exp(-2 * t) * (DecisionTree(gamma, LOW, HIGH)(X) + 1)
+    np.testing.assert_allclose(Laplacian(gamma)(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
+    """int h h' of the AND of independent neutral hypotheses: 4 ((K + Delta) / 4)^L + Delta^L (1 - 2^(2 - L))."""
+    stumps = stumps_on(GRID[:, :1], (np.zeros(1), np.ones(1)), 4)
+    kernel = Stump((0.0,), (1.0,))
+    total = np.zeros((4, 4))
+    for drawn in product(stumps, repeat=level):
+        h = np.min([values for values, _ in drawn], axis=0)
+        total += np.prod([mass for _, mass in drawn]) * np.outer(h, h)
+    delta = kernel.total_mass()
+    power = 4 * ((kernel(GRID[:, :1]) + delta) / 4) ** level
+    np.testing.assert_allclose(total, power + delta**level * (1 - 2.0 ** (2 - level)), atol=1e-12)
+
+
+def hypothesis(d, threshold):
+    return Threshold(LinearForm((d,), (1.0,)), threshold)
+
+
+@pytest.mark.parametrize(("connective", "rule"), [(AND, np.logical_and), (OR, np.logical_or), (XOR, np.logical_xor)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_formulas_are_those_of_logic(connective, rule, sign):
+    parts = (hypothesis(0, 0.5), hypothesis(1, 0.5), hypothesis(0, 0.2))
+    X = np.random.default_rng(0).random((40, 2))
+    for count in (1, 2, 3):
+        expected = rule.reduce([part(X) > 0 for part in parts[:count]])
+        np.testing.assert_array_equal(Formula(connective, parts[:count], sign)(X) * sign > 0, expected)
+    nothing = Formula(connective, (), sign)
+    np.testing.assert_array_equal(nothing(X), np.full(40, sign * (1.0 if connective is AND else -1.0)))
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside)
+def test_simplified_kernels_differ_by_a_constant(X):
+    for exact, simplified in ((WITHIN, SimplifiedStump()), (Perceptron(9.0), SimplifiedPerceptron())):
+        np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(X=units)
+def test_histogram_intersection_is_a_form_of_the_stump_kernel(X):
+    K = HistogramIntersection()(X)
+    np.testing.assert_allclose(K, [[np.minimum(a, b).sum() for b in X] for a in X], atol=1e-12)
+    bins = np.concatenate([X, 1 - X], axis=1)
+    np.testing.assert_allclose(HistogramIntersection()(bins), 3 + SimplifiedStump()(X), atol=1e-12)
+
+
+def test_kie06_13_is_the_limit_of_weak_learners_as_stumps_get_dense():
+    X = np.random.default_rng(0).uniform(LOW, HIGH, (8, 3))
+    kernel = DecisionStump(LOW, HIGH)
+    errors = []
+    for n in (10, 100, 1000):
+        at = (np.arange(n) + 0.5) / n
+        stumps = [hypothesis(d, LOW[d] + t * (HIGH[d] - LOW[d])) for d in range(3) for t in at]
+        errors.append(np.abs(WeakLearner(stumps)(X) - kernel(X)).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] <= 2 / 1000
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside)
+def test_kie06_13_counts_features_alike(X):
+    kernel = DecisionStump(LOW, HIGH)
+    np.testing.assert_allclose(kernel(X), Stump([0.0] * 3, [2 / 3] * 3)((X - LOW) / (HIGH - LOW) * 2 / 3), atol=1e-12)
+    scale, shift = np.array([2.0, 0.5, 8.0]), np.array([1.0, -4.0, 2.0])
+    moved = DecisionStump(LOW * scale + shift, HIGH * scale + shift)
+    np.testing.assert_allclose(moved(X * scale + shift), kernel(X), atol=1e-12)
+    constant = DecisionStump([*LOW, 7.0], [*HIGH, 7.0])
+    np.testing.assert_allclose(constant(np.column_stack([X, np.full(len(X), 7.0)])), kernel(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [lambda X: DecisionStump(LOW, HIGH), MiddleStump, lambda X: WITHIN])
+def test_cells_of_finite_and_scaled_stumps_have_the_kernel_as_inner_products(make):
+    X = np.random.default_rng(1).uniform(LOW, HIGH, (9, 3)).round(1).clip(LOW, HIGH)
+    kernel, part = make(X), X[2:7]
+    for sample in (X, part):
+        cells = kernel.cells(sample)
+        np.testing.assert_allclose(cells.scores(cells.edges(np.eye(len(sample)))), kernel(sample), atol=1e-9)
+
+
+def test_the_linear_kernel_is_a_quadratic_form():
+    X, A = np.random.default_rng(0).normal(size=(7, 3)), np.random.default_rng(1).normal(size=(3, 2))
+    np.testing.assert_allclose(Linear(A @ A.T)(X), X @ A @ A.T @ X.T, atol=1e-12)
+    np.testing.assert_allclose(Linear(np.eye(3))(X, X[:2]), X @ X[:2].T, atol=1e-12)
+
+
+def test_weak_learners_by_brute_force():
+    X = np.random.default_rng(0).uniform(LOW, HIGH, (6, 3))
+    forms = [LinearForm((0, 2), (0.5, -1.0)), hypothesis(1, 0.0), hypothesis(2, 0.2)]
+    pi = np.array([0.2, 1.0, 0.0])
+    expected = sum(p * np.outer(h(X), h(X)) for p, h in zip(pi, forms, strict=True))
+    np.testing.assert_allclose(WeakLearner(forms, pi)(X), expected, atol=1e-12)
+    np.testing.assert_allclose(3 * WeakLearner(forms)(X), sum(np.outer(h(X), h(X)) for h in forms), atol=1e-12)
+
+
+DISTINCT = {
+    "stump": Stump(),
+    "perceptron": Perceptron(),
+    "regions": StumpRegion(3),
+    "trees": DecisionTree(0.05),
+    "Laplacian": Laplacian(1.0),
+    "Gaussian": Gaussian(2.0),
+}
+
+
+@pytest.mark.parametrize("kernel", DISTINCT.values(), ids=DISTINCT)
+def test_samples_with_a_feature_of_distinct_values_are_dichotomised(kernel):
+    """The Gram matrix is PD, so every labelling is that of a classifier without training error."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.permutation(12) / 4, rng.integers(0, 2, 12)])
+    assert np.linalg.eigvalsh(kernel(X)).min() > 1e-6
+    for _ in range(5):
+        y = rng.permutation(np.repeat([-1.0, 1.0], 6))
+        assert SVC(C=1e8, kernel=kernel).fit(X, y).score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("kernel", [Stump(), SimplifiedStump(), MiddleStump(XOR_POINTS), DecisionStump()])
+def test_stumps_do_not_learn_xor(kernel):
+    K = kernel(XOR_POINTS)
+    np.testing.assert_allclose(XOR_LABELS @ K @ XOR_LABELS, 0, atol=1e-12)
+    assert SVC(C=1e6, kernel="precomputed").fit(K, XOR_LABELS).score(K, XOR_LABELS) < 1
+
+
+UNIT = Stump((0.0, 0.0), (1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *(UNIT * UNIT, and_(UNIT, UNIT), or_(UNIT, UNIT), StumpRegion(2), StumpRegion(2, (0.0, 0.0), (1.0, 1.0))),
+        *(DecisionTree(0.3), Laplacian(1.0), Gaussian(1.0), Perceptron(), UNIT + Perceptron()),
+    ],
+    ids=repr,
+)
+def test_richer_sets_learn_xor(kernel):
+    K = kernel(XOR_POINTS)
+    assert XOR_LABELS @ K @ XOR_LABELS > 1e-3
+    assert SVC(C=1e6, kernel="precomputed").fit(K, XOR_LABELS).score(K, XOR_LABELS) == 1
+
+
+def test_sums_and_multiples_are_those_of_values():
+    X = np.random.default_rng(0).uniform(LOW, HIGH, (5, 3))
+    parts = [WITHIN(X), Perceptron(9.0)(X), Laplacian(0.5)(X)]
+    composed = WITHIN + 2.5 * Perceptron(9.0) + Laplacian(0.5) * WITHIN * Laplacian(0.5)
+    np.testing.assert_allclose(composed(X), parts[0] + 2.5 * parts[1] + parts[2] ** 2 * parts[0], rtol=1e-12)
+    assert composed.total_mass(X) == pytest.approx(DELTA + 2.5 * Perceptron(9.0).total_mass(X) + DELTA)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *(Stump(), Perceptron(), DecisionStump(), StumpRegion(2), DecisionTree(0.05), HistogramIntersection()),
+        *(Stump() + 2.0 * Perceptron(), Stump() * Stump(), and_(Stump(), Perceptron())),
+        *(Laplacian(0.3), Gaussian(0.3)),
+    ],
+    ids=repr,
+)
+def test_a_kernel_within_a_sample_has_its_ranges(kernel):
+    X = np.random.default_rng(3).random((6, 2))
+    within = kernel.within(X)
+    assert within.fixed
+    np.testing.assert_allclose(within(X), kernel(X), rtol=1e-12)
+    np.testing.assert_allclose(within(X[:3] * 0.5 + X[3:] * 0.5, X).shape, (3, 6))
+    assert within.total_mass() == pytest.approx(kernel.total_mass(X))
+    assert within.within(X) == within
+    assert len(within.sample(3, random_state=0)) == 3
+
+
+def test_what_an_svm_does_not_notice_may_be_read_off_both_samples():
+    X = np.random.default_rng(3).random((6, 2))
+    wide = Stump((-1.0, -1.0), (2.0, 2.0))
+    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    models = [SVC(kernel=kernel, C=1.0, tol=1e-9).fit(X, y) for kernel in (Stump(), wide, SimplifiedStump())]
+    scores = [model.decision_function(2 * X - 0.5) for model in models]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-6)
+    np.testing.assert_allclose(scores[0], scores[2], atol=1e-6)
+
+
+@pytest.mark.parametrize("t", [0.3, 0.99])
+def test_the_mass_of_trees_is_that_of_their_decomposition(t):
+    kernel = DecisionTree(t / DELTA, LOW, HIGH)
+    assert kernel.total_mass() == pytest.approx(exp(t) - 1 + exp(t) * sum(t**j / factorial(j) for j in range(1, 40)))
+    assert log(kernel.total_mass() + 1) == pytest.approx(2 * t)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_the_mass_of_regions_counts_their_formulas(level):
+    """Level by level: two signs and r^2 doubled for each further stump, of mass Delta_S."""
+    assert StumpRegion(level, LOW, HIGH).total_mass() == pytest.approx(DELTA**level * 4 ** (level - 1))
