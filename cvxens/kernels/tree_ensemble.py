@@ -71,7 +71,7 @@ class TreeEnsemble(Kernel):
     @cached_property
     def _nodes(self) -> list[tuple[int, int]]:
         """Tree and number of every node that is a hypothesis."""
-        reached = [passed[np.setdiff1d(np.arange(len(parent)), parent)] for parent, passed in self._by_tree()]
+        reached = [passed[np.setdiff1d(np.arange(len(parent)), parent[1:])] for parent, passed in self._by_tree()]
         return [(t, int(node)) for t, passed in enumerate(reached) for node in np.unique(passed[passed >= 0])]
 
     def _by_tree(self) -> Any:

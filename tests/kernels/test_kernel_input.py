@@ -1,0 +1,213 @@
+"""What kernels refuse, and that they say what to do about it."""
+
+import numpy as np
+import pytest
+from kernel_makers import EVERY
+
+from cvxens.errors import InvalidInput
+from cvxens.kernels import (
+    DecisionStump,
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    MiddleStump,
+    Perceptron,
+    Precomputed,
+    SimplifiedStump,
+    Stump,
+    StumpRegion,
+    WeakLearner,
+    and_,
+    memory,
+    or_,
+)
+
+X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, 2.0]])
+BOX = ((0.0, 0.0), (1.0, 2.0))
+INDEX = np.arange(3)[:, None]
+
+
+def refused(call):
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.remedy
+    return caught.value
+
+
+CHECKING = [name for name in EVERY if name not in {"weak learners", "same leaf", "common depth"}]
+
+
+@pytest.mark.parametrize("name", CHECKING)
+@pytest.mark.parametrize(
+    ("bad", "found"),
+    [
+        ([[0.0, np.inf], [1.0, 2.0]], "found inf at [0, 1]"),
+        ([0.0, 1.0], "found 1 dimensions"),
+        (np.empty((0, 2)), "found no data"),
+        ([["a", "b"]], "not numeric"),
+    ],
+)
+def test_samples_that_are_no_finite_table(name, bad, found):
+    kernel = EVERY[name](X)
+    for call, argument in ((lambda: kernel(bad), "X"), (lambda: kernel(X, bad), "Z")):
+        error = refused(call)
+        assert error.argument == argument
+        assert found in error.found
+
+
+@pytest.mark.parametrize("name", CHECKING)
+def test_samples_of_other_features(name):
+    assert "found 1 features for 2 of X" in refused(lambda: EVERY[name](X)(X, X[:, :1])).found
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKING if "simplified" not in name])
+def test_samples_of_features_that_the_kernel_does_not_have(name):
+    if name not in {"Laplacian", "Gaussian"}:
+        assert "3" in refused(lambda: EVERY[name](X)(np.ones((2, 3)))).found
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "found"),
+    [
+        (lambda: Stump(*BOX)(X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
+        (lambda: Stump(*BOX)(X, X - 1), "X", "found feature 0 from -1 to 1"),
+        (lambda: Stump(*BOX).cells(X + 0.1), "X", "found feature 0"),
+        (lambda: Stump(*BOX).within(X + 0.1), "X", "found feature 0"),
+        (lambda: DecisionStump(*BOX)(X, X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
+        (lambda: DecisionStump((1.0, 0.0), (1.0, 0.0))(np.array([[1.0, 0.0]])), "X", "no feature with a range"),
+        (lambda: DecisionStump((1.0,), (1.0,)).sample(2), "low", "no feature with a range"),
+        (lambda: StumpRegion(2, *BOX)(X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
+        (lambda: DecisionTree(0.1, *BOX)(X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
+        (lambda: HistogramIntersection()(X - 0.1), "X", "found feature 0 from -0.1 to 0.9"),
+        (lambda: HistogramIntersection().diag(X - 0.1), "X", "found feature 0 from -0.1 to 0.9"),
+        (lambda: HistogramIntersection((1.0, 1.5))(X), "X", "found feature 1 from 0.5 to 2"),
+        (lambda: Perceptron(1.0)(X), "X", "found a sample of norm 2.06"),
+        (lambda: Perceptron(9.0, 3)(X), "X", "found 2 features for 3 of the kernel"),
+        (lambda: Perceptron(-1.0)(X), "radius", "found -1.0"),
+        (lambda: Stump((2.0,), (1.0,)).total_mass(), "low", "found 2 for feature 0, above its high of 1"),
+        (lambda: Stump((0.0,)).sample(2), "low", "found no ranges"),
+        (lambda: Stump().total_mass(), "low", "found no ranges"),
+        (lambda: StumpRegion(2).sample(2), "low", "found no ranges"),
+        (lambda: DecisionTree(0.1).sample(2), "low", "found no ranges"),
+        (lambda: HistogramIntersection().sample(2), "high", "found none"),
+        (lambda: Perceptron(2.0).sample(2), "radius", "n_features=None"),
+        (lambda: Perceptron().total_mass(), "radius", "radius=None"),
+        (lambda: Gaussian(1.0).sample(2), "n_features", "found none"),
+        (lambda: Laplacian(1.0, 0).sample(2), "n_features", "found 0"),
+        (lambda: Stump(*BOX).sample(0), "n", "found 0"),
+        (lambda: (Stump(*BOX) + Stump(*BOX)).sample(2.5), "n", "found 2.5"),
+        (lambda: Stump(*BOX).sample(2, random_state="seed"), "random_state", "found 'seed'"),
+        (lambda: Gaussian(0.0), "gamma", "found 0.0"),
+        (lambda: Laplacian(-1.0), "gamma", "found -1.0"),
+        (lambda: StumpRegion(0), "level", "found 0"),
+        (lambda: StumpRegion(1.5), "level", "found 1.5"),
+        (lambda: Linear(np.diag([1.0, -0.5]))(X), "V", "found the eigenvalue -0.5"),
+        (lambda: Linear(np.ones((2, 3)))(X), "V", "found shape (2, 3)"),
+        (lambda: Linear(np.eye(3))(X), "X", "found 2 features for 3 of V"),
+        (lambda: Precomputed(np.triu(np.ones((3, 3))))(INDEX), "K", "found |K - K'| up to 1"),
+        (lambda: Precomputed(np.eye(3))(INDEX, INDEX + 1), "Z", "found the index 3"),
+        (lambda: Precomputed(np.eye(3))(INDEX - 1), "X", "found the index -1"),
+        (lambda: Precomputed(np.eye(3)).diag(INDEX + 0.5), "X", "found the index 0.5"),
+        (lambda: Precomputed(np.eye(3))(np.eye(3)), "X", "found 3 features"),
+        (lambda: WeakLearner([]), "columns", "found 0 columns"),
+        (lambda: WeakLearner([1.0]), "columns", "found 1 columns"),
+        (lambda: WeakLearner([np.sum], [0.5, 0.5]), "weights", "found 2 weights for 1 columns"),
+        (lambda: WeakLearner([np.sum, np.sum], [0.5, -0.5]), "weights", "found weights from -0.5 to 0.5"),
+        (lambda: WeakLearner([np.sum], [0.0]), "weights", "found weights from 0 to 0"),
+        (lambda: WeakLearner([np.sum])(X), "columns", "found values of shape () on 3 samples"),
+        (lambda: WeakLearner([lambda X: np.full(len(X), np.nan)])(X), "columns", "found nan"),
+        (lambda: 0.0 * Stump(), "factor", "found 0.0"),
+        (lambda: -2.0 * Stump(), "factor", "found -2.0"),
+    ],
+)
+def test_parameters_and_samples_that_do_not_fit(call, argument, found):
+    error = refused(call)
+    assert error.argument == argument
+    assert found in error.found
+
+
+@pytest.mark.parametrize("gamma", [1 / 1.5, 0.7, 3.0])
+def test_gamma_of_trees_is_below_one_over_delta(gamma):
+    for call in (
+        lambda: DecisionTree(gamma, *BOX),
+        lambda: DecisionTree(gamma)(np.array(BOX)),
+        lambda: DecisionTree(gamma).within(np.array(BOX)),
+    ):
+        error = refused(call)
+        assert error.argument == "gamma"
+        assert "Delta_S of 1.5" in error.found
+        assert "below 1 / Delta_S = 0.666667" in error.remedy
+    assert DecisionTree(0.66, *BOX)(X).shape == (3, 3)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf, "auto", None])
+def test_gamma_of_trees_is_above_zero(gamma):
+    assert refused(lambda: DecisionTree(gamma, *BOX)).argument == "gamma"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *(SimplifiedStump(), Gaussian(1.0), HistogramIntersection(), Linear(np.eye(2)), Precomputed(np.eye(2))),
+        *(WeakLearner([len]), Stump() + Gaussian(1.0), Stump() * Laplacian(1.0), 2.0 * Gaussian(1.0)),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("join", [and_, or_])
+def test_logic_is_for_neutral_sets(kernel, join):
+    for call in (lambda: join(Stump(), kernel), lambda: join(kernel, Perceptron())):
+        error = refused(call)
+        assert error.argument == "kernel"
+        assert repr(kernel) in error.found
+
+
+def test_conditionally_psd_kernels_have_no_products():
+    for call in (lambda: SimplifiedStump() * Stump(), lambda: Stump() * (Stump() + SimplifiedStump())):
+        assert "not PSD" in refused(call).found
+    assert not (Stump() + SimplifiedStump()).psd
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *(StumpRegion(2), DecisionTree(0.01), DecisionStump(), Stump() * Stump(*BOX), and_(Stump(), Stump(*BOX))),
+        *(or_(Perceptron(), Stump(*BOX)), Stump(*BOX) * (Gaussian(1.0) + 2.0 * Perceptron(n_features=2))),
+    ],
+    ids=repr,
+)
+def test_kernels_without_ranges_are_not_for_two_samples(kernel):
+    assert not kernel.fixed
+    assert kernel(X).shape == (3, 3)
+    error = refused(lambda: kernel(X, X.copy()))
+    assert error.argument == "kernel"
+    assert "kernel.within(X)" in error.remedy
+    np.testing.assert_allclose(kernel.within(X)(X, X[:2]), kernel(X)[:, :2], rtol=1e-12)
+
+
+def test_a_matrix_that_does_not_fit_into_memory():
+    many = np.zeros((3_000_000, 1))
+    for kernel in (Stump(), Gaussian(1.0), MiddleStump([[0.0], [1.0]])):
+        error = refused(lambda kernel=kernel: kernel(many))
+        assert error.argument == "X"
+        assert "3,000,000 x 3,000,000 samples, whose float64 kernel matrix takes 67,055.2 GiB" in error.found
+        assert "float32" in error.remedy
+    single = many.astype(np.float32)
+    assert "float32 kernel matrix takes 33,527.6 GiB" in refused(lambda: Stump()(single)).found
+
+
+def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CONTROL_GROUP", tmp_path / "memory.max")
+    physical = memory.available()
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available() == physical
+    (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:    300 kB\n")
+    assert memory.available() == 300 * 1024
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert memory.available() == 1000
+    memory.check_room(10, 100, np.dtype(float))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    memory.check_room(1, 125, np.dtype(float))
+    assert refused(lambda: memory.check_room(1, 126, np.dtype(float))).argument == "X"

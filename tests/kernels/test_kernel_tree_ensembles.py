@@ -1,0 +1,186 @@
+"""TT06 (8) and (9) by brute force over the paths in every tree."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from cvxens.errors import InvalidInput
+from cvxens.kernels import TreeEnsemble
+from cvxens.trees import fit_tree
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3)).round(1)
+Y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.0])
+NEW = RNG.normal(size=(7, 3))
+
+ENSEMBLES = {
+    "forest": RandomForestClassifier(n_estimators=5, random_state=0),
+    "regression forest": RandomForestRegressor(n_estimators=4, max_leaf_nodes=6, random_state=0),
+    "extra trees": ExtraTreesClassifier(n_estimators=4, max_depth=3, random_state=0),
+    "boosting of three classes": GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0),
+    "regression boosting": GradientBoostingRegressor(n_estimators=5, random_state=0),
+    "tree": DecisionTreeClassifier(random_state=0),
+    "pruned regression tree": DecisionTreeRegressor(max_leaf_nodes=5, random_state=0),
+}
+
+
+def paths(ensemble, X):
+    """Of each tree and sample, the nodes from the root to the leaf, by descending one test after another."""
+    found = []
+    for estimator in np.ravel(getattr(ensemble, "estimators_", [ensemble])):
+        tree = estimator.tree_
+        of_tree = []
+        for x in np.asarray(X, np.float32):
+            path = [0]
+            while tree.children_left[path[-1]] >= 0:
+                node = path[-1]
+                value = x[tree.feature[node]]
+                left = tree.missing_go_to_left[node] if np.isnan(value) else value <= tree.threshold[node]
+                path.append(int(tree.children_left[node] if left else tree.children_right[node]))
+            of_tree.append(path)
+        found.append(of_tree)
+    return found
+
+
+def brute(left, right, count):
+    return np.mean(
+        [[[count(a, b) for b in theirs] for a in ours] for ours, theirs in zip(left, right, strict=True)], axis=0
+    )
+
+
+def same_leaf(a, b):
+    return float(a[-1] == b[-1])
+
+
+def common_depth(a, b):
+    return len(set(a) & set(b)) - 1
+
+
+COUNTS = {"leaf": same_leaf, "depth": common_depth}
+
+kinds = pytest.mark.parametrize("kind", COUNTS)
+
+
+@kinds
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_tt06_8_and_9_by_brute_force(name, kind):
+    ensemble = ENSEMBLES[name].fit(X, Y)
+    kernel = TreeEnsemble(ensemble, kind)
+    ours, new = paths(ensemble, X), paths(ensemble, NEW)
+    np.testing.assert_allclose(kernel(X), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+    np.testing.assert_allclose(kernel(NEW, X), brute(new, ours, COUNTS[kind]), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(NEW), np.diag(brute(new, new, COUNTS[kind])), rtol=1e-12)
+
+
+@kinds
+def test_the_mass_counts_nodes(kind):
+    forest = ENSEMBLES["regression forest"].fit(X, Y)
+    nodes = sum(tree.tree_.n_leaves if kind == "leaf" else tree.tree_.node_count - 1 for tree in forest.estimators_)
+    kernel = TreeEnsemble(forest, kind)
+    assert kernel.total_mass() == nodes / 4
+    drawn = set(kernel.sample(2000, random_state=0))
+    assert len(drawn) == nodes
+    values = np.array([h(X) for h in drawn])
+    assert (values.sum(axis=1) > 0).all()
+    np.testing.assert_allclose(values.T @ values / 4, kernel(X), rtol=1e-12)
+
+
+@kinds
+def test_missing_values_take_the_forest_s_own_way(kind):
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    forest = RandomForestClassifier(n_estimators=4, max_depth=4, random_state=0).fit(holed, Y)
+    ours = paths(forest, holed)
+    np.testing.assert_allclose(TreeEnsemble(forest, kind)(holed), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+
+
+def test_data_frames_go_to_the_forest_as_they_are():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    forest = RandomForestClassifier(n_estimators=3, random_state=0).fit(frame, Y)
+    model = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(TreeEnsemble(forest)(frame, frame[:5]), TreeEnsemble(model)(X, X[:5]))
+
+
+MIXED = [
+    ["red", 1.0], ["red", 2.0], ["blue", 1.5], ["blue", 3.0], ["green", 0.5], ["green", 2.5],
+    ["red", 3.0], ["blue", 0.5], ["green", 1.0], [None, 2.0], ["red", None], [None, None],
+]  # fmt: skip
+ANSWERS = ["a", "b", "a", "b", "c", "c", "b", "a", "c", "b", "b", "c"]
+
+
+def own_path(tree, row):
+    """Down a tree of our own: where most training weight went if the value is missing or unheard of."""
+    path = [0]
+    while tree.nodes.feature[path[-1]] >= 0:
+        node = path[-1]
+        feature, value = tree.features[tree.nodes.feature[node]], row[tree.nodes.feature[node]]
+        children = tree.nodes.first[node] + np.arange(feature.n_values or 2)
+        if value is None or (feature.categories and value not in feature.categories):
+            path.append(int(max(children, key=lambda child: (tree.nodes.counts[child].sum(), -child))))
+        elif feature.categories:
+            path.append(int(children[feature.categories.index(value)]))
+        else:
+            path.append(int(children[int(value > tree.nodes.cut[node])]))
+    return path
+
+
+@kinds
+def test_trees_of_our_own_by_brute_force(kind):
+    trees = [fit_tree(MIXED, ANSWERS, min_cases=1, confidence=None), fit_tree(MIXED, ANSWERS, max_depth=1)]
+    assert trees[0].depth >= 2
+    kernel = TreeEnsemble(trees, kind)
+    ours = [[own_path(tree, row) for row in MIXED] for tree in trees]
+    new = [["blue", 9.0], ["violet", 1.0], ["red", None]]
+    theirs = [[own_path(tree, row) for row in new] for tree in trees]
+    np.testing.assert_allclose(kernel(MIXED), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+    np.testing.assert_allclose(kernel(new, MIXED), brute(theirs, ours, COUNTS[kind]), rtol=1e-12)
+
+
+@kinds
+def test_supervised_kernels_classify(kind):
+    forest = RandomForestClassifier(n_estimators=30, random_state=0).fit(X, Y)
+    assert SVC(kernel=TreeEnsemble(forest, kind), C=100.0).fit(X, Y).score(X, Y) > 0.95
+
+
+def test_a_tree_without_tests_knows_no_difference():
+    leaf = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
+    assert (TreeEnsemble(leaf, "leaf")(X) == 1).all()
+    assert (TreeEnsemble(leaf, "depth")(X) == 0).all()
+    assert TreeEnsemble(leaf, "leaf").total_mass() == 1
+    assert TreeEnsemble(leaf, "depth").total_mass() == 0
+    with pytest.raises(InvalidInput, match="trees without a test"):
+        TreeEnsemble(leaf, "depth").sample(3)
+
+
+@pytest.mark.parametrize(
+    "forest",
+    [
+        RandomForestClassifier(),
+        AdaBoostClassifier().fit(X, Y),
+        HistGradientBoostingClassifier(max_iter=1).fit(X, Y),
+        SVC(),
+        [],
+        [1, 2],
+        None,
+    ],
+    ids=lambda forest: type(forest).__name__,
+)
+def test_what_has_no_fitted_trees(forest):
+    with pytest.raises(InvalidInput, match="without fitted trees") as caught:
+        TreeEnsemble(forest)(X)
+    assert caught.value.argument == "forest"
+
+
+def test_kinds_that_there_are_not():
+    with pytest.raises(InvalidInput, match="kind: found 'leaves'; give one of 'leaf', 'depth'"):
+        TreeEnsemble(DecisionTreeClassifier().fit(X, Y), "leaves")
