@@ -84,6 +84,7 @@ SHOWN_ELSEWHERE = {
     "DenseColumns": "made of an array by every problem",
     "Feature": "what a Table consists of",
     "HighsMaster": "made by column_generation, which shows it",
+    "InteriorPointMaster": "made by column_generation, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",

@@ -40,7 +40,7 @@ class Step:
 
 
 def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
-    """Alternate between master and oracle until no new hypothesis improves.
+    """Alternate between master and oracle until no new hypothesis improves an exact solution.
 
     Parameters
     ----------
@@ -79,10 +79,11 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
         improving = {c.hypothesis: c for c in priced.columns if c.edge > solution.threshold}
         outside = [column for hypothesis, column in improving.items() if hypothesis not in columns]
         new = outside if told else _unseen(outside, seen, signed=solution.closed is not None)
-        if not new:
+        if new:
+            columns.update({column.hypothesis: column for column in new})
+            master.add(new)
+        elif solution.exact:
             return
-        columns.update({column.hypothesis: column for column in new})
-        master.add(new)
 
 
 def _closed(columns: Collection[Hypothesis], solution: MasterSolution) -> Collection[Hypothesis]:

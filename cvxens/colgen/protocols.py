@@ -110,7 +110,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class MasterSolution:
-    """A restricted master's optimum, its dual repaired to be feasible.
+    """A restricted master's optimum, or a point near it, its dual repaired to be feasible.
 
     Parameters
     ----------
@@ -129,6 +129,8 @@ class MasterSolution:
     closed : ndarray of bool, shape (n_columns,), or None
         Which hypotheses the oracle is to leave out, in either sign; None for all of the master's. Where w >= 0, a
         hypothesis of negative edge is not among them: its negation may improve.
+    exact : bool
+        Whether the master can do no better with its columns. If not, the loop asks it again where no column improves.
     """
 
     w: Array
@@ -138,6 +140,7 @@ class MasterSolution:
     objective: float
     threshold: float
     closed: NDArray[np.bool_] | None = None
+    exact: bool = True
 
 
 class Master(Protocol):

@@ -3,6 +3,7 @@
 from cvxens.colgen.masters.choice import MASTERS, fastest_master
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.highs_master import HighsMaster
+from cvxens.colgen.masters.interior_point import InteriorPointMaster
 from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
 
-__all__ = ["MASTERS", "CvxpyMaster", "HighsMaster", "LeastSquaresMaster", "fastest_master"]
+__all__ = ["MASTERS", "CvxpyMaster", "HighsMaster", "InteriorPointMaster", "LeastSquaresMaster", "fastest_master"]

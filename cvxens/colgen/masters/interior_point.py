@@ -1,0 +1,157 @@
+"""The fast master of soft margins: an interior-point method kept warm, and solved as far as the outer gap warrants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.interior_point_path import Iterate, Program, entered, follow, left, start
+from cvxens.colgen.masters.interior_point_rows import Rows
+from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.restricted import Restricted
+from cvxens.colgen.stopping import relative_gap
+from cvxens.errors import InvalidInput
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1
+from cvxens.types import Array
+
+Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Some columns with their signs: indices of signs, indices of columns."""
+
+LOOSE = 0.3
+"""The share of the outer gap down to which the restricted problem is solved."""
+
+ROUNDS_IDLE = 3
+"""For so many rounds a column must have been of no use before it rests."""
+
+
+class InteriorPointMaster:
+    """LL08 P4, LPBoost's soft margins, by primal-dual column generation (Gondzio, Gonzalez-Brevis & Munari 2016).
+
+    The dual, max sum u over 0 <= u <= C with a row per column, is solved by an interior-point method on the normal
+    equations, one unknown per column. It stops at a share of the outer gap, which it learns in `bound`: until
+    columns are good, their exact weights are not wanted, and the u of a centred point prices far better than a vertex.
+    The next round starts from that point, scaled down until it is strictly inside all new rows. Columns without weight
+    and with a small edge rest until their edge is too large again; so do, where w is free, the negations of columns.
+
+    Solutions are feasible and their objectives never rise, but they are `exact` only where the method can do no more.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Hinge loss with an l1 penalty.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    """
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        if not self.supports(formulation):
+            raise InvalidInput(
+                "master", f"found InteriorPointMaster for {formulation}", "give it Hinge + L1; or use CvxpyMaster"
+            )
+        loss, penalty = cast(tuple[Hinge, L1], formulation.terms)
+        self.restricted = Restricted(formulation, y)
+        self.C = float(loss.C)
+        rows = Rows(len(y))
+        if formulation.intercept:
+            rows.add(y[np.newaxis])
+        self.program = Program(rows, rows.n_rows, penalty.weight / self.C)
+        self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
+        self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
+        self.idle = np.empty(0, np.intp)
+        self.at: Iterate | None = None
+        self.best: MasterSolution = self.restricted.start()
+        self.gap = self.own_gap = 1.0
+
+    @staticmethod
+    def supports(formulation: Formulation) -> bool:
+        """Whether it is the hinge loss with an l1 penalty."""
+        loss, penalty = formulation.terms
+        return isinstance(loss, Hinge) and isinstance(penalty, L1)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Store columns; they enter where their edge is too large."""
+        self.restricted.add(columns)
+
+    def solve(self) -> MasterSolution:
+        """Solve to a share of the outer gap, from the last point."""
+        # BLAS with threads of its own would wait at barriers for cores that others use
+        with threadpool_limits(1, "blas"):
+            return self._solved() if self.restricted.n_columns else self.best
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
+        found = Edges(priced.best_edge, priced.edge_square_sum)
+        self.gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
+        return self.restricted.bound(solution, priced)
+
+    def _solved(self) -> MasterSolution:
+        waiting = self._waiting()
+        entering = len(waiting[0]) > 0
+        if entering:
+            self._enter(waiting)
+        before = self.at
+        if before is not None:
+            # asked again with nothing new, it is to do better
+            goal = self.gap if entering else min(self.gap, self.own_gap)
+            self.at, self.own_gap = follow(self.program, before, LOOSE * goal)
+        solution = self._evaluated(exact=self.at is before and not entering)
+        self._rest()
+        return solution
+
+    @property
+    def _v(self) -> Array:
+        return self.best.u / self.C if self.at is None else self.at.v
+
+    def _waiting(self) -> Choice:
+        """The columns that do not work, in either sign that is allowed, whose edges are too large."""
+        edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(self.restricted.y * self._v))
+        edges[self.working] = 0.0
+        sign, column = np.nonzero(edges > self.program.limit)
+        return sign, column
+
+    def _enter(self, waiting: Choice) -> None:
+        sign, column = waiting
+        rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
+        edges = rows @ self._v
+        self.program.rows.add(rows)
+        self.at = start(self._v, edges, self.program) if self.at is None else entered(self.at, edges, self.program)
+        self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
+        self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
+
+    def _rest(self) -> None:
+        """Let columns rest that have been of no use for long, but never all."""
+        if self.at is None:
+            return
+        at = self.at
+        useless = (at.s > max(0.02, 3 * self.gap) * self.program.limit) & (at.w < 1e-4 * at.w.mean())
+        self.idle = np.where(useless, self.idle + 1, 0)
+        kept = self.idle < ROUNDS_IDLE
+        if kept.all():
+            return
+        kept[at.w.argmax()] = True
+        self.at = left(at, kept, self.program)
+        self.program.rows.keep(np.append(np.full(self.program.n_free, True), kept))
+        self.working = self.working[0][kept], self.working[1][kept]
+        self.idle = self.idle[kept]
+
+    def _evaluated(self, exact: bool) -> MasterSolution:
+        """The repaired u of the last point, with the best weights so far."""
+        w = np.zeros(self.restricted.n_columns)
+        if self.at is not None:
+            sign, column = self.working
+            np.add.at(w, column, self.signs[sign] * self.at.w)
+        new = self.restricted.evaluate({"w": w, "u": self.C * self._v})
+        if new.objective > self.best.objective:
+            w = np.zeros_like(new.w)
+            w[: len(self.best.w)] = self.best.w
+            new = replace(new, w=w, b=self.best.b, objective=self.best.objective)
+        self.best = replace(new, exact=exact)
+        return self.best

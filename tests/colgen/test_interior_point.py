@@ -1,0 +1,151 @@
+"""The interior-point master: equal to HiGHS on all stumps, certified at every step, whatever the data and the price."""
+
+import re
+
+import numpy as np
+import pytest
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster
+from cvxens.colgen.masters import interior_point as module
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import HardMargin, Hinge
+from cvxens.problems.penalties import L1, SquaredL2
+
+X, y = noisy(60, 4, seed=1)
+H = all_stumps(X)
+
+
+@st.composite
+def samples(draw):
+    """Few samples, features with ties, constants and copies, rows that repeat; labels of both classes."""
+    n, d = draw(st.integers(2, 30)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    Z = rng.integers(0, draw(st.integers(2, 6)), (n, d)).astype(float)
+    Z[0, 0], Z[1, 0] = 0.0, 1.0
+    labels = rng.choice([-1.0, 1.0], n)
+    labels[rng.permutation(n)[:2]] = 1.0, -1.0
+    return np.hstack([Z, Z[:, :1], np.full((n, 1), 3.0)]), labels
+
+
+PRICES = st.sampled_from([1e-6, 1e-3, 0.05, 0.5, 1.0, 20.0, 1e3, 1e6])
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples(), PRICES, st.booleans(), st.booleans(), st.sampled_from([Stumps, "plain", "told"]))
+def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, intercept, nonnegative, kind):
+    Z, labels = sample
+    M = all_stumps(Z)
+    oracle = Stumps(Z) if kind is Stumps else {"plain": PlainTable, "told": Table}[kind](M, 2)
+    formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=nonnegative)
+    optimum = linear_program(M, labels, slack=C, intercept=intercept)
+    run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
+    slack = 1e-9 * optimum
+    assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
+    assert run.ending is Ending.OPTIMAL
+    assert 0 <= run.u.min() <= run.u.max() <= C
+
+
+@pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_columns_of_any_values_at_any_scale_of_price_and_weight(weight, scale):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(len(y), 40))
+    formulation = Formulation(Hinge(0.3 * weight / scale), L1(weight), intercept=True)
+    run = column_generation(formulation, PlainTable(scale * table, 3), y, tol=1e-8, master=InteriorPointMaster)
+    expected = weight / scale * linear_program(table, y, slack=0.3, intercept=True)
+    assert run.certificate.primal == pytest.approx(expected, rel=1e-7)
+    assert run.certificate.holds(1e-7)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_copies_of_columns_under_other_names(bounded):
+    twice = np.hstack([H, H, -H])
+    run = column_generation(
+        formulations.soft_margin(0.4), Table(twice, 7, bounded=bounded), y, tol=1e-9, master=InteriorPointMaster
+    )
+    assert run.certificate.primal == pytest.approx(linear_program(H, y, slack=0.4), rel=1e-8)
+    assert run.certificate.proven == bounded
+
+
+def test_objectives_never_rise_and_weights_are_those_of_the_objective():
+    formulation = formulations.soft_margin(0.4)
+    last = np.inf
+    for step in iterate(InteriorPointMaster(formulation, y), Stumps(X, columns_per_round=2)):
+        solution = step.solution
+        assert solution.objective <= last
+        assert len(solution.w) == len(step.columns)
+        scores = sum((w * column.values for w, column in zip(solution.w, step.columns, strict=True)), np.zeros(len(y)))
+        value = solution.w.sum() + 0.4 * np.maximum(1 - y * (scores + solution.b), 0).sum()
+        assert value == pytest.approx(solution.objective, rel=1e-12)
+        last = solution.objective
+    assert solution.exact
+    assert last == pytest.approx(linear_program(H, y, slack=0.4), rel=1e-8)
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_resting_columns_come_back_when_they_are_needed(monkeypatch, nonnegative):
+    formulation = Formulation(Hinge(0.4), L1(), intercept=True, nonnegative=nonnegative)
+    optimum = linear_program(H, y, slack=0.4, intercept=True)
+    sizes = {}
+    for rounds in (0, 10**9):
+        monkeypatch.setattr(module, "ROUNDS_IDLE", rounds + 1)
+        master = InteriorPointMaster(formulation, y)
+        *_, last = iterate(master, Stumps(X))
+        assert last.solution.objective == pytest.approx(optimum, rel=1e-8)
+        sizes[rounds] = len(master.working[0])
+    assert sizes[0] < sizes[10**9]
+
+
+def test_the_restricted_problem_is_solved_no_further_than_the_outer_gap_warrants():
+    steps = list(iterate(InteriorPointMaster(formulations.soft_margin(0.4), y), Stumps(X, columns_per_round=2)))
+    exact = list(iterate(HighsMaster(formulations.soft_margin(0.4), y), Stumps(X, columns_per_round=2)))
+    early = [step for step in steps[1:] if step.bound < 0.9 * step.solution.objective]
+    assert early
+    assert not any(step.solution.exact for step in early)
+    assert steps[-1].bound == pytest.approx(exact[-1].bound, rel=1e-8)
+
+
+@pytest.mark.parametrize("limits", [{"max_columns": 6}, {"max_time": 1e-9}])
+def test_a_limit_returns_a_certified_state(limits):
+    run = column_generation(
+        formulations.soft_margin(0.4), Stumps(X, columns_per_round=2), y, tol=1e-9, master=InteriorPointMaster, **limits
+    )
+    optimum = linear_program(H, y, slack=0.4)
+    assert run.ending in {Ending.MAX_COLUMNS, Ending.MAX_TIME}
+    assert run.certificate.proven
+    assert run.certificate.dual < optimum < run.certificate.primal
+
+
+def test_it_agrees_with_highs_on_weights_where_they_are_unique():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(40, 6))
+    labels = np.sign(table @ rng.normal(size=6) + rng.normal(size=40))
+    formulation = Formulation(Hinge(0.2), L1(), intercept=True)
+    runs = [
+        column_generation(formulation, PlainTable(table, 6), labels, tol=1e-10, master=master)
+        for master in (InteriorPointMaster, HighsMaster)
+    ]
+    by_name = [{c.hypothesis: w for c, w in zip(run.columns, run.weights, strict=True)} for run in runs]
+    assert by_name[0].keys() == by_name[1].keys()
+    assert_allclose(list(by_name[0].values()), [by_name[1][h] for h in by_name[0]], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "found"),
+    [
+        (formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
+        (Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
+        (Formulation(Hinge(1.0), SquaredL2(), nonnegative=True), "Hinge + SquaredL2 with w >= 0"),
+    ],
+)
+def test_it_names_what_it_does_not_support(formulation, found):
+    assert not InteriorPointMaster.supports(formulation)
+    with pytest.raises(InvalidInput, match=f"^master: found InteriorPointMaster for {re.escape(found)}"):
+        InteriorPointMaster(formulation, y)
