@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numba import njit
@@ -19,6 +19,8 @@ from cvxens.kernels.tiles import Tile
 from cvxens.kernels.tree_paths import Indices, Trees, trees_of
 from cvxens.types import Array
 from cvxens.validation import RandomState
+
+Codes: TypeAlias = NDArray[np.int32]
 
 
 @final
@@ -64,7 +66,7 @@ class TreeEnsemble(Kernel):
         return trees_of(self.forest)
 
     @cached_property
-    def _passed(self) -> list[Indices]:
+    def _passed(self) -> list[Codes]:
         """Of each tree, the nodes that count on the way to each node, (n_nodes, n_levels), -1 below its end."""
         return [KINDS[self.kind](parent) for parent in self._trees.parents]
 
@@ -83,9 +85,10 @@ class TreeEnsemble(Kernel):
         right = left if Z is X else self._trees.leaves(Z)
 
         def common(rows: slice, columns: slice) -> Array:
-            counts = np.zeros((len(left[0, rows]), len(right[0, columns])), np.int64)
+            counts = np.zeros((len(left[0, rows]), len(right[0, columns])), np.int32)
             for passed, from_left, from_right in zip(self._passed, left, right, strict=True):
-                add_common_levels(passed[from_left[rows]], passed[from_right[columns]], counts)
+                ours, theirs = passed[from_left[rows]], np.ascontiguousarray(passed[from_right[columns]].T)
+                add_common_levels(ours, theirs, counts)
             return counts / len(self._passed)
 
         return common
@@ -139,32 +142,38 @@ class PassesNode:
         return f"passes node {self.node} of tree {self.tree}"
 
 
-def own_number(parent: Indices) -> Indices:
+def own_number(parent: Indices) -> Codes:
     """What counts on the way to a leaf is the leaf, shape (n_nodes, 1)."""
-    return np.arange(len(parent))[:, None]
+    return np.arange(len(parent), dtype=np.int32)[:, None]
 
 
-def ancestors(parent: Indices) -> Indices:
+def ancestors(parent: Indices) -> Codes:
     """What counts on the way to a node is every node below the root, shape (n_nodes, depth), -1 below its end."""
     depth = np.zeros(len(parent), np.int64)
     for node in range(1, len(parent)):
         depth[node] = depth[parent[node]] + 1
-    passed = np.full((len(parent), max(1, depth.max())), -1)
+    passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
     for node in range(1, len(parent)):
         passed[node] = passed[parent[node]]
         passed[node, depth[node] - 1] = node
     return passed
 
 
-KINDS: dict[str, Callable[[Indices], Indices]] = {"leaf": own_number, "depth": ancestors}
+KINDS: dict[str, Callable[[Indices], Codes]] = {"leaf": own_number, "depth": ancestors}
 
 
 @njit(cache=True, nogil=True)
-def add_common_levels(left: Indices, right: Indices, counts: NDArray[np.int64]) -> None:
-    """Add to counts_ij the number of levels, from the first on, at which row i of left and j of right are one node."""
-    for i in range(len(left)):
-        for j in range(len(right)):
-            level = 0
-            while level < left.shape[1] and left[i, level] >= 0 and left[i, level] == right[j, level]:
-                level += 1
-            counts[i, j] += level
+def add_common_levels(left: Codes, right: Codes, counts: Codes) -> None:
+    """Add to counts_ij the number of levels at which row i of left and column j of right are one node."""
+    for i in range(left.shape[0]):
+        for level in range(left.shape[1]):
+            node, common = left[i, level], np.int32(0)
+            if node < 0:
+                break
+            for j in range(right.shape[1]):
+                same = np.int32(right[level, j] == node)
+                counts[i, j] += same
+                common += same
+            # who parts above does not meet again
+            if common == 0:
+                break
