@@ -9,11 +9,13 @@ from cvxens.solvers.rho_svm import solve_rho_svm
 from cvxens.solvers.rho_svm_low_rank import LowRankRhoSVM, solve_low_rank_rho_svm
 from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, fixed_updates, update_bound
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
+from cvxens.solvers.svm_path import SVMPath, svm_path
 
 __all__ = [
     "LowRankKernel",
     "LowRankRhoSVM",
     "PartialSVMEnsemble",
+    "SVMPath",
     "Update",
     "adaptive_updates",
     "fixed_updates",
@@ -27,5 +29,6 @@ __all__ = [
     "solve_slssvm",
     "solve_svm_dual",
     "solve_svm_primal",
+    "svm_path",
     "update_bound",
 ]

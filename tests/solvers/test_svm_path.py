@@ -1,0 +1,250 @@
+"""The regularisation path against cvxpy, LIBSVM and closed forms, between breakpoints and at degenerate ones."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+from cvxens.datasets import make_threenorm, make_twonorm
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.kernels import SimplifiedStump, Stump
+from cvxens.problems import SVMDual
+from cvxens.solvers import solve_svm_dual, svm_path
+from cvxens.solvers.svm_path_direction import Direction
+
+X, Y = make_threenorm(60, 3, random_state=0)
+K = Stump()(X)
+
+KERNELS = {
+    "linear": lambda X: X @ X.T,
+    "gaussian": lambda X: np.exp(-cdist(X, X, "sqeuclidean")),
+    "simplified stump": SimplifiedStump(),
+}
+
+
+@st.composite
+def samples(draw):
+    """Rounded features, classes of all sizes, often duplicates of both classes, sometimes separable."""
+    n, d, seed = draw(st.integers(4, 30)), draw(st.integers(1, 3)), draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), draw(st.integers(0, 2)))
+    y = np.where(rng.random(n) < draw(st.sampled_from([0.2, 0.5, 0.9])), 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    if draw(st.booleans()):
+        X[:, 0] += 2 * y
+    if draw(st.booleans()):
+        X[n // 2 :] = X[: n - n // 2]
+    return X, y
+
+
+def reached(path):
+    return min(path.C_max, 3 * path.C[-1] + 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples(), st.sampled_from(sorted(KERNELS)), st.lists(st.floats(0, 1), min_size=3, max_size=6))
+def test_every_C_is_certified(sample, kernel, shares):
+    K = KERNELS[kernel](sample[0])
+    path, problem = svm_path(K, sample[1]), SVMDual(K, sample[1], 1.0)
+    assert path.gaps.max() <= 1e-8
+    assert (np.diff(path.C) > 0).all()
+    for share in shares:
+        problem.C = 1e-3 * (reached(path) / 1e-3) ** share
+        u, b = path.at(problem.C)
+        assert u.min() >= 0
+        assert u.max() <= problem.C * (1 + 1e-8)
+        assert problem.certify(u=u, b=b).holds(1e-7)
+
+
+@settings(deadline=None, max_examples=30)
+@given(samples(), st.sampled_from(sorted(KERNELS)), st.floats(0, 1))
+def test_equals_libsvm(sample, kernel, share):
+    K = KERNELS[kernel](sample[0])
+    path = svm_path(K, sample[1], C_max=50.0)
+    C = 1e-2 * (50 / 1e-2) ** share
+    problem = SVMDual(K, sample[1], C)
+    fast = solve_svm_dual(problem)
+    assert problem.value({"u": path.at(C)[0], "b": path.at(C)[1]}) == pytest.approx(fast.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.003, 0.02, 0.1, 0.45, 2.0, 30.0])
+def test_equals_cvxpy_and_scikit_learn(C):
+    u, b = svm_path(K, Y).at(C)
+    problem = SVMDual(K, Y, C)
+    assert problem.value({"u": u, "b": b}) == pytest.approx(problem.solve().objective, rel=1e-6)
+    peer = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, Y)
+    assert_allclose(K @ (Y * u) + b, peer.decision_function(K), atol=1e-6 * max(1, np.abs(K @ (Y * u) + b).max()))
+
+
+def test_it_is_linear_between_breakpoints_and_bends_at_them():
+    path = svm_path(K, Y)
+    for k in range(1, len(path.C) - 1):
+        before, after = np.diff(path.u[k - 1 : k + 2], axis=0) / np.diff(path.C[k - 1 : k + 2])[:, None]
+        assert np.abs(before - after).max() > 1e-6
+    middle = (path.C[3] + path.C[4]) / 2
+    assert_allclose(path.at(middle)[0], (path.u[3] + path.u[4]) / 2)
+    assert_allclose(path.at(path.C[5])[0], path.u[5])
+
+
+def test_equal_classes_start_with_all_at_the_bound():
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)
+    path = svm_path(K, y)
+    assert_allclose(path.u[1], path.C[1])
+    assert_allclose(path.at(path.C[1] / 2)[0], path.C[1] / 2)
+
+
+def test_unequal_classes_start_with_the_smaller_at_the_bound():
+    y = np.where(np.arange(60) < 13, 1.0, -1.0)
+    path = svm_path(K, y)
+    assert_allclose(path.u[1][y > 0], path.C[1])
+    assert path.u[1][y < 0].sum() == pytest.approx(13 * path.C[1])
+    assert path.b[0] == -1 - path.u[0].sum()
+
+
+def test_two_samples_in_closed_form():
+    path = svm_path([[1.0, 0.0], [0.0, 3.0]], [1.0, -1.0])
+    assert_allclose(path.C, [0.0, 0.5])
+    assert_allclose(path.at(7.0)[0], [0.5, 0.5])
+    assert path.at(7.0)[1] == pytest.approx(0.5)
+
+
+def test_duplicates_of_both_classes_stay_at_the_bound():
+    path = svm_path(Stump()(np.repeat(X[:10], 2, axis=0)), np.tile([1.0, -1.0], 10))
+    assert_allclose(path.at(5.0)[0], 5.0)
+
+
+@pytest.mark.parametrize("K", [np.zeros((6, 6)), np.ones((6, 6)), -np.ones((6, 6))], ids=["zero", "one", "minus one"])
+@pytest.mark.parametrize("y", [[1, -1, 1, -1, 1, -1], [1, 1, 1, 1, 1, -1]], ids=["equal", "unequal"])
+def test_kernels_that_tell_nothing(K, y):
+    path = svm_path(K, y)
+    problem = SVMDual(K, y, 3.0)
+    u, b = path.at(3.0)
+    assert problem.certify(u=u, b=b).holds(1e-9)
+
+
+def test_a_separable_path_ends_at_the_hard_margin():
+    y = np.sign(X[:, 0])
+    path = svm_path(K, y)
+    assert_allclose(path.u_slope, 0)
+    assert (y * (K @ (y * path.u[-1]) + path.b[-1])).min() >= 1 - 1e-8
+    assert_allclose(path.at(1e6)[0], path.u[-1])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_scaling_the_kernel_scales_C(scale):
+    path, scaled = svm_path(K, Y, C_max=1.0), svm_path(scale * K, Y, C_max=1 / scale)
+    assert_allclose(scale * scaled.C, path.C, rtol=1e-6)
+    assert_allclose(scale * scaled.u, path.u, atol=1e-7)
+    assert_allclose(scaled.b, path.b, atol=1e-7)
+
+
+def test_it_stops_at_C_max():
+    path = svm_path(K, Y, C_max=0.05)
+    assert path.C[-1] == path.C_max == 0.05
+    assert_allclose(path.at(0.05)[0], svm_path(K, Y).at(0.05)[0], atol=1e-12)
+    with pytest.raises(InvalidInput, match="beyond the path's end"):
+        path.at(0.06)
+
+
+def test_where_rounding_does_not_allow_a_certificate_the_path_ends():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(39, 1)), 2)
+    y = np.where(rng.random(39) < 0.5, 1.0, -1.0)
+    path = svm_path(KERNELS["gaussian"](X), y)
+    assert path.gaps.max() <= 1e-8
+    assert 1e5 < path.C[-1] == path.C_max < np.inf
+    with pytest.raises(InvalidInput, match="beyond the path's end"):
+        path.at(2 * path.C_max)
+
+
+def test_a_path_that_never_bends():
+    y = [1.0, -1.0, 1.0]
+    path = svm_path(np.outer([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0]), y)
+    assert_allclose(path.C, [0.0, 1.0])
+    assert_allclose(path.at(9.0)[0], [4.5, 9.0, 4.5])
+    assert path.best(np.zeros((2, 3)), [1.0, -1.0]) == path.best_by_leave_one_out() == 1.0
+
+
+def test_the_best_C_has_the_fewest_errors_and_is_the_smallest_of_those():
+    train, test = make_threenorm(60, 3, random_state=0), make_threenorm(300, 3, random_state=1)
+    kernel = Stump(np.minimum(train[0].min(0), test[0].min(0)), np.maximum(train[0].max(0), test[0].max(0)))
+    path, rows = svm_path(kernel(train[0]), train[1]), kernel(test[0], train[0])
+    errors = []
+    for C in path.C[1:]:
+        u, b = path.at(C)
+        errors.append(int((test[1] * (rows @ (train[1] * u) + b) <= 0).sum()))
+    assert path.best(rows, test[1]) == path.C[1:][int(np.argmin(errors))]
+    assert path.scores(rows).shape == (300, len(path.C))
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.integers(0, 10**6), st.sampled_from([0.02, 0.3]))
+def test_the_share_of_support_vectors_bounds_the_leave_one_out_error(seed, C):
+    X, y = make_twonorm(24, 3, random_state=seed)
+    K = Stump()(X)
+    path, errors = svm_path(K, y, C_max=C), 0
+    for i in range(24):
+        rest = np.delete(np.arange(24), i)
+        left = solve_svm_dual(SVMDual(K[np.ix_(rest, rest)], y[rest], C))
+        errors += bool(y[i] * (K[i, rest] @ (y[rest] * left.variables["u"]) + left.duals["b"]) <= 0)
+    assert errors / 24 <= path.leave_one_out_bounds[-1]
+
+
+def test_the_lowest_leave_one_out_bound_is_found():
+    path = svm_path(K, Y)
+    chosen = path.best_by_leave_one_out()
+    assert (path.at(chosen)[0] > 0).mean() == path.leave_one_out_bounds.min()
+    assert path.leave_one_out_bounds[0] == 1.0
+
+
+def by_grid(problem, n):
+    """Brute force over a fine grid on two free entries."""
+    grid = np.linspace(-4, 4, 1601)
+    best = np.inf
+    for first in grid:
+        d = np.array([first, problem.y[1] * (problem.total - problem.y[0] * first)])
+        inside = (problem.low <= d + 1e-12).all() and (d <= problem.high + 1e-12).all()
+        best = min(best, 0.5 * d @ problem.Q @ d + problem.p @ d) if inside else best
+    return best
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.sampled_from([-1.0, 1.0]), st.booleans())
+def test_a_direction_is_the_minimum(seed, sign, bounded):
+    rng = np.random.default_rng(seed)
+    F = rng.integers(-2, 3, (2, 2)).astype(float)
+    Q, y = F @ F.T + 0.1 * np.eye(2), np.array([1.0, sign])
+    low, high = (np.array([-1.0, -np.inf]), np.array([np.inf, 2.0])) if bounded else (np.full(2, -3.0), np.full(2, 3.0))
+    problem = Direction(Q, y, rng.integers(-1, 2, 2).astype(float), 0.5, low, high)
+    d, beta, free = problem.solve()
+    assert y @ d == pytest.approx(0.5)
+    assert_allclose((Q @ d + problem.p + beta * y)[free], 0, atol=1e-9)
+    assert 0.5 * d @ Q @ d + problem.p @ d <= by_grid(problem, 2) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("K", lambda: svm_path(K[:5], Y)),
+        ("K", lambda: svm_path(np.array([[0.0, 1.0], [1.0, 0.0]]), [1.0, -1.0])),
+        ("y", lambda: svm_path(K, np.ones(60))),
+        ("C_max", lambda: svm_path(K, Y, C_max=0.0)),
+        ("C_max", lambda: svm_path(K, Y, C_max=np.nan)),
+        ("max_breakpoints", lambda: svm_path(K, Y, max_breakpoints=0)),
+        ("C", lambda: svm_path(K, Y, C_max=0.1).at(0.0)),
+        ("rows", lambda: svm_path(K, Y, C_max=0.1).scores(np.ones((2, 3)))),
+        ("y", lambda: svm_path(K, Y, C_max=0.1).best(K, Y[:-1])),
+    ],
+)
+def test_bad_input_is_named(argument, call):
+    with pytest.raises(InvalidInput) as error:
+        call()
+    assert error.value.argument == argument
+
+
+def test_a_limit_on_breakpoints_is_told_of():
+    with pytest.raises(SolverFailed, match="after 3 breakpoints"):
+        svm_path(K, Y, max_breakpoints=3)
