@@ -14,7 +14,15 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from cvxens.colgen import Formulation, column_generation, formulations, iterate, masters
-from cvxens.colgen.masters import MASTERS, CvxpyMaster, HighsMaster, LeastSquaresMaster, fastest_master
+from cvxens.colgen.masters import (
+    MASTERS,
+    CvxpyMaster,
+    HighsMaster,
+    HingeMaster,
+    LeastSquaresMaster,
+    SmoothMaster,
+    fastest_master,
+)
 from cvxens.colgen.oracles import Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -242,7 +250,9 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
     }
     assert {name for name, master in chosen.items() if master is HighsMaster} == linear - {"svm"}
     assert chosen["simplex least squares"] is LeastSquaresMaster
-    assert chosen["svm"] is chosen["exponential"] is CvxpyMaster
+    assert chosen["svm"] is HingeMaster
+    assert chosen["exponential"] is SmoothMaster
+    assert chosen["logistic, l1"] is chosen["squared hinge, l2, nonnegative"] is CvxpyMaster
     expression = Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1())
     assert isinstance(fastest_master(expression, y), CvxpyMaster)
 
@@ -254,6 +264,10 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
         (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
         (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
         (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + ExpressionPenalty"),
+        (HingeMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
+        (HingeMaster, replace(formulations.svm(1.0), nonnegative=True), "Hinge + SquaredL2 with w >= 0"),
+        (SmoothMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
+        (SmoothMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
         (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
         (LeastSquaresMaster, replace(SLS, intercept=False), "SquaredError + SquaredL2 with free w and no intercept"),
     ],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.highs_master import HighsMaster
+from cvxens.colgen.masters.hinge_master import HingeMaster
 from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
+from cvxens.colgen.masters.smooth_master import SmoothMaster
 from cvxens.colgen.protocols import Master
 from cvxens.types import Array
 
-MASTERS = (HighsMaster, LeastSquaresMaster, CvxpyMaster)
+MASTERS = (HighsMaster, LeastSquaresMaster, HingeMaster, SmoothMaster, CvxpyMaster)
 """Every master, the fastest first; the last one takes any formulation."""
 
 

@@ -1,0 +1,211 @@
+"""Newton's method for a smooth loss on margins with a squared l2 penalty and an exact, unpenalised intercept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from cvxens.types import Array
+
+MAX_STEPS = 100
+FLATNESS = 1e-3
+"""The share of its slope at which a line search is done."""
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A point of the problem over n_columns columns and n_samples samples.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_columns,)
+        Weights.
+    b : float
+        Intercept.
+    f : ndarray of shape (n_samples,)
+        H w.
+    solved : bool
+        Whether it is within the allowance.
+    """
+
+    w: Array
+    b: float
+    f: Array
+    solved: bool = False
+
+
+@dataclass(frozen=True)
+class SmoothProblem:
+    """min weight/2 |w|^2 - pull'w - lean b + sum_i phi_i(z_i), z = y (H w + b).
+
+    With u = -phi'(z) and D = phi''(z), eliminating b leaves the Newton system of size n_columns
+    ``weight I + sum_i D_i (H_i - m)(H_i - m)'``, m the mean of the rows weighted by D, so no regularisation of b is
+    needed, and where D has fewer than n_columns entries it is solved in the samples instead (Woodbury).
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_columns, n_samples)
+        H'.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    weight : float
+        Of the penalty, above 0.
+    intercept : bool
+        Whether there is a b; else it stays at its start.
+    multipliers : callable
+        From z to u.
+    curvature : callable
+        From u to D >= 0.
+    pull : ndarray of shape (n_columns,), or 0
+        Edges, H'(y u), of further samples whose u is fixed.
+    lean : float
+        Their y'u.
+    """
+
+    rows: Array
+    y: Array
+    weight: float
+    intercept: bool
+    multipliers: Callable[[Array], Array]
+    curvature: Callable[[Array], Array]
+    pull: Array | float = 0.0
+    lean: float = 0.0
+
+    def minimise(self, start: Iterate, allowance: Callable[[Array, Array, Array], float]) -> Iterate:
+        """Take Newton steps until the gap of stationarity, |weight w - edges|^2 / (2 weight), is within the allowance.
+
+        Parameters
+        ----------
+        start : Iterate
+            Where to start from.
+        allowance : callable
+            From (w, z, u) to the gap at which to stop.
+
+        Returns
+        -------
+        Iterate
+            With the best intercept to its w; also where rounding or `MAX_STEPS` ended the search.
+        """
+        at = start
+        for _ in range(MAX_STEPS):
+            z = self.y * (at.f + at.b)
+            u = self.multipliers(z)
+            gradient = self.weight * at.w - self.pull - self.rows @ (self.y * u)
+            imbalance = -float(self.y @ u) - self.lean if self.intercept else 0.0
+            D = self.curvature(u)
+            balanced = abs(imbalance) <= self._rounding(at, u, D)
+            small = float(gradient @ gradient) / (2 * self.weight) <= allowance(at.w, z, u)
+            if small and balanced:
+                return replace(at, solved=True)
+            if not balanced and (small or not D.any()):
+                moved = self._centred(at)
+            else:
+                moved = self._step(at, z, D, gradient, imbalance)
+            if moved.b == at.b and np.array_equal(moved.w, at.w):
+                break
+            at = moved
+        return at
+
+    def _centred(self, at: Iterate) -> Iterate:
+        """Move b to where y'u = 0."""
+
+        def slope(b: float) -> tuple[float, float]:
+            u = self.multipliers(self.y * (at.f + b))
+            return -float(self.y @ u) - self.lean, float(self.curvature(u).sum())
+
+        u = self.multipliers(self.y * (at.f + at.b))
+        return replace(at, b=find_root(slope, at.b, tolerance=self._rounding(at, u, self.curvature(u)) / 2))
+
+    def _rounding(self, at: Iterate, u: Array, D: Array) -> float:
+        """What rounding may do to y'u: that of the sum, and through u = -phi'(z) that of z."""
+        return 8 * EPS * (abs(self.lean) + float(u.sum()) + float(D @ (1 + abs(at.b) + np.abs(at.f))))
+
+    def _step(self, at: Iterate, z: Array, D: Array, gradient: Array, imbalance: float) -> Iterate:
+        """Search along Newton's direction."""
+        d, db = self._direction(D, gradient, imbalance)
+        df = d @ self.rows
+        dz = self.y * (df + db)
+        rise, bend = (
+            float(self.weight * (at.w @ d) - np.sum(self.pull * d)) - self.lean * db,
+            self.weight * float(d @ d),
+        )
+
+        def slope(t: float) -> tuple[float, float]:
+            u = self.multipliers(z + t * dz)
+            return rise + t * bend - float(u @ dz), bend + float(self.curvature(u) @ dz**2)
+
+        t = find_root(slope, 1.0, tolerance=FLATNESS * abs(float(gradient @ d) + imbalance * db), low=0.0)
+        return Iterate(at.w + t * d, at.b + t * db, at.f + t * df)
+
+    def _direction(self, D: Array, gradient: Array, imbalance: float) -> tuple[Array, float]:
+        """Newton's direction in w and b; gradient and imbalance are the objective's slopes in them."""
+        curved = np.flatnonzero(EPS * D.max(initial=0.0) < D)
+        if not curved.size:
+            return -gradient / self.weight, 0.0
+        D, A = D[curved], self.rows[:, curved]
+        total = float(D.sum())
+        mean = A @ D / total if self.intercept else np.zeros(len(A))
+        reduced = gradient - mean * imbalance
+        A -= mean[:, None]
+        A *= np.sqrt(D)
+        if len(curved) < len(A):
+            inner = _solve(A.T @ A, self.weight, A.T @ reduced)
+            d = (A @ inner - reduced) / self.weight
+        else:
+            d = -_solve(A @ A.T, self.weight, reduced)
+        return d, -imbalance / total - float(mean @ d)
+
+
+def _solve(gram: Array, ridge: float, right: Array) -> Array:
+    """Solve (gram + ridge I) x = right; the ridge is kept above the rounding of the Gram matrix."""
+    diagonal = gram.ravel()[:: len(gram) + 1]
+    diagonal += ridge + 8 * len(gram) * EPS * float(diagonal.max())
+    return cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), right, check_finite=False)
+
+
+def find_root(
+    slope: Callable[[float], tuple[float, float]], start: float, *, tolerance: float, low: float = -np.inf
+) -> float:
+    """Find where a nondecreasing function is 0, by Newton steps kept inside a bracket.
+
+    Parameters
+    ----------
+    slope : callable
+        Returns the function's value and derivative.
+    start : float
+        Where to start from.
+    tolerance : float
+        The |value| at which to stop.
+    low : float
+        A point below the root, if one is known.
+
+    Returns
+    -------
+    float
+        The root, or the last float before it.
+
+    Examples
+    --------
+    >>> find_root(lambda t: (t**3 - 8.0, 3 * t**2), 1.0, tolerance=1e-12)
+    2.0
+    """
+    t, high, stride = start, np.inf, 1.0
+    for _ in range(200):
+        value, derivative = slope(t)
+        if abs(value) <= tolerance:
+            return t
+        low, high = (t, high) if value < 0 else (low, t)
+        moved = t - value / derivative if derivative > 0 else np.nan
+        if not low < moved < high:
+            stride *= 4
+            inside = low / 2 + high / 2
+            moved = inside if np.isfinite(inside) else t + (stride if value < 0 else -stride)
+        if moved in (low, high):
+            return t
+        t = moved
+    return t
