@@ -4,15 +4,22 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+KILLS ?= 50
+PROBLEMS ?= 20000
+FIRST ?= 0
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test lint clean
+.PHONY: demo test fuzz lint clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
 
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest
+
+fuzz: $(VENV)/.test
+	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
+	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

@@ -1,10 +1,16 @@
-"""A run that is killed: by itself from within, after so many events or, as a program, by SIGKILL after some time."""
+"""A run that is killed: by itself, after so many events, or by SIGKILL, after some time.
+
+``python tests/colgen/killed_run.py TIMES`` kills so many and compares what they resume to.
+"""
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from brute_force import noisy
@@ -73,11 +79,36 @@ def identical(run, whole):
     )
 
 
-if __name__ == "__main__":
-    path, seconds = sys.argv[1], float(sys.argv[2])
+def killed_after(seconds, path):
+    """Let a process write checkpoints, over and over, and die by SIGKILL so many seconds after it began."""
+    child = subprocess.Popen([sys.executable, __file__, str(path), str(seconds)], stdout=subprocess.PIPE)
+    with child.stdout as output:
+        assert output.readline() == b"ready\n"
+        assert child.wait(60) == -signal.SIGKILL
+
+
+def die(path, seconds):
     run()
     os.write(1, b"ready\n")
     threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
     while True:
         run(Checkpoint(path, every_rounds=1))
         os.remove(path)
+
+
+def kill_often(times):
+    """Kill so many runs at random moments; returns how many of them resumed to another result."""
+    random, whole, different = np.random.default_rng(), run(), 0
+    with TemporaryDirectory() as folder:
+        for k in range(times):
+            path = Path(folder) / str(k)
+            killed_after(random.uniform(0.0, 0.5), path)
+            different += not identical(run(Checkpoint(path)), whole)
+    sys.stdout.write(f"{times} runs killed at random moments, {different} resumed to another result\n")
+    return different
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        sys.exit(kill_often(int(sys.argv[1])) > 0)
+    die(sys.argv[1], float(sys.argv[2]))

@@ -2,9 +2,6 @@
 
 import io
 import json
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import count
@@ -168,15 +165,10 @@ def test_killed_again_and_again(tmp_path, monkeypatch, whole):
 
 
 def test_killed_by_the_system(tmp_path, whole):
-    program = [sys.executable, str(Path(killed_run.__file__))]
-    kept = Checkpoint(tmp_path / "run")
     for seconds in (0.05, 0.15, 0.3):
-        child = subprocess.Popen([*program, str(kept.path), str(seconds)], stdout=subprocess.PIPE)
-        assert child.stdout.readline() == b"ready\n"
-        assert child.wait(60) == -signal.SIGKILL
-        child.stdout.close()
+        kept = Checkpoint(tmp_path / str(seconds))
+        killed_run.killed_after(seconds, kept.path)
         assert identical(killed_run.run(kept), whole)
-        Path(kept.path).unlink()
 
 
 def test_what_is_done_is_returned_at_once(tmp_path):
