@@ -1,6 +1,6 @@
 """Column generation: any formulation over any oracle's hypotheses, with a certificate."""
 
-from cvxens.colgen import formulations, masters, oracles
+from cvxens.colgen import formulations, masters, oracles, stabilisation
 from cvxens.colgen.adaboost import (
     Boosted,
     BoostingRound,
@@ -45,4 +45,5 @@ __all__ = [
     "masters",
     "oracles",
     "round_bound",
+    "stabilisation",
 ]

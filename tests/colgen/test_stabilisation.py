@@ -1,0 +1,149 @@
+"""Smoothed multipliers: the same optimum, valid bounds, and no wrong end."""
+
+import re
+from math import inf
+
+import numpy as np
+import pytest
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cvxens.colgen import Column, Ending, MasterSolution, Priced, column_generation, formulations, iterate
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, LeastSquaresMaster
+from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.stabilisation import Averaged, InOut, StabilisedMaster, stabilised
+from cvxens.errors import InvalidInput
+
+X, y = noisy(60, 4, seed=1)
+H = all_stumps(X)
+SOFT = formulations.soft_margin(0.4)
+OPTIMUM = linear_program(H, y, slack=0.4)
+RULES = st.builds(lambda rule, share: rule(share), st.sampled_from([InOut, Averaged]), st.sampled_from([0.0, 0.3, 0.9]))
+
+
+@settings(deadline=None, max_examples=40)
+@given(RULES, st.sampled_from([HighsMaster, InteriorPointMaster]), st.sampled_from([0.02, 0.4, 30.0]), st.booleans())
+def test_soft_margins_reach_the_same_optimum_with_valid_bounds(rule, master, C, told):
+    rng = np.random.default_rng(int(1000 * C) + told)
+    Z = rng.integers(0, 5, (25, 3)).astype(float)
+    labels = np.where(Z[:, 0] + rng.normal(size=25) > 2, 1.0, -1.0)
+    table = all_stumps(Z)
+    optimum = linear_program(table, labels, slack=C)
+    oracle = (Table if told else PlainTable)(table, 2)
+    run = column_generation(formulations.soft_margin(C), oracle, labels, tol=1e-8, master=stabilised(master, rule))
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
+    slack = 1e-9 * optimum
+    assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
+
+
+@pytest.mark.parametrize("rule", [InOut(0.5), Averaged(0.5)])
+def test_lpboost_and_hard_margins_reach_their_optima(rule):
+    run = column_generation(formulations.lpboost(0.05), Stumps(X), y, tol=1e-8, master=stabilised(HighsMaster, rule))
+    assert run.certificate.primal == pytest.approx(soft_minimum_program(H, y, 0.05), rel=1e-7)
+    easy = np.where(X[:, 0] - 3 * (X[:, 1] > 4) > 2.5, 1.0, -1.0)
+    hard = column_generation(
+        formulations.hard_margin(), Stumps(X), easy, tol=1e-8, master=stabilised(HighsMaster, rule)
+    )
+    assert hard.certificate.primal == pytest.approx(linear_program(H, easy, slack=None), rel=1e-7)
+
+
+@pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4)])
+def test_squared_penalties_reach_their_optimum(rule):
+    formulation = formulations.simplex_least_squares(y[:, None], 0.3)
+    plain = column_generation(formulation, Stumps(X), tol=1e-9)
+    smooth = column_generation(formulation, Stumps(X), tol=1e-9, master=stabilised(LeastSquaresMaster, rule))
+    assert smooth.certificate.primal == pytest.approx(plain.certificate.primal, rel=1e-8)
+    assert smooth.certificate.holds(1e-8)
+
+
+def test_without_smoothing_nothing_changes():
+    one, other = (
+        [(step.solution.objective, step.bound) for step in iterate(master(SOFT, y), Stumps(X, columns_per_round=1))]
+        for master in (HighsMaster, stabilised(HighsMaster, InOut(0.0)))
+    )
+    assert_allclose(other[: len(one)], one, rtol=1e-9)
+    assert len(other) <= len(one) + 1
+
+
+def test_smoothing_spares_rounds_where_one_stump_is_added_at_a_time():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(400, 10))
+    labels = np.sign(Z.sum(axis=1) + rng.normal(size=400))
+    rounds = [
+        len(
+            column_generation(
+                formulations.soft_margin(0.05), Stumps(Z, columns_per_round=1), labels, tol=1e-3, master=master
+            ).history
+        )
+        for master in (HighsMaster, stabilised(HighsMaster, InOut(0.5)))
+    ]
+    assert rounds[1] < rounds[0]
+
+
+class Fixed:
+    """A master that always answers the same, and bounds by the sum of u."""
+
+    def __init__(self, *u):
+        self.u = np.array(u)
+        self.columns = 0
+
+    def add(self, columns):
+        self.columns += len(columns)
+
+    def solve(self):
+        return MasterSolution(np.zeros(0), np.zeros(()), self.u, -self.u, 9.0, 1.0)
+
+    def bound(self, solution, priced):
+        return float(solution.u.sum())
+
+
+NEW = [Column(str, None, 2.0)]
+
+
+def test_the_priced_point_lies_between_the_centre_and_the_masters_own():
+    inner = Fixed(2.0, 4.0)
+    master = StabilisedMaster(inner, SOFT, np.array([1.0, -1.0]), InOut(0.25))
+    first = master.solve()
+    assert first.u is inner.u
+    assert master.bound(first, Priced([], 2.0)) == 6.0
+    assert_allclose(master.centre, [1.0, 2.0])
+    master.add(NEW)
+    inner.u = np.array([0.0, 3.0])
+    smoothed = master.solve()
+    assert inner.columns == 1
+    assert_allclose(smoothed.u, [0.25, 2.75])
+    assert_allclose(smoothed.s, [0.25, -2.75])
+    assert not smoothed.exact
+    assert master.bound(smoothed, Priced([], 1.0)) == 3.0
+    assert_allclose(master.centre, [1.0, 2.0])
+    assert master.solve().u is inner.u
+    assert master.solve().exact
+
+
+def test_the_average_moves_with_every_point():
+    inner = Fixed(2.0, 4.0)
+    master = StabilisedMaster(inner, SOFT, np.ones(2), Averaged(0.5))
+    master.bound(master.solve(), Priced([], 1.0))
+    inner.u = np.zeros(2)
+    for power in (1, 2, 3):
+        master.add(NEW)
+        solution = master.solve()
+        assert_allclose(solution.u, np.array([2.0, 4.0]) / 2**power)
+        master.bound(solution, Priced([], 1.0))
+
+
+def test_under_a_heuristic_oracle_the_end_is_the_masters_own():
+    run = column_generation(SOFT, Table(H, 3, bounded=False), y, tol=1e-8, master=stabilised(HighsMaster, InOut(0.5)))
+    assert run.ending is Ending.EXHAUSTED
+    assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-8)
+    assert not run.certificate.proven
+
+
+@pytest.mark.parametrize("rule", [InOut, Averaged])
+@pytest.mark.parametrize("share", [-0.1, 1.0, inf, np.nan])
+def test_shares_that_are_none(rule, share):
+    with pytest.raises(InvalidInput, match=re.escape(f"share: found {share!r}")):
+        rule(share)
