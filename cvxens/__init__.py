@@ -4,19 +4,12 @@ Write a formulation in cvxpy and get a boosting algorithm by column generation, 
 a proof of how far the answer is from the optimum over all hypotheses.
 
 Rooms, in the order in which they build on each other: `cvxens.certificates`, `cvxens.problems`,
-`cvxens.kernels`, `cvxens.colgen` and `cvxens.solvers`, `cvxens.crosscheck`; and `cvxens.datasets`. Each is
-imported when it is first used.
+`cvxens.kernels`, `cvxens.colgen` and `cvxens.solvers`, `cvxens.estimators` and `cvxens.crosscheck`; and
+`cvxens.datasets`. Each is imported when it is first used.
 """
 
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submodules={"certificates", "colgen", "crosscheck", "datasets", "errors", "kernels", "problems", "solvers"},
-    submod_attrs={
-        "certificates": ["Certificate", "certify"],
-        "colgen": ["Formulation", "Run", "column_generation"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

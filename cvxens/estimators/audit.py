@@ -17,11 +17,11 @@ from cvxens.validation import finite_array
 def audit(
     formulation: Formulation,
     oracle: Oracle,
-    y: Array | None,
     hypotheses: Sequence[Hypothesis],
     X: Any,
-    master: Callable[[Formulation, Array], Master],
+    y: Array | None,
     *,
+    master: Callable[[Formulation, Array], Master],
     weights: Any,
     intercept: Any = None,
 ) -> Certificate:
@@ -36,12 +36,12 @@ def audit(
         On the sample at hand.
     oracle : Oracle
         Over the sample at hand.
-    y : ndarray of shape (n_samples,) or None
-        Signs; None for a loss that holds its targets.
     hypotheses : sequence of Hypothesis
         At least one.
     X : ndarray or csc_array of shape (n_samples, n_features)
         The sample.
+    y : ndarray of shape (n_samples,) or None
+        Signs; None for a loss that holds its targets.
     master : callable
         Makes the master that solves the restricted problem.
     weights : array-like of shape (n_hypotheses,) or (n_hypotheses, n_outputs)

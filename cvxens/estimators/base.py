@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):
         """Solve, or decompose and solve, and set the fitted attributes."""
         several = len(sample.classes) > 2 and not self.multi
         found = decompose(self, sample, self.fitted) if several else self._solve(sample)
-        vars(self).pop("decomposition_", None)
+        self.__dict__.pop("decomposition_", None)
         for name, value in found.items():
             setattr(self, name, value)
         self.classes_ = sample.classes
@@ -58,12 +58,12 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):
     @contextmanager
     def _whole(self) -> Iterator[None]:
         """What fails leaves the estimator as it was."""
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def decision_function(self, X: Any) -> Array:
@@ -100,7 +100,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):
 
 
 class Weighted:
-    """A `fit` that takes sample weights, and merges samples that are alike; for a `Classifier` with `class_weight`."""
+    """A `fit` that takes sample weights, and merges samples that are alike; for a `Classifier`."""
 
     def _merges(self) -> bool:
         """Whether the price of a sample follows its weight, so that samples that are alike can be merged."""
@@ -108,9 +108,9 @@ class Weighted:
 
     def _factors(self: Any, sample_weight: Any = None) -> dict[str, Any]:
         """What the prices of samples are multiplied by."""
-        return {"sample_weight": sample_weight, "class_weight": self.class_weight}
+        return {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
 
-    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the classifier.
 
         Parameters
@@ -124,7 +124,7 @@ class Weighted:
 
         Returns
         -------
-        Self
+        self
             Fitted; an estimator whose fit fails stays as it was.
 
         Raises

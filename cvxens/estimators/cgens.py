@@ -27,7 +27,8 @@ class CGEnsClassifier(Ensemble, Weighted, Classifier):
     C : float
         Price of a unit of slack. In proportion to 1 over the number of hypotheses.
     <COLUMN_GENERATION>
-    <TWO_CLASS>
+    <CLASS_WEIGHT>
+    <SUB_PROBLEMS>
 
     Attributes
     ----------

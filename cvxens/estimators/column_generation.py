@@ -7,19 +7,21 @@ from typing import Any, final
 
 import numpy as np
 
-from cvxens.colgen import Formulation, formulations
+from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.ensemble import Ensemble
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
 from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
 
 def soft_margin(weights: Array) -> Formulation:
-    """LL08 P4 with prices of slack of 20 in sum, in proportion to the weights of the samples, (n_samples,)."""
-    return formulations.soft_margin(20 * weights / weights.sum())
+    """LL08 P4 with an intercept; prices of slack of 20 in sum, in proportion to the weights of the samples."""
+    return Formulation(Hinge(20 * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
 
 
 @final
@@ -31,9 +33,11 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
     ----------
     formulation : Formulation, or callable
         The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
-        above 0, to it. It has one margin per sample. By default P4 with prices of 20 in sum.
+        above 0, to it. It has one margin per sample. By default P4 with an
+        intercept and prices of 20 in sum.
     <COLUMN_GENERATION>
-    <TWO_CLASS>
+    <CLASS_WEIGHT>
+    <SUB_PROBLEMS>
 
     Attributes
     ----------

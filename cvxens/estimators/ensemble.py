@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation, Master, Oracle, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.errors import InvalidInput
@@ -127,10 +126,10 @@ class Ensemble(ABC):
         return audit(
             formulation,
             self._make_oracle(sample.X, formulation),
-            sample.signs if formulation.outputs is None else None,
             self.weak_learners_,
             sample.X,
-            SOLVERS[self.solver],
+            sample.signs if formulation.outputs is None else None,
+            master=SOLVERS[self.solver],
             weights=weights,
             intercept=intercept,
         )

@@ -23,7 +23,8 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``, or with `C` the same model is solved as LL08 P4, min sum w + C sum xi with
-    margins of 1. The weights are sparse: few of the weak learners are in the ensemble.
+    margins of 1. The weights are sparse: few of the weak learners are in the ensemble. To weigh classes, weigh their
+    samples.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
     C : float, optional
         The price of a unit of slack in LL08 P4, in place of `nu`.
     <COLUMN_GENERATION>
-    <TWO_CLASS>
+    <SUB_PROBLEMS>
 
     Attributes
     ----------
@@ -61,7 +62,6 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
-        class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -79,7 +79,6 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
         )
         self.nu = nu
         self.C = C
-        self.class_weight = class_weight
         self.multi_class = multi_class
         self.n_jobs = n_jobs
 

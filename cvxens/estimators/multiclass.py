@@ -16,7 +16,6 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.sample import Sample
 from cvxens.types import Array
 
-
 Part: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.int_]]
 """Which samples a sub-problem has, and their classes in it, 0 and 1."""
 
@@ -52,7 +51,7 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
     Parameters
     ----------
     estimator : classifier
-        For two classes, with the parameters `multi_class`, `n_jobs` and `class_weight`; its `fit` takes
+        For two classes, with the parameters `multi_class` and `n_jobs`; its `fit` takes
         `sample_weight`.
     sample : Sample
         Of three classes or more.
@@ -67,7 +66,8 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
     """
     scheme, parts_of = scheme_of(estimator.multi_class)
     with config_context(enable_metadata_routing=True):
-        binary = clone(estimator).set_params(class_weight=None).set_fit_request(sample_weight=True)
+        binary = clone(estimator).set_fit_request(sample_weight=True)
+        binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
         decomposition.fit(sample.X, sample.labels, sample_weight=sample.weights)
     collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}

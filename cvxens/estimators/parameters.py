@@ -27,10 +27,11 @@ oracle : str or callable
         Seed of an oracle that samples.
     verbose : int
         1 shows progress on the standard error.""",
-    "TWO_CLASS": """\
+    "CLASS_WEIGHT": """\
 class_weight : dict, "balanced" or None
-        Factors on the price of a class's slack; "balanced" gives all classes the same sum.
-    multi_class : {"ovr", "ovo"}
+        Factors on the price of a class's slack; "balanced" gives all classes the same sum.""",
+    "SUB_PROBLEMS": """\
+multi_class : {"ovr", "ovo"}
         One-vs-rest or one-vs-one for more than two classes.
     n_jobs : int, optional
         Sub-problems fitted at a time, as joblib counts.""",
@@ -49,7 +50,7 @@ weights_ : ndarray of shape (n_weak_learners,)
     dual_weights_ : ndarray of shape (n_samples,)
         u, the weights of the samples; the bound is from them.
     decomposition_ : OneVsRestClassifier or OneVsOneClassifier
-        Of more than two classes only; each of the six attributes above is then a list with one entry per sub-problem.""",
+        Of more than two classes only; each of the six attributes above is then a list over the sub-problems.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.

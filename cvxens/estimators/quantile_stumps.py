@@ -16,7 +16,7 @@ from cvxens.validation import whole
 
 
 class QuantileStumps:
-    """The middle stumps nearest to the quantiles of each feature, and the constant: the exact oracle over this finite set.
+    """The middle stumps nearest to the quantiles of each feature, and the constant: the exact oracle over them.
 
     Penalties on squared weights spread them over all hypotheses that are nearly alike, so over the middle stumps of
     a large sample a certificate needs as many columns as there are samples. Over this set it needs few, and the

@@ -113,12 +113,10 @@ class Sample:
         """
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        weights = np.bincount(group, self.weights)
+        weights = np.bincount(group, self.weights).astype(np.float64)
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
-        return replace(
-            self, X=self.X[first], labels=self.labels[first], weights=weights, places=places, shares=shares
-        )
+        return replace(self, X=self.X[first], labels=self.labels[first], weights=weights, places=places, shares=shares)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.types import Array
@@ -39,10 +40,7 @@ def importances(ensemble: Any) -> Array:
 
 def frame(ensemble: Any) -> Any:
     """The ensemble as a pandas data frame, see `Ensemble.to_frame`."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: install it, or use to_text()") from error
+    pd = check_pandas_support("to_frame")
     names = _names(ensemble)
     rows = [
         {"problem": problem, "hypothesis": _readable(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}

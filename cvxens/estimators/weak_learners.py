@@ -69,7 +69,9 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
     if columns_per_round is not None:
         if "columns_per_round" not in takes:
             raise InvalidInput(
-                "columns_per_round", f"found {columns_per_round!r} for an oracle that returns what it finds", "give None"
+                "columns_per_round",
+                f"found {columns_per_round!r} for an oracle that returns what it finds",
+                "give None",
             )
         chosen["columns_per_round"] = columns_per_round
     return factory(X, **{name: value for name, value in chosen.items() if value is not None})
