@@ -30,6 +30,7 @@ ROOMS = {
     "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees"},
     "solvers": BASE | {"certificates", "problems", "kernels", "features"},
     "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "colgen", "solvers"},
+    "plotting": BASE | {"certificates", "kernels", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {"certificates", "problems", "kernels", "colgen", "solvers", "estimators", "crosscheck", "datasets", ""},
@@ -73,6 +74,7 @@ PUBLIC = [
     "datasets",
     "estimators",
     "kernels",
+    "plotting",
     "problems",
     "solvers",
     "trees",
@@ -95,6 +97,7 @@ SHOWN_ELSEWHERE = {
     "MasterSolution": "what a master hands over",
     "PartialSVMEnsemble": "what partial_svms returns, which shows it",
     "Priced": "what an oracle hands over: shown in Oracle",
+    "RegAdaBoostRound": "what reg_adaboost_rounds yields, which shows it",
     "Round": "a row of a run's history",
     "Row": "what crosscheck yields, which shows it",
     "Run": "what column_generation returns, which shows it",
