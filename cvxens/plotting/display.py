@@ -1,0 +1,128 @@
+"""What displays share: axes to draw on, colours, and matplotlib, which is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from cvxens.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+PALETTE = (
+    "#3f90da",
+    "#ffa90e",
+    "#bd1f01",
+    "#832db6",
+    "#94a4a2",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+)
+"""Colours that colour-blind people can tell apart (M. A. Petroff, *Accessible color sequences*, 2021)."""
+
+FAINT = "0.75"
+"""The grey of reference lines and of what stays in the background."""
+
+
+class Display(ABC):
+    """A picture that is computed and not yet drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What it was last drawn on.
+    figure_ : matplotlib Figure
+        The figure of those.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    size: ClassVar[tuple[float, float]] = (5.6, 3.8)
+    """Width and height in inches of a figure of its own."""
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            What to draw on; a new figure by default.
+
+        Raises
+        ------
+        InvalidInput
+            `ax` is something else.
+        ImportError
+            matplotlib is not installed.
+        """
+        self.ax_ = new_axes(self.size)[0] if ax is None else checked_axes(ax)
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+
+
+def pyplot() -> ModuleType:
+    """Import matplotlib, or say how to install it."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "cvxens.plotting draws with matplotlib, which cannot be imported; install it: pip install 'cvxens[plot]'"
+        ) from error
+    return plt
+
+
+def new_axes(size: tuple[float, float], n_axes: int = 1, n_across: int = 1) -> list[Axes]:
+    """Axes of one height in a figure of their own, in rows; `size` is that of the figure, in inches."""
+    n_down = -(-n_axes // n_across)
+    _, grid = pyplot().subplots(n_down, n_across, figsize=size, layout="constrained", sharey=True, squeeze=False)
+    for ax in grid.flat[n_axes:]:
+        ax.remove()
+    axes = list(grid.flat[:n_axes])
+    for ax in axes:
+        ax.set_prop_cycle(color=PALETTE)
+        ax.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def checked_axes(ax: Any) -> Axes:
+    """Return `ax` if it is matplotlib Axes."""
+    if not isinstance(ax, pyplot().Axes):
+        raise InvalidInput("ax", f"found {type(ax).__name__}", "give matplotlib Axes, or None for a new figure")
+    return ax
+
+
+def add_legend(ax: Axes, **where: Any) -> None:
+    """Name what has a label, on a ground that keeps names readable over lines."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(edgecolor="none", framealpha=0.8, **where)
+
+
+def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, ...]:
+    """Names for features 0, 1, ...: those given, or x[0], x[1], ..."""
+    if names is None:
+        return tuple(f"x[{j}]" for j in range(n_features))
+    if len(names) < n_features:
+        raise InvalidInput(
+            "feature_names", f"found {len(names)} names for {n_features} features", "give one name per feature"
+        )
+    return tuple(str(name) for name in names)
+
+
+def fitted(estimator: Any, attribute: str) -> Any:
+    """Return an attribute that a fitted estimator has."""
+    if not hasattr(estimator, attribute):
+        found = f"found {type(estimator).__name__} without {attribute}"
+        raise InvalidInput("estimator", found, "give a fitted estimator that has it")
+    return getattr(estimator, attribute)

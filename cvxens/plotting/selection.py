@@ -1,0 +1,102 @@
+"""How often each feature is selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.plotting.display import Display, feature_labels
+from cvxens.plotting.stumps import used_stumps
+from cvxens.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cvxens.colgen import Run
+
+
+@dataclass
+class SelectionDisplay(Display):
+    """The share of runs, or of whatever else selects, that uses each feature; the most frequent ones on top.
+
+    Parameters
+    ----------
+    shares : array-like of shape (n_features,)
+        In [0, 1].
+    feature_names : sequence of str, optional
+        By default x[0], x[1], ...
+    xlabel : str
+        Of what the shares are.
+    n_shown : int
+        At most so many features are drawn, and none that is never selected.
+
+    Raises
+    ------
+    InvalidInput
+        A share is outside [0, 1], all are 0, or there are not as many names.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = SelectionDisplay([0.2, 0.0, 1.0], ["age", "height", "weight"]).plot(Figure().subplots())
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['weight', 'age']
+    """
+
+    shares: Any
+    feature_names: Sequence[Any] | None = None
+    xlabel: str = "share of runs that select the feature"
+    n_shown: int = 20
+
+    def __post_init__(self) -> None:
+        self.shares = validation.finite_array("shares", self.shares, ndim=1)
+        if self.shares.min() < 0 or not 0 < self.shares.max() <= 1:
+            found = f"found {self.shares.min():g} to {self.shares.max():g}"
+            raise InvalidInput("shares", found, "give numbers of at least 0 and at most 1, not all 0")
+        self.feature_names = feature_labels(self.feature_names, len(self.shares))
+        validation.whole("n_shown", self.n_shown)
+
+    @classmethod
+    def from_runs(
+        cls,
+        runs: Iterable[Run],
+        *,
+        feature_names: Sequence[Any] | None = None,
+        n_shown: int = 20,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
+        used = [{stump.feature for stump in used_stumps(run)} for run in runs]
+        shares = _shares([feature for features in used for feature in features], len(used), feature_names)
+        return cls(shares, feature_names, f"share of {len(used)} runs that select the feature", n_shown).plot(ax)
+
+    @classmethod
+    def from_columns(
+        cls, run: Run, *, feature_names: Sequence[Any] | None = None, n_shown: int = 20, ax: Axes | None = None
+    ) -> Self:
+        """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
+        used = [stump.feature for stump in used_stumps(run)]
+        shares = _shares(used, len(used), feature_names)
+        return cls(shares, feature_names, f"share of {len(used)} stumps on the feature", n_shown).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        ranked = np.argsort(-self.shares, kind="stable")
+        shown = ranked[self.shares[ranked] > 0][: self.n_shown]
+        ax.barh(np.arange(len(shown)), self.shares[shown], height=0.7)
+        ax.set_yticks(np.arange(len(shown)), [feature_labels(self.feature_names, 0)[j] for j in shown.tolist()])
+        ax.invert_yaxis()
+        ax.locator_params(axis="x", nbins=5)
+        ax.set(xlabel=self.xlabel)
+
+
+def _shares(selected: Sequence[int], total: int, names: Sequence[Any] | None) -> Array:
+    """How often each feature was selected, of how many times it could have been."""
+    if not selected:
+        raise InvalidInput("runs", "found no feature in use", "give runs whose stumps have weights")
+    counts = np.bincount(selected, minlength=0 if names is None else len(names))
+    return counts / total

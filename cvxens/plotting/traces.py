@@ -1,0 +1,165 @@
+"""How a solver came near an optimum: objective and bound, round after round."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cvxens.certificates import relative
+from cvxens.errors import InvalidInput
+from cvxens.plotting.display import Display, add_legend, fitted
+from cvxens.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cvxens.colgen import Round, Run
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Objective and bound of every round.
+
+    Parameters
+    ----------
+    objective, bound : array-like of shape (n_rounds,)
+        The optimum lies between; infinite where there is none yet.
+    seconds : array-like of shape (n_rounds,)
+        Wall-clock time from the start to the end of each round.
+    name : str
+        For the legend.
+
+    Raises
+    ------
+    InvalidInput
+        They are not of one length, or there is no round.
+
+    Examples
+    --------
+    >>> Trace([3.0, 2.0], [-np.inf, 1.0], [0.1, 0.3]).relative_gap
+    array([inf, 0.5])
+    """
+
+    objective: Array
+    bound: Array
+    seconds: Array
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for field in ("objective", "bound", "seconds"):
+            object.__setattr__(self, field, _numbers(field, getattr(self, field)))
+        lengths = [len(self.objective), len(self.bound), len(self.seconds)]
+        if len(set(lengths)) > 1:
+            raise InvalidInput("objective, bound, seconds", f"found lengths {lengths}", "give one number per round")
+        if not lengths[0]:
+            raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
+
+    @classmethod
+    def of_rounds(cls, history: Sequence[Round], name: str = "") -> Self:
+        """The trace of column generation: ``run.history``, or ``history_`` of an estimator that generates columns."""
+        seconds = np.cumsum(_column(history, "pricing_seconds") + _column(history, "master_seconds"))
+        return cls(_column(history, "objective"), _column(history, "dual_bound"), seconds, name)
+
+    @classmethod
+    def of_levels(cls, history: Sequence[Any], name: str = "") -> Self:
+        """The trace of a solver whose rows have `objective`, `bound` and `seconds` since the start."""
+        return cls(_column(history, "objective"), _column(history, "bound"), _column(history, "seconds"), name)
+
+    @property
+    def rounds(self) -> Array:
+        """1, 2, ..., shape (n_rounds,)."""
+        return np.arange(1.0, len(self.objective) + 1)
+
+    @property
+    def relative_gap(self) -> Array:
+        """|objective - bound|, relative as in certificates; inf before both are finite. Shape (n_rounds,)."""
+        gaps = [
+            relative(abs(objective - bound), objective, bound) if np.isfinite([objective, bound]).all() else np.inf
+            for objective, bound in zip(self.objective.tolist(), self.bound.tolist(), strict=True)
+        ]
+        return np.array(gaps)
+
+
+@dataclass
+class TraceDisplay(Display):
+    """Traces of one or more runs, on one axis: rounds or seconds.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        At least one.
+    against : {"rounds", "seconds"}
+        What is on the horizontal axis.
+
+    Raises
+    ------
+    InvalidInput
+        There is no trace, or nothing of the name `against`.
+    """
+
+    traces: Sequence[Trace]
+    against: str = "rounds"
+
+    def __post_init__(self) -> None:
+        if not self.traces:
+            raise InvalidInput("runs", "found none", "give at least one")
+        if self.against not in HORIZONTAL:
+            raise InvalidInput("against", f"found {self.against!r}", f"give one of {', '.join(HORIZONTAL)}")
+
+    @classmethod
+    def from_run(cls, run: Run, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
+        """Draw one run of column generation; further ones can be drawn on the same `ax`, under names."""
+        return cls([Trace.of_rounds(run.history, name)], against).plot(ax)
+
+    @classmethod
+    def from_runs(cls, runs: Mapping[str, Run], *, against: str = "rounds", ax: Axes | None = None) -> Self:
+        """Draw several runs of column generation, by name."""
+        return cls([Trace.of_rounds(run.history, name) for name, run in runs.items()], against).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
+        """Draw the ``history_`` of a fitted estimator that generates columns."""
+        return cls([Trace.of_rounds(fitted(estimator, "history_"), name)], against).plot(ax)
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+
+    def _horizontal(self, trace: Trace) -> Array:
+        return getattr(trace, self.against)
+
+    def _finish(self, ax: Axes, ylabel: str) -> None:
+        """Label the axes, and name the runs that have names."""
+        ax.set(xlabel=HORIZONTAL[self.against], ylabel=ylabel)
+        if ax.get_xscale() == "linear":
+            ax.locator_params(axis="x", integer=self.against == "rounds")
+        add_legend(ax)
+
+
+HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
+"""What can be on the horizontal axis, and its label."""
+
+
+def _column(history: Sequence[Any], attribute: str) -> Array:
+    try:
+        return np.array([getattr(row, attribute) for row in history], np.float64)
+    except AttributeError:
+        found = f"found rows without {attribute}"
+        raise InvalidInput("history", found, "give Trace(objective, bound, seconds) what the rows have") from None
+
+
+def _numbers(argument: str, values: Any) -> Array:
+    """A float array of one dimension; infinities are kept, as there may be no bound yet."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            argument, f"found something that is not numeric ({error})", "give an array of numbers"
+        ) from None
+    if array.ndim != 1 or np.isnan(array).any():
+        raise InvalidInput(argument, f"found shape {array.shape} or NaN", "give one number per round, or infinity")
+    return array
