@@ -5,6 +5,7 @@ from . import datasets as datasets
 from . import errors as errors
 from . import estimators as estimators
 from . import kernels as kernels
+from . import plotting as plotting
 from . import problems as problems
 from . import solvers as solvers
 from .certificates import Certificate as Certificate

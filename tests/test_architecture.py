@@ -30,7 +30,7 @@ ROOMS = {
     "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees"},
     "solvers": BASE | {"certificates", "problems", "kernels", "features"},
     "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "colgen", "solvers"},
-    "plotting": BASE | {"certificates", "kernels", "colgen"},
+    "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {"certificates", "problems", "kernels", "colgen", "solvers", "estimators", "crosscheck", "datasets", ""},

@@ -19,8 +19,10 @@ ROOMS = [
     "crosscheck",
     "datasets",
     "errors",
+    "estimators",
     "features",
     "kernels",
+    "plotting",
     "problems",
     "solvers",
     "trees",
@@ -29,7 +31,8 @@ ROOMS = [
 ]
 
 RELIED_ON = {
-    "cvxens": "Certificate Formulation Run certify column_generation __version__",
+    "cvxens": "Certificate Formulation Run certify column_generation __version__"
+    " LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier",
     "cvxens.problems": "SVMPrimal SVMDual HardMarginBoosting SoftMarginBoosting InfiniteSVM LPBoost RhoSVM"
     " EntropyProjection RegularizedExpLoss SLSSVM RegularizedLeastSquares",
     "cvxens.colgen": "column_generation Formulation masters oracles iterate Oracle Master Priced MasterSolution Column",
@@ -37,6 +40,8 @@ RELIED_ON = {
     "cvxens.kernels": "Stump SimplifiedStump MiddleStump Perceptron",
     "cvxens.certificates": "certify Certificate",
     "cvxens.datasets": "load load_file make_twonorm make_threenorm make_ringnorm",
+    "cvxens.plotting": "BoundaryDisplay ConvergenceDisplay GapDisplay GramDisplay MarginDisplay PathDisplay"
+    " SelectionDisplay ShapeDisplay Trace",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",
     "cvxens.types": "Solution Attempt",
