@@ -11,9 +11,9 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.distances import between, cityblock
 from cvxens.kernels.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, check_fixed
+from cvxens.kernels.kernel import check_fixed
 from cvxens.kernels.pair import pair
-from cvxens.kernels.ranges import Ranges, draw_stumps, hashable
+from cvxens.kernels.ranges import Ranged, draw_places, signed_stumps
 from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -22,7 +22,7 @@ from cvxens.validation import RandomState
 
 @final
 @dataclass(frozen=True)
-class DecisionStump(Kernel):
+class DecisionStump(Ranged):
     """K_ds(x, x') = 1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d)), over the D features whose range is not 0.
 
     KIE06 (13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in their
@@ -47,25 +47,12 @@ class DecisionStump(Kernel):
     neutral = True
     degree = 0.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", hashable(self.low))
-        object.__setattr__(self, "high", hashable(self.high))
-
-    @property
-    def fixed(self) -> bool:
-        """Whether both ends of the ranges are given."""
-        return self._ranges.given
-
-    @property
-    def _ranges(self) -> Ranges:
-        return Ranges(self.low, self.high)
-
     def tile(self, X: Any, Z: Any) -> Tile:
         """1 less a city-block distance."""
         check_fixed(self, X, Z)
         left, right = pair(X, Z)
-        scale = _scale(self._ranges.of(left), "X")
-        self._ranges.of(right)
+        scale = _scale(self.ranges(left), "X")
+        self.ranges(right)
         scaled = left * scale
         distance = between(cityblock, scaled, scaled if right is left else right * scale)
         return lambda rows, columns: 1 - distance(rows, columns)
@@ -74,14 +61,10 @@ class DecisionStump(Kernel):
         """1."""
         return 1.0
 
-    def within(self, X: Any) -> DecisionStump:
-        """The stumps within the ranges of `X`, where none are given."""
-        return DecisionStump(*self._ranges.of(validation.finite_array("X", X, ndim=2)))
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw stumps, every feature alike."""
-        box, random = self._ranges.box(), validation.generator(random_state)
-        return draw_stumps(box, validation.whole("n", n), np.sign(_scale(box, "low")), random)
+        box, random = self.box(), validation.generator(random_state)
+        return signed_stumps(*draw_places(box, np.sign(_scale(box, "low")), n, random), random)
 
     def cells(self, X: Any) -> StumpColumns:
         """One column per gap between the values of a feature, ends included, as LL08 Theorem 8 has them.
@@ -90,7 +73,7 @@ class DecisionStump(Kernel):
         sqrt(v / 2), and the columns' inner products are the kernel on `X`.
         """
         X = validation.samples(X)
-        ends = self._ranges.of(X)
+        ends = self.ranges(X)
         scale = _scale(ends, "X")
         return StumpColumns(X * scale, constant=False, ends=ends * scale, gap_scale=lambda width: np.sqrt(width / 2))
 

@@ -12,8 +12,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.hypotheses import XOR, Formula, Hypothesis
-from cvxens.kernels.kernel import Kernel, check_fixed
-from cvxens.kernels.ranges import hashable
+from cvxens.kernels.kernel import check_fixed, shares
+from cvxens.kernels.ranges import Ranged
 from cvxens.kernels.stump import Stump
 from cvxens.kernels.tiles import Tile
 from cvxens.validation import RandomState
@@ -24,7 +24,7 @@ LEVELS = 40
 
 @final
 @dataclass(frozen=True)
-class DecisionTree(Kernel):
+class DecisionTree(Ranged):
     """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1, for 0 < gamma < 1 / Delta_S.
 
     LL08 Theorem 18: the union of sets with the kernels ``gamma^L / L! (K_S + Delta_S)^L``, L = 1, 2, ..., each of
@@ -59,15 +59,9 @@ class DecisionTree(Kernel):
 
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
-        object.__setattr__(self, "low", hashable(self.low))
-        object.__setattr__(self, "high", hashable(self.high))
+        super().__post_init__()
         if self.fixed:
             self._delta()
-
-    @property
-    def fixed(self) -> bool:
-        """Whether both ends of the ranges are given."""
-        return self.stump.fixed
 
     @property
     def stump(self) -> Stump:
@@ -84,17 +78,12 @@ class DecisionTree(Kernel):
         """``exp(2 gamma Delta_S) - 1``."""
         return expm1(2 * self.gamma * self._delta(X, Z))
 
-    def within(self, X: Any) -> DecisionTree:
-        """The trees within the ranges of `X`, where none are given."""
-        stump = self.stump.within(X)
-        return DecisionTree(self.gamma, stump.low, stump.high)
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw exclusive ors of stumps, and constants, as trees."""
         random, n = validation.generator(random_state), validation.whole("n", n)
         t = self.gamma * self._delta()
-        shares = np.array([1 - exp(-t), *(t**level / factorial(level) for level in range(1, LEVELS))])
-        levels = random.choice(LEVELS, size=n, p=shares / shares.sum()).tolist()
+        masses = np.array([1 - exp(-t), *(t**level / factorial(level) for level in range(1, LEVELS))])
+        levels = random.choice(LEVELS, size=n, p=shares(masses)).tolist()
         stumps = iter(self.stump.sample(max(1, sum(levels)), random))
         signs = random.choice([1, -1], size=n).tolist()
         return tuple(Formula(XOR, tuple(islice(stumps, k)), sign) for k, sign in zip(levels, signs, strict=True))

@@ -10,10 +10,10 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.distances import between, cityblock
-from cvxens.kernels.hypotheses import Hypothesis
+from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, union
-from cvxens.kernels.ranges import Ranges, draw_stumps, hashable
+from cvxens.kernels.ranges import Ranges, draw_places, hashable
 from cvxens.kernels.tiles import Tile
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -73,7 +73,9 @@ class HistogramIntersection(Kernel):
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw 0/1-valued stumps; wide features in proportion to their range."""
         box, random = self._box(), validation.generator(random_state)
-        return draw_stumps(box, validation.whole("n", n), box[1], random, below=0.0)
+        features, thresholds = draw_places(box, box[1], n, random)
+        drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
+        return tuple(Threshold(LinearForm((d,), (1.0,)), t, below=0.0) for d, t in drawn)
 
     def _ends(self, X: Array) -> Array:
         return Ranges(np.zeros(X.shape[1]), self.high).of(X)

@@ -30,6 +30,7 @@ class Kernel(ABC):
 
     equation: str
     source: str
+    __array_ufunc__ = None
 
     @property
     def neutral(self) -> bool:
@@ -105,9 +106,13 @@ class Kernel(ABC):
         raise InvalidInput("kernel", f"found {self!r}, which embodies no set of hypotheses", "take one that does")
 
     def __add__(self, other: Kernel) -> Sum:
+        if not isinstance(other, Kernel):
+            return NotImplemented
         return Sum((self, other))
 
     def __mul__(self, other: Kernel) -> Product:
+        if not isinstance(other, Kernel):
+            return NotImplemented
         return Product((self, other))
 
     def __rmul__(self, factor: float) -> Scaled:
@@ -122,6 +127,13 @@ def check_fixed(kernel: Kernel, X: Any, Z: Any) -> None:
             f"found {kernel!r} between two samples, while it takes its ranges from one",
             "give the ranges, or take kernel.within(X) with X the training sample",
         )
+
+
+def shares(masses: Array) -> Array:
+    """Return masses of subsets as probabilities."""
+    if not masses.any():
+        raise InvalidInput("kernel", "found a set of hypotheses of mass 0", "widen its ranges")
+    return masses / masses.sum()
 
 
 @final
@@ -191,7 +203,7 @@ class Sum(Kernel):
         """Draw from each part in the proportion of its mass."""
         random = validation.generator(random_state)
         masses = np.array([part.total_mass() for part in self.parts])
-        counts = random.multinomial(validation.whole("n", n), masses / masses.sum())
+        counts = random.multinomial(validation.whole("n", n), shares(masses))
         drawn = zip(self.parts, counts, strict=True)
         return tuple(h for part, count in drawn if count for h in part.sample(int(count), random))
 

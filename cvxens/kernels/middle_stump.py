@@ -10,9 +10,10 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.kernels.distances import between, cityblock
-from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
+from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, same_features
+from cvxens.kernels.ranges import signed_stumps
 from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -70,9 +71,7 @@ class MiddleStump(Kernel):
         """Draw middle stumps of both signs."""
         random, stumps = validation.generator(random_state), self._columns
         drawn = random.integers(stumps.shape[1], size=validation.whole("n", n))
-        signs = random.choice([1.0, -1.0], size=n).tolist()
-        pairs = zip(stumps.features[drawn].tolist(), stumps.thresholds[drawn].tolist(), signs, strict=True)
-        return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, -sign) for d, t, sign in pairs)
+        return signed_stumps(stumps.features[drawn], stumps.thresholds[drawn], random)
 
     def cells(self, X: Any) -> StumpColumns:
         """One column per group of stumps that are alike on `X`, scaled by the root of their number.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.hypotheses import LinearForm, Threshold
+from cvxens.kernels.kernel import Kernel, shares
 from cvxens.types import Array
 
 
@@ -26,14 +28,9 @@ class Ranges:
     low: Any = None
     high: Any = None
 
-    @property
-    def given(self) -> bool:
-        """Whether both ends are."""
-        return self.low is not None and self.high is not None
-
     def box(self) -> Array:
         """(low, high) as given, shape (2, n_features)."""
-        if not self.given:
+        if self.low is None or self.high is None:
             raise InvalidInput("low", "found no ranges", "give low and high, or take kernel.within(X)")
         low = validation.finite_array("low", self.low, ndim=1)
         high = _end("high", self.high, len(low))
@@ -57,19 +54,48 @@ class Ranges:
         return np.stack([low, high])
 
 
-def draw_stumps(
-    box: Array, n: int, share: Array, random: np.random.Generator, *, below: float = -1.0
-) -> tuple[Threshold, ...]:
-    """Draw stumps of both signs, the features in proportion to `share`, thresholds uniform in the range.
+class Ranged(Kernel):
+    """A kernel whose ranges, `low` and `high`, are given or those of the sample that it is evaluated on."""
 
-    Where `below` is not -1, they have one sign: their values are 1 and `below`.
-    """
-    features = random.choice(box.shape[1], size=n, p=share / share.sum())
+    low: Any
+    high: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", hashable(self.low))
+        object.__setattr__(self, "high", hashable(self.high))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether both ends of the ranges are given."""
+        return self.low is not None and self.high is not None
+
+    def box(self) -> Array:
+        """(low, high) as given, shape (2, n_features)."""
+        return Ranges(self.low, self.high).box()
+
+    def ranges(self, X: Array) -> Array:
+        """(low, high) for a sample, shape (2, n_features)."""
+        return Ranges(self.low, self.high).of(X)
+
+    def within(self, X: Any) -> Self:
+        """The kernel within the ranges of `X`, where none are given."""
+        low, high = self.ranges(validation.finite_array("X", X, ndim=2))
+        ranged: Self = replace(cast("Any", self), low=low, high=high)
+        return ranged
+
+
+def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
+    """Draw `n` features in proportion to their masses, and thresholds uniformly in their ranges."""
+    features = random.choice(box.shape[1], size=validation.whole("n", n), p=shares(masses))
     low, high = box[:, features]
-    thresholds = low + (high - low) * random.random(n)
-    signs = random.choice([1.0, -1.0], size=n) if below == -1.0 else np.ones(n)
+    return features, low + (high - low) * random.random(n)
+
+
+def signed_stumps(features: NDArray[np.intp], thresholds: Array, random: np.random.Generator) -> tuple[Threshold, ...]:
+    """Return stumps at these places, of either sign."""
+    signs = random.choice([1.0, -1.0], size=len(features))
     drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
-    return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, sign * below) for d, t, sign in drawn)
+    return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, -sign) for d, t, sign in drawn)
 
 
 def hashable(values: Any) -> Any:

@@ -10,9 +10,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.kernels.distances import between, cityblock
 from cvxens.kernels.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, union
-from cvxens.kernels.ranges import Ranges, draw_stumps, hashable
+from cvxens.kernels.ranges import Ranged, draw_places, signed_stumps
 from cvxens.kernels.tiles import Tile
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -21,7 +20,7 @@ from cvxens.validation import RandomState
 
 @final
 @dataclass(frozen=True)
-class Stump(Kernel):
+class Stump(Ranged):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
     LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
@@ -46,23 +45,6 @@ class Stump(Kernel):
     neutral = True
     degree = 1.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", hashable(self.low))
-        object.__setattr__(self, "high", hashable(self.high))
-
-    @property
-    def fixed(self) -> bool:
-        """Whether both ends of the ranges are given."""
-        return self._ranges.given
-
-    @property
-    def _ranges(self) -> Ranges:
-        return Ranges(self.low, self.high)
-
-    def ranges(self, X: Array) -> Array:
-        """(low, high) for a sample, shape (2, n_features)."""
-        return self._ranges.of(X)
-
     def tile(self, X: Any, Z: Any) -> Tile:
         """Delta less the city-block distance."""
         X, Z = pair(X, Z)
@@ -71,17 +53,13 @@ class Stump(Kernel):
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         """1/2 sum_d (high_d - low_d)."""
-        low, high = self._ranges.box() if X is None else self.ranges(union(*pair(X, Z)))
+        low, high = self.box() if X is None else self.ranges(union(*pair(X, Z)))
         return float((high - low).sum()) / 2
-
-    def within(self, X: Any) -> Stump:
-        """The stumps within the ranges of `X`, where none are given."""
-        return Stump(*self.ranges(validation.finite_array("X", X, ndim=2)))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw stumps; wide features in proportion to their range."""
-        box, random = self._ranges.box(), validation.generator(random_state)
-        return draw_stumps(box, validation.whole("n", n), box[1] - box[0], random)
+        box, random = self.box(), validation.generator(random_state)
+        return signed_stumps(*draw_places(box, box[1] - box[0], n, random), random)
 
     def cells(self, X: Any) -> StumpColumns:
         """The cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.

@@ -9,7 +9,7 @@ from cvxens import validation
 from cvxens.kernels.hypotheses import AND, Hypothesis
 from cvxens.kernels.kernel import Kernel, check_fixed
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.ranges import hashable
+from cvxens.kernels.ranges import Ranged
 from cvxens.kernels.stump import Stump
 from cvxens.kernels.tiles import Tile
 from cvxens.types import Array
@@ -18,7 +18,7 @@ from cvxens.validation import RandomState
 
 @final
 @dataclass(frozen=True)
-class StumpRegion(Kernel):
+class StumpRegion(Ranged):
     """K_L = (K_{L-1} + Delta_{L-1}) (K_S + Delta_S), with K_1 = K_S and Delta_L = 4^(L-1) Delta_S^L.
 
     LL08 Theorem 16 applied level by level: the regions of level L are q min(h, s) with h of level L - 1, s a stump
@@ -49,18 +49,12 @@ class StumpRegion(Kernel):
 
     def __post_init__(self) -> None:
         validation.whole("level", self.level)
-        object.__setattr__(self, "low", hashable(self.low))
-        object.__setattr__(self, "high", hashable(self.high))
+        super().__post_init__()
 
     @property
     def degree(self) -> float:
         """The level."""
         return float(self.level)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether both ends of the ranges are given."""
-        return self.stump.fixed
 
     @property
     def stump(self) -> Stump:
@@ -84,11 +78,6 @@ class StumpRegion(Kernel):
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         """4^(L-1) Delta_S^L."""
         return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
-
-    def within(self, X: Any) -> StumpRegion:
-        """The regions within the ranges of `X`, where none are given."""
-        stump = self.stump.within(X)
-        return StumpRegion(self.level, stump.low, stump.high)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw regions: stumps joined one after another, each time with a sign."""

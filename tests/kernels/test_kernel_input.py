@@ -186,6 +186,25 @@ def test_kernels_without_ranges_are_not_for_two_samples(kernel):
     np.testing.assert_allclose(kernel.within(X)(X, X[:2]), kernel(X)[:, :2], rtol=1e-12)
 
 
+@pytest.mark.parametrize("other", [2.0, np.ones(2), "stump", None])
+def test_kernels_add_and_multiply_with_kernels(other):
+    with pytest.raises(TypeError):
+        Stump() + other
+    with pytest.raises(TypeError):
+        Stump() * other
+    assert np.float64(2.0) * Stump() == 2.0 * Stump()
+    assert refused(lambda: np.ones(2) * Stump()).argument == "factor"
+
+
+@pytest.mark.parametrize(
+    "kernel", [Stump((1.0,), (1.0,)), StumpRegion(2, (1.0,), (1.0,)), DecisionTree(1.0, (1,), (1,))]
+)
+def test_ranges_of_no_width_have_no_hypotheses(kernel):
+    for empty in (kernel, kernel + kernel):
+        assert empty.total_mass() == 0
+        assert "mass 0" in refused(lambda empty=empty: empty.sample(3)).found
+
+
 def test_a_matrix_that_does_not_fit_into_memory():
     many = np.zeros((3_000_000, 1))
     for kernel in (Stump(), Gaussian(1.0), MiddleStump([[0.0], [1.0]])):
