@@ -51,9 +51,9 @@ class RegAdaBoostRound:
 def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRound]:
     """Boost, a kernel function a round: KIE06 (16)-(18), coordinate descent on (15).
 
-    A round chooses the function ``k(., x_j) / sqrt(K_jj)``, of norm 1, along which the objective falls most steeply, the
-    penalty included: its slope is ``(K (2 lam eta - y u))_j / sqrt(K_jj)``. The step minimises the objective along it,
-    and the sample weights are updated.
+    A round chooses the function ``k(., x_j) / sqrt(K_jj)``, of norm 1, along which the objective falls most steeply,
+    the penalty included: its slope is ``(K (2 lam eta - y u))_j / sqrt(K_jj)``. The step minimises the objective along
+    it, and the sample weights are updated.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _step(margins: Array, u: Array, slope: float, curvature: float) -> float:
     return float(brentq(derivative, 0.0, reach, xtol=1e-15, rtol=1e-14))
 
 
-def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_rounds: int = 100_000) -> Solution:
+def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_rounds: int = 20_000) -> Solution:
     """Solve KIE06 (15) by boosting to the end; `reg_adaboost_rounds` is there for stopping early.
 
     Parameters
