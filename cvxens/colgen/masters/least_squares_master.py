@@ -1,14 +1,13 @@
-"""The fast master of simplex least squares: the closed form over a growing Gram matrix."""
+"""The fast master of simplex least squares: the closed form, its equations grown with the columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import cast
 
-import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -18,10 +17,11 @@ from cvxens.types import Array
 
 
 class LeastSquaresMaster:
-    """SL (10) by the normal equations ``(G'G + weight/C I) W = G'L``, G the columns less their means.
+    """SL (10), all outputs at once, by equations of size min(n_columns, n_samples).
 
-    The intercept is ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Only the rows
-    of the Gram matrix that belong to new columns are computed in a round.
+    By columns they are ``(G'G + weight/C I) W = G'L``, G the columns less their means, with a Cholesky factor that
+    grows by the rows of the new columns; once there are more columns than samples, they are SL (11). The intercept is
+    ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction.
 
     Parameters
     ----------
@@ -40,7 +40,15 @@ class LeastSquaresMaster:
             )
         self.restricted = Restricted(formulation, y)
         self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)
-        self.gram = np.empty((0, 0))
+        self.ridge = self.penalty.weight / float(self.loss.C)
+
+    @cached_property
+    def _by_columns(self) -> ByColumns:
+        return ByColumns(self.loss.L, self.ridge)
+
+    @cached_property
+    def _by_samples(self) -> BySamples:
+        return BySamples(self.loss.L, self.ridge)
 
     @staticmethod
     def supports(formulation: Formulation) -> bool:
@@ -50,19 +58,15 @@ class LeastSquaresMaster:
         return fits and formulation.intercept and not formulation.nonnegative
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Grow the Gram matrix by the products with the new columns."""
-        known = self.restricted.n_columns
-        added = self.restricted.add(columns)
-        products = (added - added.mean(axis=1)[:, None]) @ self.restricted.H
-        self.gram = np.block([[self.gram, products[:, :known].T], [products]])
+        """Store the columns for the next round's equations."""
+        self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve the normal equations by Cholesky."""
+        """Grow the equations by the new columns and solve them."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
         H, L, C = self.restricted.H, self.loss.L, self.loss.C
-        ridge = self.penalty.weight / C * np.eye(len(self.gram))
-        W = cho_solve(cho_factor(self.gram + ridge), H.T @ (L - L.mean(axis=0)))
+        W = (self._by_columns if H.shape[1] <= len(H) else self._by_samples).weights(H.T)
         errors = L - H @ W
         b = errors.mean(axis=0)
         return self.restricted.evaluate({"w": W, "b": b, "u": C * (errors - b)})

@@ -1,0 +1,157 @@
+"""Simplex least squares: the growing equations against the closed form from scratch."""
+
+import numpy as np
+import pytest
+from brute_force import Table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from cvxens.colgen import Column, column_generation, formulations
+from cvxens.colgen.masters import CvxpyMaster, LeastSquaresMaster
+from cvxens.colgen.masters.growing_cholesky import GrowingCholesky
+from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
+from cvxens.colgen.oracles import Stumps
+from cvxens.problems import SLSSVM, simplex_codes
+
+
+def columns(H):
+    return [Column(lambda _, h=h: h, None, 0.0) for h in H.T]
+
+
+def drawn(seed, n_samples, n_columns, n_classes=3):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(n_samples, n_columns))
+    return H, simplex_codes(n_classes)[np.arange(n_samples) % n_classes]
+
+
+def master_of(L, C):
+    return LeastSquaresMaster(formulations.simplex_least_squares(L, C), np.ones((len(L), 1)))
+
+
+def normal_equations(H, L, C):
+    G = H - H.mean(axis=0)
+    return np.linalg.solve(G.T @ G + np.eye(H.shape[1]) / C, G.T @ (L - L.mean(axis=0)))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=8))
+def test_a_factor_grown_in_blocks_is_the_factor_at_once(seed, sizes):
+    n = sum(sizes)
+    root = np.random.default_rng(seed).normal(size=(n, n + 2))
+    A = root @ root.T + np.eye(n)
+    factor = GrowingCholesky()
+    for size in sizes:
+        known = factor.n
+        factor.grow(A[known : known + size, :known], A[known : known + size, known : known + size])
+    assert_allclose(factor.L, np.linalg.cholesky(A), atol=1e-10)
+    right = root[:, :3]
+    assert_allclose(A @ factor.solve(right), right, atol=1e-8)
+
+
+def test_a_factor_that_rounding_has_made_indefinite_is_kept_usable():
+    rng = np.random.default_rng(0)
+    G = rng.normal(size=(40, 5))
+    A = np.block([[G.T @ G, G.T @ G], [G.T @ G, G.T @ G]])
+    factor = GrowingCholesky()
+    factor.grow(np.empty((5, 0)), A[:5, :5])
+    factor.grow(A[5:, :5], A[5:, 5:] - 1e-13 * np.eye(5))
+    right = A @ rng.normal(size=10)
+    assert_allclose(A @ factor.solve(right), right, rtol=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0, 10**6),
+    st.integers(3, 25),
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.sampled_from([1e-4, 1.0, 1e4]),
+)
+def test_equations_by_columns_and_by_samples_agree_however_they_grow(seed, n_samples, sizes, C):
+    H, L = drawn(seed, n_samples, sum(sizes))
+    by_columns, by_samples = ByColumns(L, 1 / C), BySamples(L, 1 / C)
+    for n in np.cumsum(sizes):
+        W = normal_equations(H[:, :n], L, C)
+        size = np.abs(W).max()
+        assert_allclose(by_columns.weights(H[:, :n].T), W, atol=1e-6 * size)
+        assert_allclose(by_samples.weights(H[:, :n].T), W, atol=1e-6 * size)
+        assert_allclose(by_columns.weights(H[:, :n].T), W, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e12])
+@pytest.mark.parametrize("n_samples", [8, 60])
+def test_duplicated_constant_and_badly_scaled_columns(C, n_samples):
+    H, L = drawn(1, n_samples, 6)
+    H = np.column_stack([H, H, np.ones(n_samples), 1e4 * H[:, :2], 1e-4 * H[:, :2], -H])
+    master = master_of(L, C)
+    for block in np.array_split(H, 7, axis=1):
+        master.add(columns(block))
+        found = master.solve()
+    S = np.linalg.svd(H - H.mean(axis=0), full_matrices=False)
+    shrunk = S[2].T @ ((S[1] / (S[1] ** 2 + 1 / C))[:, None] * (S[0].T @ (L - L.mean(axis=0))))
+    errors = L - L.mean(axis=0) - (H - H.mean(axis=0)) @ shrunk
+    best = np.square(shrunk).sum() / 2 + C / 2 * np.square(errors).sum()
+    assert found.objective == pytest.approx(best, rel=1e-6)
+    assert np.abs(found.u.sum(axis=0)).max() <= 1e-9 * max(1.0, np.abs(found.u).sum())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("shape", [(30, 1), (30, 12), (9, 40)])
+def test_the_reference_and_the_cvxpy_master_agree(n_classes, shape):
+    H, L = drawn(2, *shape, n_classes)
+    master = master_of(L, 0.7)
+    master.add(columns(H))
+    found = master.solve()
+    problem = SLSSVM(H, L, 0.7)
+    certificate = problem.certify(problem.solve("CLARABEL"))
+    assert found.objective == pytest.approx(certificate.primal, rel=1e-6)
+    reference = CvxpyMaster(master.restricted.formulation, np.ones((len(L), 1)))
+    reference.add(columns(H))
+    assert_allclose(found.w, reference.solve().w, atol=1e-5)
+
+
+def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
+    H, L = drawn(3, 20, 50)
+    master, sizes = master_of(L, 1.0), []
+    for h in H.T:
+        master.add(columns(h[:, None]))
+        master.solve()
+        by_samples = vars(master).get("_by_samples")
+        sizes.append(master._by_columns.factor.n if by_samples is None else len(by_samples.gram))
+    assert sizes == [min(j, 20) for j in range(1, 51)]
+
+
+def test_an_interrupt_leaves_a_usable_master(monkeypatch):
+    H, L = drawn(4, 30, 10)
+    master = master_of(L, 1.0)
+    master.add(columns(H[:, :4]))
+    master.solve()
+    master.add(columns(H[:, 4:]))
+    with monkeypatch.context() as patched:
+        patched.setattr(GrowingCholesky, "grow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            master.solve()
+    assert_allclose(master.solve().w, normal_equations(H, L, 1.0), atol=1e-9)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_run_over_all_stumps_is_certified_and_equals_all_columns_at_once(count):
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 6, (50, 3)).astype(float)
+    L = simplex_codes(3)[np.digitize(X.sum(axis=1), [5, 9])]
+    run = column_generation(formulations.simplex_least_squares(L, 0.2), Stumps(X, columns_per_round=count), tol=1e-9)
+    thresholds = [(j, t) for j in range(3) for t in np.arange(0.5, 5)]
+    H = np.column_stack([np.where(X[:, j] >= t, 1.0, -1.0) for j, t in thresholds] + [np.ones(50)])
+    pool = column_generation(formulations.simplex_least_squares(L, 0.2), Table(H, count), tol=1e-9)
+    W = normal_equations(H, L, 0.2)
+    errors = L - H @ W
+    errors -= errors.mean(axis=0)
+    best = np.square(W).sum() / 2 + 0.1 * np.square(errors).sum()
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-9
+    assert run.certificate.primal == pytest.approx(best, rel=1e-9)
+    assert pool.certificate.primal == pytest.approx(best, rel=1e-9)
