@@ -165,7 +165,7 @@ class Saved:
 
 
 def _write_through(path: Path, content: bytes) -> None:
-    """Write a file to the disk, its entry in the folder included."""
+    """Write a file, as far as the disk."""
     with path.open("wb") as file:
         file.write(content)
         file.flush()

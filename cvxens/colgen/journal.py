@@ -124,7 +124,7 @@ class Written:
             Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
         )
         self.price = self.tape.price
-        self.kept: tuple[int, Ending | None] = (len(self.rows), None)
+        self.kept_rounds = len(self.rows)
         self.kept_at = time.perf_counter()
 
     def done(self, limits: Limits) -> Ending | None:
@@ -159,13 +159,12 @@ class Written:
     def keep(self, progress: Progress, ending: Ending | None) -> None:
         """Write after the first round, when a period is over, and at the end; not while an earlier run is ahead."""
         rounds, exhausted = len(progress.history), ending is Ending.EXHAUSTED
-        since = rounds - self.kept[0], time.perf_counter() - self.kept_at
-        if self.tape.playing or (rounds, ending) == self.kept:
+        news = rounds - self.kept_rounds
+        if self.tape.playing or (news <= 0 and not exhausted):
             return
-        if ending is None and rounds > 1 and not self.checkpoint.due(*since):
-            return
-        self._state(progress, exhausted).write(self.path)
-        self.kept, self.kept_at = (rounds, ending), time.perf_counter()
+        if ending is not None or rounds == 1 or self.checkpoint.due(news, time.perf_counter() - self.kept_at):
+            self._state(progress, exhausted).write(self.path)
+            self.kept_rounds, self.kept_at = rounds, time.perf_counter()
 
     def _state(self, progress: Progress, exhausted: bool) -> Saved:
         primal, dual = progress.primal, progress.dual

@@ -86,7 +86,7 @@ class Tape:
 
     def _written(self, s: Array, priced: Priced) -> str:
         """JSON for an answer; the first one says what the samples are."""
-        columns = [[column.edge, self._sample(column), self._hypothesis(column)] for column in priced.columns]
+        columns = [[float(c.edge), self._sample(c), self._hypothesis(c)] for c in priced.columns]
         first = [] if self.calls else [digest(sample) for sample in self._samples]
         bounds = [float(priced.edge_bound), float(priced.edge_square_sum)]
         return json.dumps({"asked": digest(s), "columns": columns, "bounds": bounds, "samples": first})
@@ -156,5 +156,5 @@ def _generators(part: Any) -> Iterator[np.random.Generator]:
             for item in part:
                 yield from _generators(item)
         case _ if hasattr(part, "price"):
-            for item in vars(part).values():
+            for item in getattr(part, "__dict__", {}).values():
                 yield from _generators(item)

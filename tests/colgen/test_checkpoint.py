@@ -210,7 +210,8 @@ def test_every_call_with_a_time_limit_gets_further(tmp_path):
     assert identical(run, whole)
 
 
-def test_an_interrupt_is_written_down_and_one_while_catching_up_returns_the_file_s_state(tmp_path):
+@pytest.mark.parametrize(("method", "at"), [("solve", 3), ("bound", 2), ("bound", 7)])
+def test_an_interrupt_is_written_down_and_one_while_catching_up_returns_the_file_s_state(tmp_path, method, at):
     kept = Checkpoint(tmp_path / "run", every_seconds=inf)
 
     def interrupted(oracle, at):
@@ -227,14 +228,14 @@ def test_an_interrupt_is_written_down_and_one_while_catching_up_returns_the_file
 
     def master_interrupted(formulation, signs):
         made, calls = HighsMaster(formulation, signs), count(1)
-        solve = made.solve
+        original = getattr(made, method)
 
-        def pressed():
-            if next(calls) == 3:
+        def pressed(*arguments):
+            if next(calls) == at:
                 raise KeyboardInterrupt
-            return solve()
+            return original(*arguments)
 
-        made.solve = pressed
+        setattr(made, method, pressed)
         return made
 
     first = column_generation(SOFT, interrupted(Stumps(X, columns_per_round=1), 8), y, checkpoint=kept)

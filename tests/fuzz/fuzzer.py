@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 
@@ -53,11 +53,14 @@ SOLVERS = (None, "ECOS", "SCS")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A problem, the fast way to its objective and certificate, and the size that its objective naturally has."""
+    """A problem, the fast way to its objective and certificate, and the least size that differences are relative to.
+
+    That is 0, or a thousandth of what the objective is made of where the optimum may be 0 and is rounded to it.
+    """
 
     problem: Problem
     fast: Callable
-    scale: float
+    scale: float = 0.0
 
 
 def features(random):
@@ -116,7 +119,7 @@ def price(random, size):
     return float(10.0 ** random.uniform(-2, 2) / max(size, 1e-9))
 
 
-def directly(problem, solve, scale):
+def directly(problem, solve, scale=0.0):
     def fast():
         solution = solve(problem)
         return solution.objective, problem.certify(solution)
@@ -124,7 +127,7 @@ def directly(problem, solve, scale):
     return Drawn(problem, fast, scale)
 
 
-def by_columns(problem, formulation, H, y, scale):
+def by_columns(problem, formulation, H, y, scale=0.0):
     def fast():
         run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9)
         return run.certificate.primal, run.certificate
@@ -135,19 +138,19 @@ def by_columns(problem, formulation, H, y, scale):
 def svm_primal(random):
     H, y = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return directly(SVMPrimal(H, y, C), solve_svm_primal, C * len(y))
+    return directly(SVMPrimal(H, y, C), solve_svm_primal)
 
 
 def svm_by_columns(random):
     H, y = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return by_columns(SVMPrimal(H, y, C), formulations.svm(C), H, y, C * len(y))
+    return by_columns(SVMPrimal(H, y, C), formulations.svm(C), H, y)
 
 
 def svm_dual(random):
     K, y = kernel(random, definite=random.random() < 0.7)
     C = price(random, float(np.abs(K).mean()))
-    return directly(SVMDual(K, y, C), solve_svm_dual, C * len(y))
+    return directly(SVMDual(K, y, C), solve_svm_dual)
 
 
 def infinite_svm(random):
@@ -155,30 +158,32 @@ def infinite_svm(random):
     X[0] = X[1] + 1.0
     y = labels(random, len(X))
     C = price(random, float(np.ptp(X, axis=0).sum()))
-    return directly(InfiniteSVM(Stump().cells(X), y, C), solve_svm_primal, C * len(y))
+    return directly(InfiniteSVM(Stump().cells(X), y, C), solve_svm_primal)
 
 
 def hard_margin(random):
     H, y = table(random)
-    return by_columns(HardMarginBoosting(Signed(DenseColumns(H)), y), formulations.hard_margin(), H, y, 0.0)
+    return by_columns(HardMarginBoosting(Signed(DenseColumns(H)), y), formulations.hard_margin(), H, y)
 
 
 def soft_margin(random):
     H, y = table(random)
     C = price(random, float(np.abs(H).max() * len(y)))
-    return by_columns(SoftMarginBoosting(Signed(DenseColumns(H)), y, C), formulations.soft_margin(C), H, y, C * len(y))
+    return by_columns(SoftMarginBoosting(Signed(DenseColumns(H)), y, C), formulations.soft_margin(C), H, y)
 
 
 def lpboost(random):
     H, y = table(random)
     D = float(random.uniform(1, 1.5 * len(y)) / len(y))
-    return by_columns(LPBoost(Signed(DenseColumns(H)), y, D), formulations.lpboost(D), H, y, float(np.abs(H).max()))
+    return by_columns(
+        LPBoost(Signed(DenseColumns(H)), y, D), formulations.lpboost(D), H, y, 1e-3 * float(np.abs(H).max())
+    )
 
 
 def rho_svm(random):
     K, y = kernel(random)
     K = K + random.choice([0.001, 0.1]) * np.diag(K).mean() * np.eye(len(K))
-    return directly(RhoSVM(K, y), solve_rho_svm, 0.0)
+    return directly(RhoSVM(K, y), solve_rho_svm)
 
 
 def entropy_projection(random):
@@ -190,13 +195,13 @@ def entropy_projection(random):
         return entropy_projection(random)
     equality = bool(random.random() < 0.5)
     rho = q.min() + random.uniform(0.1, 0.9) * np.ptp(q)
-    return directly(EntropyProjection(K, y, alpha, float(rho), equality=equality), solve_entropy_projection, 1.0)
+    return directly(EntropyProjection(K, y, alpha, float(rho), equality=equality), solve_entropy_projection, 1e-3)
 
 
 def regularized_exp_loss(random):
     K, y = kernel(random)
     lam = 10.0 ** random.uniform(-3, 1) * float(np.diag(K).mean())
-    return directly(RegularizedExpLoss(K, y, lam), solve_regularized_exp_loss, 1.0)
+    return directly(RegularizedExpLoss(K, y, lam), solve_regularized_exp_loss)
 
 
 def codes(random, n):
@@ -209,19 +214,19 @@ def codes(random, n):
 def slssvm(random):
     H, _ = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return directly(SLSSVM(H, codes(random, len(H)), C), solve_slssvm, C * len(H) / 2)
+    return directly(SLSSVM(H, codes(random, len(H)), C), solve_slssvm)
 
 
 def slssvm_by_columns(random):
     H, _ = table(random)
     C, L = price(random, float((H**2).sum(axis=1).mean())), codes(random, len(H))
-    return by_columns(SLSSVM(H, L, C), formulations.simplex_least_squares(L, C), H, None, C * len(H) / 2)
+    return by_columns(SLSSVM(H, L, C), formulations.simplex_least_squares(L, C), H, None)
 
 
 def regularized_least_squares(random):
     K, y = kernel(random)
     gamma = 10.0 ** random.uniform(-3, 1) * float(np.diag(K).mean())
-    return directly(RegularizedLeastSquares(K, y, gamma), solve_regularized_least_squares, 1.0)
+    return directly(RegularizedLeastSquares(K, y, gamma), solve_regularized_least_squares)
 
 
 def variant(random):
@@ -234,8 +239,7 @@ def variant(random):
     intercept, nonnegative = bool(random.random() < 0.5), bool(random.random() < 0.5)
     formulation = Formulation(loss, penalty, intercept=intercept, nonnegative=nonnegative)
     both = np.hstack([H, -H]) if nonnegative else H
-    scale = loss.value(np.zeros(len(y)))
-    return by_columns(FormulationProblem(formulation, both, y), formulation, H, y, scale if isfinite(scale) else 0.0)
+    return by_columns(FormulationProblem(formulation, both, y), formulation, H, y)
 
 
 KINDS = (
@@ -282,7 +286,7 @@ def reference(problem, scale):
 
 
 def gap(certificate, scale):
-    """The certified gap, relative to the objective or to its natural size; inf where nothing is proven."""
+    """The certified gap, relative to the objective; inf where nothing is proven."""
     size = max(abs(certificate.primal), abs(certificate.dual), scale)
     if not certificate.proven or certificate.gap < 0:
         return inf
@@ -290,7 +294,7 @@ def gap(certificate, scale):
 
 
 def off(objective, other, scale):
-    """How far two objectives are apart, relative to the larger one or to their natural size."""
+    """How far two objectives are apart, relative to the larger one."""
     return abs(objective - other) / max(abs(objective), abs(other), scale) if objective != other else 0.0
 
 
