@@ -1,0 +1,274 @@
+"""The support vector machine with an additive kernel, by proximal Newton steps on the samples between the bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.solvers.additive.newton import State, newton_step
+from cvxens.solvers.additive.problem import AdditiveSVM
+from cvxens.solvers.additive.proximal import Proximal
+from cvxens.solvers.additive.solution import AdditiveSolution, Ending, Level
+from cvxens.types import Array
+
+LARGE = 200_000
+"""Samples from which on a sample of them is solved first."""
+
+SHARE = 20
+"""That sample is smaller by this factor."""
+
+SAMPLE_TOL = 1e-2
+"""The relative gap to which it is solved."""
+
+GROWTH = 2.0
+"""By how much the step from the centre grows from one proximal problem to the next."""
+
+ACCURACY = 0.05
+"""The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
+
+STEPS = 30
+"""Newton steps after which a proximal problem is certified, solved or not."""
+
+PATIENCE = 12
+"""Certified points in a row without progress after which rounding is to blame."""
+
+STIFFEST = 1e9
+"""The largest step, in units of the kernel's total mass."""
+
+
+def solve_additive_svm(
+    problem: AdditiveSVM,
+    tol: float = 1e-6,
+    *,
+    start: AdditiveSolution | Any = None,
+    sample_size: int | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    max_steps: float = inf,
+    max_time: float = inf,
+) -> AdditiveSolution:
+    """Solve LL08 P2 with an additive kernel, in O(n_samples n_features) memory.
+
+    Proximal points: each subproblem keeps u near the last one, and by how little grows from one to the next. A
+    subproblem is smooth and is solved by Newton steps (semismooth, with exact line search), each a linear system over
+    the samples between the bounds and one product with the kernel. A point counts once its duality gap is
+    evaluated.
+
+    Parameters
+    ----------
+    problem : AdditiveSVM
+        Kernel, labels and C.
+    tol : float
+        Certified relative gap at which to stop, above 0.
+    start : AdditiveSolution or array-like of shape (n_samples,), optional
+        Multipliers to start from, or a solution for the same samples, whatever its C.
+    sample_size : int, optional
+        Without a start, solve a random sample of this size first (its C scaled up) and start from its function; 0 for
+        no such sample, None for a twentieth of 200,000 samples or more.
+    random_state : int, Generator or None
+        Draws the sample.
+    max_steps, max_time : float
+        Stop after so many Newton steps, or seconds.
+
+    Returns
+    -------
+    AdditiveSolution
+        The point with the smallest certified gap, also when a limit or Ctrl-C ended the run.
+
+    Raises
+    ------
+    InvalidInput
+        An argument that cannot be worked with.
+
+    Examples
+    --------
+    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=0.5)
+    >>> solution = solve_additive_svm(problem)
+    >>> solution.u, solution.relative_gap <= 1e-6, solution.ending.name
+    (array([0.25, 0.5 , 0.25]), True, 'OPTIMAL')
+    """
+    limits = _Limits(
+        validation.positive("tol", tol),
+        max_steps if max_steps == inf else validation.positive("max_steps", max_steps),
+        max_time if max_time == inf else validation.positive("max_time", max_time),
+    )
+    search = _Search(problem, limits)
+    with threadpool_limits(1, "blas"):
+        try:
+            search.take(np.zeros(len(problem.y)))
+            ending = _begin(search, start, sample_size, random_state) or search.run()
+        except KeyboardInterrupt:
+            ending = Ending.INTERRUPTED
+    return search.result(ending)
+
+
+def solve_additive_path(problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[AdditiveSolution]:
+    """Solve along C, every problem from the solution of the one before; nothing is sorted anew.
+
+    Parameters
+    ----------
+    problem : AdditiveSVM
+        Its C are taken as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0; ascending is fastest.
+    tol : float
+        Certified relative gap of each.
+    **options
+        As `solve_additive_svm` takes; limits hold for each.
+
+    Returns
+    -------
+    sequence of AdditiveSolution
+        One for each of `Cs`; fewer where Ctrl-C ended the path.
+
+    Examples
+    --------
+    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=1.0)
+    >>> [solution.objective for solution in solve_additive_path(problem, [0.125, 0.25])]
+    [-0.21875, -0.375]
+    """
+    solutions: list[AdditiveSolution] = []
+    for C in validation.finite_array("Cs", Cs, ndim=1):
+        last = {"start": solutions[-1]} if solutions else {}
+        solutions.append(
+            solve_additive_svm(problem.priced(validation.positive("Cs", C) * problem.C), tol, **{**options, **last})
+        )
+        if solutions[-1].ending is Ending.INTERRUPTED:
+            break
+    return tuple(solutions)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    tol: float
+    max_steps: float
+    max_time: float
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        return max(self.max_time - self.seconds, 1e-3)
+
+
+class _Search:
+    """The incumbent, and the point that the next proximal problem starts from."""
+
+    def __init__(self, problem: AdditiveSVM, limits: _Limits) -> None:
+        self.problem, self.limits = problem, limits
+        self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
+        self.centre = np.zeros(len(problem.y))
+        self.step = np.minimum(problem.C / 2, 1 / problem.kernel.mean_distance)
+        self.accuracy = ACCURACY
+        self.history: list[Level] = []
+        self.best: AdditiveSolution
+        self.n_steps = self.waited = 0
+
+    def take(self, u: Array) -> AdditiveSolution:
+        """Certify `u`, and keep it if it is the best so far."""
+        new = AdditiveSolution.at(self.problem, u)
+        gap, counts = new.relative_gap, (new.n_support, new.n_free)
+        if not self.history or gap < self.best.relative_gap:
+            self.best, self.waited = new, 0
+        self.history.append(Level(new.objective, new.bound, gap, *counts, self.n_steps, self.limits.seconds))
+        return new
+
+    def start_at(self, c: Array, b: float) -> None:
+        """Start from the function K c + b: multipliers follow from its margins."""
+        problem = self.problem
+        self.state = State(c, problem.kernel.product(c), b)
+        smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
+        self.centre = np.clip(smoothed, 0.0, problem.C)
+
+    def start_near(self, solution: AdditiveSolution) -> None:
+        """Start from a solution, whose C may be another; multipliers at their bound stay there."""
+        C, before = self.problem.C, solution.problem.C
+        self.state = State(self.problem.y * solution.u, solution.f, solution.b)
+        self.centre = np.where(solution.u >= before, C, np.minimum(solution.u, C))
+
+    def run(self) -> Ending:
+        """Solve one proximal problem after the other until a limit is reached."""
+        while (ending := self._reached()) is None:
+            proximal = Proximal(self.problem.y, self.problem.C, self.centre, self._capped_step())
+            solved = self._solve(proximal)
+            new = self.take(proximal.multipliers(self.state.scores))
+            self.waited += not solved or self._stiffest()
+            if solved:
+                self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
+                self.step = self.step if self._stiffest() else GROWTH * self.step
+                self.accuracy = max(self.accuracy / GROWTH, 1e-10)
+        return ending
+
+    def result(self, ending: Ending) -> AdditiveSolution:
+        """The incumbent, with the history."""
+        return replace(self.best, history=tuple(self.history), ending=ending)
+
+    def _solve(self, proximal: Proximal) -> bool:
+        """Take Newton steps; return whether c = y u is reached with the accuracy asked for."""
+        for _ in range(STEPS):
+            self.state = newton_step(self.problem.kernel, proximal, self.state)
+            self.n_steps += 1
+            u = proximal.multipliers(self.state.scores)
+            if np.abs(proximal.y * u - self.state.c).sum() <= self.accuracy * u.sum():
+                return True
+            if self.n_steps >= self.limits.max_steps or self.limits.seconds >= self.limits.max_time:
+                break
+        return False
+
+    def _stiffest(self) -> bool:
+        return float(self.step.min()) * self.problem.kernel.total_mass >= STIFFEST
+
+    def _capped_step(self) -> Array:
+        return np.minimum(self.step, STIFFEST / self.problem.kernel.total_mass)
+
+    def _reached(self) -> Ending | None:
+        if self.best.relative_gap <= self.limits.tol:
+            return Ending.OPTIMAL
+        if self.n_steps >= self.limits.max_steps:
+            return Ending.MAX_STEPS
+        if self.limits.seconds >= self.limits.max_time:
+            return Ending.MAX_TIME
+        return Ending.ROUNDING if self.waited >= PATIENCE else None
+
+
+def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
+    """Prepare the start; an ending if it was interrupted."""
+    problem = search.problem
+    if isinstance(start, AdditiveSolution):
+        search.take(start.u)
+        search.start_near(start)
+        return None
+    if start is not None:
+        u = validation.finite_array("start", start, ndim=1)
+        validation.same_length("start", u, len(problem.y))
+        search.start_near(search.take(u))
+        return None
+    return _begin_with_sample(search, sample_size, random_state)
+
+
+def _begin_with_sample(search: _Search, sample_size: int | None, random_state: Any) -> Ending | None:
+    """Solve on a sample, with C scaled up by what it leaves out."""
+    problem, n = search.problem, len(search.problem.y)
+    size = (n // SHARE if n >= LARGE else 0) if sample_size is None else sample_size
+    chosen = np.sort(np.random.default_rng(random_state).permutation(n)[:size])
+    if len(np.unique(problem.y[chosen])) < 2:
+        return None
+    part = problem.among(chosen)
+    part = part.priced(part.C * (n / size))
+    limits = search.limits
+    solution = solve_additive_svm(
+        part, SAMPLE_TOL, random_state=random_state, max_steps=limits.max_steps, max_time=limits.left
+    )
+    c = np.zeros(n)
+    c[chosen] = part.y * solution.u
+    search.start_at(c, solution.b)
+    return Ending.INTERRUPTED if solution.ending is Ending.INTERRUPTED else None
