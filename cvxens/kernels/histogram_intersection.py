@@ -24,7 +24,7 @@ from cvxens.validation import RandomState
 class HistogramIntersection(Kernel):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
-    LL08 section 4.2: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so on histograms of equal size, as y'u = 0, it
+    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so on histograms of equal size, as y'u = 0, it
     gives `SVMDual` the solutions of half the stump kernel. It embodies the 0/1-valued stumps [x_d >= a], 0 < a <=
     high_d, with r = 1. Scaling the samples by c scales it by c, which for an SVM is a change of C.
 
@@ -42,7 +42,7 @@ class HistogramIntersection(Kernel):
 
     high: Any = None
     equation = "sum_d min(x_d, x'_d)"
-    source = "LL08 section 4.2"
+    source = "LL08"
     degree = 1.0
 
     def __post_init__(self) -> None:

@@ -139,7 +139,7 @@ def shares(masses: Array) -> Array:
 @final
 @dataclass(frozen=True, repr=False)
 class Sum(Kernel):
-    """K(x, x') = sum_k K_k(x, x'): the union of sets (LL08 section 6).
+    """K(x, x') = sum_k K_k(x, x'): the union of sets (LL08).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Sum(Kernel):
 
     parts: tuple[Kernel, ...]
     equation = "K1(x, x') + K2(x, x')"
-    source = "LL08 section 6"
+    source = "LL08"
 
     @property
     def neutral(self) -> bool:
@@ -307,7 +307,7 @@ class Scaled(Kernel):
     factor: float
     kernel: Kernel
     equation = "factor K(x, x')"
-    source = "LL08 section 6"
+    source = "LL08"
 
     @property
     def neutral(self) -> bool:

@@ -67,7 +67,7 @@ class Exponential(Kernel):
 class Laplacian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
-    LL08 section 6: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a
+    LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a
     constant. For any gamma it is the mean over waves sqrt(2) cos(a'x + b), the a_d drawn from Cauchy distributions of
     scale gamma and b uniformly, which is what the sampler draws.
 
@@ -86,7 +86,7 @@ class Laplacian(Exponential):
     """
 
     equation = "exp(-gamma |x - x'|_1)"
-    source = "LL08 section 6"
+    source = "LL08"
 
     def distance(self, X: Any, Z: Any) -> Tile:
         """|x - x'|_1."""
@@ -102,7 +102,7 @@ class Laplacian(Exponential):
 class Gaussian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
-    The reference of LL08 section 7. It is the mean over waves sqrt(2) cos(a'x + b), the a_d drawn from normal
+    The reference of LL08. It is the mean over waves sqrt(2) cos(a'x + b), the a_d drawn from normal
     distributions of variance 2 gamma and b uniformly, which is what the sampler draws.
 
     Parameters
@@ -120,7 +120,7 @@ class Gaussian(Exponential):
     """
 
     equation = "exp(-gamma |x - x'|_2^2)"
-    source = "LL08 section 7"
+    source = "LL08"
 
     def distance(self, X: Any, Z: Any) -> Tile:
         """|x - x'|_2^2."""

@@ -62,7 +62,7 @@ class SimplifiedStump(NegativeDistance):
 class SimplifiedPerceptron(NegativeDistance):
     """K(x, x') = -|x - x'|_2.
 
-    LL08 section 5: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
+    LL08: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class SimplifiedPerceptron(NegativeDistance):
     """
 
     equation = "-|x - x'|_2"
-    source = "LL08 section 5"
+    source = "LL08"
 
     def distance(self, X: Any, Z: Any) -> Tile:
         """|x - x'|_2."""

@@ -44,7 +44,7 @@ class StumpRegion(Ranged):
     low: Any = None
     high: Any = None
     equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
-    source = "LL08 Definition 17"
+    source = "LL08 Theorem 16"
     neutral = True
 
     def __post_init__(self) -> None:

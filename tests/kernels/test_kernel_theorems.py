@@ -124,7 +124,7 @@ def test_theta_and_xi_of_the_perceptron_kernel():
 
 @settings(deadline=None, max_examples=20)
 @given(X=inside, level=st.integers(1, 5))
-def test_definition_17_regions_are_stumps_joined_level_by_level(X, level):
+def test_regions_are_stumps_joined_level_by_level(X, level):
     kernel = StumpRegion(level, LOW, HIGH)
     joined = WITHIN
     for _ in range(level - 1):
