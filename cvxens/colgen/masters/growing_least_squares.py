@@ -44,8 +44,8 @@ class BySamples:
     """``W = G'V, (G G' + ridge I) V = L`` of size n_samples: SL (11), for no more samples than columns.
 
     A new column adds its square in O(n_samples^2); the matrix is factored anew, where SL (20) updates an inverse,
-    which loses digits that a long run does not get back. Where the ridge is too small for that, singular values take its
-    place.
+    which loses digits that a long run does not get back. Where the ridge is too small for that, singular values take
+    its place.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ class ProximalHinge:
         sigma = self.C / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
         if at.w.any():
             return sigma
-        square = max(float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1], np.finfo(float).tiny)
-        return min(sigma, STEEPEST * self.weight / square)
+        square = float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1]
+        return STEEPEST * self.weight / max(square, STEEPEST * self.weight / sigma)
 
     def _proximal(self, rows: Array, at: Iterate, u: Array, sigma: float, allowed: float) -> tuple[Iterate, Array]:
         """One proximal step, repeated with more samples until those left out stay where they are."""
@@ -143,12 +143,14 @@ class ProximalHinge:
         kept = _near(u + sigma * (1 - self.y * (at.f + at.b)), self.C, len(rows))
         while True:
             problem = self._smooth(rows, u, sigma, kept, fixed)
-            at = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed))
-            at = replace(at, f=at.w @ rows)
-            moved = multipliers(at.f, at.b)
+            stepped = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed))
+            stepped = replace(stepped, f=stepped.w @ rows)
+            moved = multipliers(stepped.f, stepped.b)
             strayed = (moved != fixed) & ~kept
-            if not strayed.any():
-                return at, moved
+            if not strayed.any() and (stepped.solved or kept.all()):
+                return stepped, moved
+            # without an answer there may be too few samples left to balance the fixed ones
+            strayed |= not stepped.solved
             kept |= strayed
 
     def _smooth(self, rows: Array, u: Array, sigma: float, kept: NDArray[np.bool_], fixed: Array) -> SmoothProblem:
