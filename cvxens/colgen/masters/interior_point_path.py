@@ -116,12 +116,12 @@ def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
     v, the path is started anew.
     """
     limit, product, old = program.limit, at.complementarity, len(at.w)
-    largest = float(edges.max())
+    largest = max(limit, float(edges.max()))
     if largest > FAR * limit:
         v = np.clip(at.v, 0.1, 0.9)
         return start(v, program.rows.times(v)[program.n_free :], program)
     gap = product * (old + 2 * len(at.v)) / float(at.v.sum())
-    scale = min(1.0, limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap))))
+    scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap)))
     s = np.append((1 - scale) * limit + scale * at.s, limit - scale * edges)
     w = np.append(np.zeros(program.n_free + old), product / s[old:])
     further = replace(at, v=scale * at.v, t=1 - scale + scale * at.t, s=s, w=np.append(at.w, w[program.n_free + old :]))
@@ -202,7 +202,7 @@ class Newton:
         """The relative gap between the objective at (free, w) and that at v, scaled to be feasible."""
         at, limit = self.at, self.program.limit
         objective = limit * at.w.sum() + np.maximum(1 - self.margins, 0).sum()
-        bound = at.v.sum() * min(1.0, limit / max(float(self.edges.max()), np.finfo(float).tiny))
+        bound = at.v.sum() * limit / max(limit, float(self.edges.max()))
         return float((objective - bound) / objective)
 
     def direction(self, wanted: Products) -> Iterate:

@@ -1,0 +1,133 @@
+"""Masters of soft-margin boosting over all stumps side by side, to the same certified gap, and what smoothing does.
+
+Peers: HiGHS's dual simplex with a row added for every column, and the model built anew in cvxpy every round. A slow
+peer is stopped at a multiple of the fast time: its gap says that it was not done, and its ratio is a lower bound.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import make_classification
+
+from cvxens.colgen import Formulation, Master, column_generation, formulations
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster
+from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
+from cvxens.datasets import load, make_threenorm
+
+Make = Callable[[Formulation, NDArray], Master]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A sample, its price of slack, and the gap to reach with stumps of so many features a round."""
+
+    data: str
+    X: NDArray
+    y: NDArray
+    C: float
+    tol: float
+    columns: int
+
+
+@dataclass(frozen=True)
+class Way:
+    """A master, and the multiple of the first way's time at which it is stopped."""
+
+    name: str
+    make: Make = InteriorPointMaster
+    patience: float = inf
+
+
+def measured(task: Task, way: Way, limit: float) -> dict[str, Any]:
+    """Run column generation once; seconds include sorting the features."""
+    start = perf_counter()
+    oracle = Stumps(task.X, columns_per_round=task.columns, square_sum=False)
+    formulation = formulations.soft_margin(task.C)
+    run = column_generation(formulation, oracle, task.y, tol=task.tol, max_time=limit, master=way.make)
+    return {
+        "data": task.data,
+        "master": way.name,
+        "stumps a round": task.columns,
+        "asked": task.tol,
+        "seconds": perf_counter() - start,
+        "in master": sum(row.master_seconds for row in run.history),
+        "certified gap": run.certificate.relative_gap,
+        "objective": f"{run.certificate.primal:.6f}",
+        "rounds": len(run.history),
+        "columns": len(run.columns),
+        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
+
+
+def compared(tasks: Sequence[tuple[Task, Way]]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each, with its time over that of the first one."""
+    first = inf
+    for task, way in tasks:
+        row = measured(task, way, way.patience * first)
+        first = min(first, row["seconds"])
+        unfinished = ">" if row["certified gap"] > row["asked"] else ""
+        yield row | {"ratio": f"{unfinished}{row['seconds'] / first:.1f}"}
+
+
+def strong() -> Iterator[dict[str, Any]]:
+    """Threenorm, 10,000 x 20, C = 2^-8, gap 1e-3: masters, stumps a round, and smoothing."""
+    X, y = make_threenorm(10_000, 20, random_state=0)
+    many = Task("threenorm 10,000 x 20, C = 2^-8", X, y, 2.0**-8, 1e-3, 21)
+    one = replace(many, columns=1)
+    return compared(
+        [
+            (many, Way("interior point")),
+            (many, Way("interior point, in-out 0.3", stabilised(InteriorPointMaster, InOut(0.3)), 30)),
+            (one, Way("interior point", InteriorPointMaster, 30)),
+            (many, Way("HiGHS", HighsMaster, 30)),
+            (many, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 30)),
+            (many, Way("HiGHS, averaged 0.5", stabilised(HighsMaster, Averaged(0.5)), 30)),
+            (one, Way("HiGHS", HighsMaster, 30)),
+            (one, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 30)),
+            (one, Way("cvxpy, built anew", CvxpyMaster, 60)),
+        ]
+    )
+
+
+def weak() -> Iterator[dict[str, Any]]:
+    """Weak regularisation: make_classification, 5,000 x 50, C = 200/n."""
+    X, labels = make_classification(5000, 50, n_informative=10, flip_y=0.1, random_state=0)
+    task = Task("make_classification 5,000 x 50, C = 200/n", X, 2.0 * labels - 1, 0.04, 1e-3, 20)
+    return compared(
+        [
+            (task, Way("interior point")),
+            (replace(task, tol=1e-4), Way("interior point")),
+            (replace(task, tol=1e-6), Way("interior point")),
+            (replace(task, tol=1e-4), Way("interior point, in-out 0.3", stabilised(InteriorPointMaster, InOut(0.3)))),
+            (task, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 6)),
+            (task, Way("HiGHS", HighsMaster, 6)),
+        ]
+    )
+
+
+def large() -> Iterator[dict[str, Any]]:
+    """Sixty thousand samples, gap 1e-2; MNIST, odd against even, is bytes."""
+    X, y = make_threenorm(60_000, 100, random_state=0)
+    mnist = load("mnist")
+    odd = np.where(mnist.y % 2, 1.0, -1.0)
+    for task in (
+        Task("threenorm 60,000 x 100, C = 2^-10", X, y, 2.0**-10, 1e-2, 50),
+        Task("MNIST 60,000 x 784, C = 2^-10", mnist.X, odd, 2.0**-10, 1e-2, 50),
+    ):
+        yield from compared([(task, Way("interior point"))])
+
+
+def run() -> list[dict[str, Any]]:
+    """Return a row for every data set and master; ratios are within a data set."""
+    X, y = make_threenorm(3000, 20, random_state=1)
+    measured(Task("compiles", X, y, 0.01, 1e-2, 21), Way("interior point"), inf)
+    return [*strong(), *weak(), *large()]

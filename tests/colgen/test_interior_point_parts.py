@@ -1,0 +1,114 @@
+"""The rows of an interior-point master beside a plain array, and its path beside HiGHS."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
+
+from cvxens.colgen.masters import interior_point_path
+from cvxens.colgen.masters.interior_point_path import Program, entered, follow, left, start
+from cvxens.colgen.masters.interior_point_rows import BLOCK, Rows
+
+VALUES = {
+    "signs": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
+    "normal": lambda rng, shape: rng.normal(size=shape),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize(("n_rows", "n_samples"), [(1, 2), (7, 50), (40, 3 * BLOCK + 5), (900, 2 * BLOCK + 300)])
+def test_products_are_those_of_the_array(kind, n_rows, n_samples):
+    rng = np.random.default_rng(0)
+    array = VALUES[kind](rng, (n_rows, n_samples))
+    rows = Rows(n_samples)
+    for part in np.array_split(array, 3):
+        rows.add(part)
+    v, w, theta = rng.normal(size=n_samples), rng.normal(size=n_rows), rng.random(n_samples) ** 8
+    assert rows.values.dtype == (np.int8 if kind == "signs" else np.float64)
+    assert_array_equal(rows.values, array)
+    assert_allclose(rows.times(v), array @ v, atol=1e-10)
+    assert_allclose(rows.combined(w), array.T @ w, atol=1e-10)
+    gram = array * theta @ array.T
+    assert_allclose(rows.gram(theta, np.float64), gram, atol=1e-12 * np.abs(gram).max())
+    assert_allclose(rows.gram(1e30 * theta, np.float32), 1e30 * gram, atol=1e24 * np.abs(gram).max())
+
+
+def test_values_become_floats_once_they_must_and_rows_are_removed_in_place():
+    rows = Rows(2)
+    rows.add(np.array([[1.0, -127.0], [2.0, 3.0]]))
+    assert rows.values.dtype == np.int8
+    rows.add(np.array([[128.0, 0.5]]))
+    assert rows.values.dtype == np.float64
+    rows.keep(np.array([True, False, True]))
+    assert_array_equal(rows.values, [[1.0, -127.0], [128.0, 0.5]])
+    rows.add(np.array([[4.0, 5.0]]))
+    assert_array_equal(rows.values[-1], [4.0, 5.0])
+
+
+def program_of(rng, n_rows, n_samples, n_free, limit):
+    rows = Rows(n_samples)
+    rows.add(
+        np.vstack([np.resize([1.0, -1.0], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))])
+    )
+    return Program(rows, n_free, limit)
+
+
+def optimum(program):
+    """By HiGHS."""
+    A, k = program.rows.values.astype(float), program.n_free
+    equal = {"A_eq": A[:k], "b_eq": np.zeros(k)} if k else {}
+    bounds = np.full(len(A) - k, program.limit)
+    return -linprog(-np.ones(A.shape[1]), A_ub=A[k:], b_ub=bounds, bounds=(0, 1), **equal).fun
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 6),
+    n_free=st.integers(0, 1),
+    limit=st.sampled_from([0.01, 1.0, 5.0, 100.0]),
+)
+def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(seed, n_rows, n_free, limit):
+    rng = np.random.default_rng(seed)
+    program = program_of(rng, n_rows, 20, n_free, limit)
+    rows, v = program.rows, np.ones(20)
+    at, gap = follow(program, start(v, rows.times(v)[n_free:], program), 1e-8)
+    assert gap <= 1e-8
+    assert limit * at.w.sum() + at.xi.sum() == pytest.approx(optimum(program), rel=1e-6)
+    more = rng.choice([-1.0, 1.0], (2, 20))
+    rows.add(more)
+    at, gap = follow(program, entered(at, more @ at.v, program), 1e-8)
+    assert gap <= 1e-8
+    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
+    kept = np.arange(n_rows + 2) > 0
+    at = left(at, kept, program)
+    rows.keep(np.append(np.full(n_free, True), kept))
+    at, gap = follow(program, at, 1e-8)
+    assert gap <= 1e-8
+    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
+
+
+def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
+    program = program_of(np.random.default_rng(1), 12, 300, 1, 20.0)
+    at = start(np.ones(300), program.rows.times(np.ones(300))[1:], program)
+    loose, gap = follow(program, at, 0.1)
+    assert 0.001 < gap <= 0.1
+    for values in (loose.v, loose.t, loose.z, loose.xi, loose.w, loose.s):
+        assert values.min() > 0
+    assert_allclose(loose.v + loose.t, 1.0)
+    best, gap = follow(program, loose, 0.0)
+    assert gap < 1e-9
+    again, same = follow(program, best, 0.0)
+    assert same <= gap
+    assert again.complementarity <= best.complementarity
+
+
+def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
+    monkeypatch.setattr(interior_point_path, "SMALL", 0)
+    program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
+    v = np.ones(600)
+    at, gap = follow(program, start(v, program.rows.times(v), program), 1e-9)
+    assert gap <= 1e-9
+    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-8)
