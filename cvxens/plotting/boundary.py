@@ -13,7 +13,7 @@ from sklearn.inspection import DecisionBoundaryDisplay
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import PALETTE, Display, add_legend, feature_labels, fitted, pyplot
-from cvxens.plotting.stumps import one_output
+from cvxens.plotting.ensembles import Ensemble
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class BoundaryDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
         """Draw a run of column generation on a sample with labels -1 and +1; as `from_estimator` otherwise."""
-        one_output(run)
+        Ensemble.of_run(run)
         return cls.from_estimator(_Scores(run), X, validation.signs(y), grid_resolution=grid_resolution, ax=ax)
 
     def _draw(self, ax: Axes) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.errors import InvalidInput
 from cvxens.plotting.display import Display
 from cvxens.types import Array
 
@@ -62,6 +63,8 @@ class GramDisplay(Display):
 
     def __post_init__(self) -> None:
         K, y = validation.symmetric(self.K), np.asarray(self.y)
+        if y.ndim != 1:
+            raise InvalidInput("y", f"found {y.ndim} dimensions, shape {y.shape}", "give one label per sample")
         validation.same_length("y", y, len(K))
         self.classes_, codes, self.counts_ = np.unique(y, return_inverse=True, return_counts=True)
         order = np.argsort(codes, kind="stable")

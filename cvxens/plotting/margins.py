@@ -11,8 +11,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import FAINT, Display, add_legend, fitted
-from cvxens.plotting.stumps import one_output
-from cvxens.types import Array
+from cvxens.plotting.ensembles import Ensemble
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +63,8 @@ class MarginDisplay(Display):
     def from_runs(cls, runs: Mapping[str, Run], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
         """Draw the margins of several runs, by name, on a sample with labels -1 and +1."""
         y = validation.signs(y, np.shape(X)[0])
-        return cls(
-            {name: _normalised(y * run.decision_function(X), one_output(run)) for name, run in runs.items()}
-        ).plot(ax)
+        sizes = {name: _size(Ensemble.of_run(run)) for name, run in runs.items()}
+        return cls({name: y * run.decision_function(X) / sizes[name] for name, run in runs.items()}).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
@@ -74,9 +72,9 @@ class MarginDisplay(Display):
         classes, y = np.asarray(fitted(estimator, "classes_")), np.asarray(y)
         if len(classes) != 2 or not np.isin(y, classes).all():
             raise InvalidInput("y", f"found labels outside {list(classes)}", "give those of a binary classifier")
-        signs = np.where(y == classes[1], 1.0, -1.0)
-        f = fitted(estimator, "decision_function")(X)
-        return cls({name: _normalised(signs * f, np.asarray(fitted(estimator, "weights_")))}).plot(ax)
+        size = _size(Ensemble.of_estimator(estimator))
+        scores = fitted(estimator, "decision_function")(X)
+        return cls({name: np.where(y == classes[1], scores, -scores) / size}).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ax.axvline(0.0, color=FAINT, linewidth=0.8, zorder=0)
@@ -86,8 +84,9 @@ class MarginDisplay(Display):
         add_legend(ax, loc="upper left")
 
 
-def _normalised(scores: Array, weights: Array) -> Array:
-    total = float(np.abs(weights).sum())
-    if not total > 0:
-        raise InvalidInput("weights", "found all of them 0", "give a model with a hypothesis")
-    return scores / total
+def _size(ensemble: Ensemble) -> float:
+    """Sum |w|."""
+    size = float(np.abs(ensemble.weights).sum())
+    if not size > 0:
+        raise InvalidInput("weights", "found all of them 0", "give a model with a hypothesis in use")
+    return size

@@ -11,7 +11,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import FAINT, PALETTE, Display, add_legend
-from cvxens.plotting.stumps import one_output
+from cvxens.plotting.ensembles import Ensemble
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,14 +75,23 @@ class PathDisplay(Display):
     @classmethod
     def from_runs(cls, runs: Mapping[float, Run], *, n_named: int = 8, ax: Axes | None = None) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
+        return cls._of({C: Ensemble.of_run(run) for C, run in runs.items()}, n_named).plot(ax)
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[float, Any], *, n_named: int = 8, ax: Axes | None = None) -> Self:
+        """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C."""
+        return cls._of({C: Ensemble.of_estimator(one) for C, one in estimators.items()}, n_named).plot(ax)
+
+    @classmethod
+    def _of(cls, ensembles: Mapping[float, Ensemble], n_named: int) -> Self:
         place: dict[Hypothesis, int] = {}
-        for run in runs.values():
-            for column in run.columns:
-                place.setdefault(column.hypothesis, len(place))
-        weights = np.zeros((len(runs), len(place)))
-        for row, run in zip(weights, runs.values(), strict=True):
-            row[[place[column.hypothesis] for column in run.columns]] = one_output(run)
-        return cls(list(runs), weights, [str(hypothesis) for hypothesis in place], n_named=n_named).plot(ax)
+        for ensemble in ensembles.values():
+            for hypothesis in ensemble.hypotheses:
+                place.setdefault(hypothesis, len(place))
+        weights = np.zeros((len(ensembles), len(place)))
+        for row, ensemble in zip(weights, ensembles.values(), strict=True):
+            row[[place[hypothesis] for hypothesis in ensemble.hypotheses]] = ensemble.weights
+        return cls(list(ensembles), weights, [str(hypothesis) for hypothesis in place], n_named=n_named)
 
     def _draw(self, ax: Axes) -> None:
         if self.names is None:

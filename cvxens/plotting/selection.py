@@ -11,8 +11,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import Display, feature_labels
-from cvxens.plotting.stumps import used_stumps
-from cvxens.types import Array
+from cvxens.plotting.ensembles import Ensemble
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,27 +61,66 @@ class SelectionDisplay(Display):
         validation.whole("n_shown", self.n_shown)
 
     @classmethod
-    def from_runs(
+    def from_runs(cls, runs: Iterable[Run], **options: Any) -> Self:
+        """Draw the share of runs that have a stump on the feature, of more than a negligible weight.
+
+        Parameters
+        ----------
+        runs : iterable of Run
+            Of stumps, such as one per bootstrap sample.
+        feature_names, n_shown, ax
+            As of the display and its `plot`.
+        """
+        return cls._of_several([Ensemble.of_run(run) for run in runs], "runs", **options)
+
+    @classmethod
+    def from_estimators(cls, estimators: Iterable[Any], **options: Any) -> Self:
+        """Draw the share of fitted estimators that have a stump on the feature, such as one per fold.
+
+        Parameters
+        ----------
+        estimators : iterable of estimators
+            With stumps as ``weak_learners_``; ``cross_validate(..., return_estimator=True)["estimator"]`` has them.
+        feature_names, n_shown, ax
+            As of the display and its `plot`.
+        """
+        return cls._of_several([Ensemble.of_estimator(one) for one in estimators], "models", **options)
+
+    @classmethod
+    def from_run(cls, run: Run, **options: Any) -> Self:
+        """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature.
+
+        Parameters
+        ----------
+        run : Run
+            Of stumps.
+        feature_names, n_shown, ax
+            As of the display and its `plot`.
+        """
+        stumps = [stump.feature for stump in Ensemble.of_run(run).stumps()]
+        return cls._of(stumps, f"share of {len(stumps)} stumps on the feature", len(stumps), **options)
+
+    @classmethod
+    def _of_several(cls, ensembles: Sequence[Ensemble], what: str, **options: Any) -> Self:
+        selected = [j for ensemble in ensembles for j in sorted({stump.feature for stump in ensemble.stumps()})]
+        return cls._of(selected, f"share of {len(ensembles)} {what} that select the feature", len(ensembles), **options)
+
+    @classmethod
+    def _of(
         cls,
-        runs: Iterable[Run],
+        selected: Sequence[int],
+        xlabel: str,
+        total: int,
         *,
         feature_names: Sequence[Any] | None = None,
         n_shown: int = 20,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
-        used = [{stump.feature for stump in used_stumps(run)} for run in runs]
-        shares = _shares([feature for features in used for feature in features], len(used), feature_names)
-        return cls(shares, feature_names, f"share of {len(used)} runs that select the feature", n_shown).plot(ax)
-
-    @classmethod
-    def from_columns(
-        cls, run: Run, *, feature_names: Sequence[Any] | None = None, n_shown: int = 20, ax: Axes | None = None
-    ) -> Self:
-        """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
-        used = [stump.feature for stump in used_stumps(run)]
-        shares = _shares(used, len(used), feature_names)
-        return cls(shares, feature_names, f"share of {len(used)} stumps on the feature", n_shown).plot(ax)
+        """How often each feature was selected, of how many times it could have been."""
+        if not selected:
+            raise InvalidInput("runs", "found no stump in use", "give ensembles whose stumps have weights")
+        counts = np.bincount(selected, minlength=0 if feature_names is None else len(feature_names))
+        return cls(counts / total, feature_names, xlabel, n_shown).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ranked = np.argsort(-self.shares, kind="stable")
@@ -92,11 +130,3 @@ class SelectionDisplay(Display):
         ax.invert_yaxis()
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
-
-
-def _shares(selected: Sequence[int], total: int, names: Sequence[Any] | None) -> Array:
-    """How often each feature was selected, of how many times it could have been."""
-    if not selected:
-        raise InvalidInput("runs", "found no feature in use", "give runs whose stumps have weights")
-    counts = np.bincount(selected, minlength=0 if names is None else len(names))
-    return counts / total

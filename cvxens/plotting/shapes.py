@@ -10,8 +10,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, checked_axes, feature_labels, fitted, new_axes
-from cvxens.plotting.stumps import WeightedStump, used_stumps
+from cvxens.plotting.display import FAINT, checked_axes, feature_labels, new_axes
+from cvxens.plotting.ensembles import Ensemble, WeightedStump
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -161,10 +161,14 @@ class ShapeDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: Sequence[Axes] | None = None
     ) -> Self:
-        """Draw the ``shape_functions_`` of a fitted estimator, under its ``feature_names_in_`` if it has some."""
+        """Draw the ``shape_functions_`` of a fitted estimator, or else the sums of its stumps, feature by feature.
+
+        The features are called as in ``feature_names_in_`` where there is that.
+        """
         names = getattr(estimator, "feature_names_in_", None)
-        shapes = fitted(estimator, "shape_functions_")
-        return cls.from_shapes(shapes, X, feature_names=names, n_shown=n_shown, ax=ax)
+        if hasattr(estimator, "shape_functions_"):
+            return cls.from_shapes(estimator.shape_functions_, X, feature_names=names, n_shown=n_shown, ax=ax)
+        return cls(_staircases(Ensemble.of_estimator(estimator), X, names, n_shown)).plot(ax)
 
     @classmethod
     def from_run(
@@ -176,14 +180,8 @@ class ShapeDisplay:
         n_shown: int = 12,
         ax: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the sums of a run's stumps, feature by feature; the others are 0."""
-        by_feature: dict[int, list[WeightedStump]] = {}
-        for stump in used_stumps(run):
-            by_feature.setdefault(stump.feature, []).append(stump)
-        n_features = max(by_feature, default=-1) + 1
-        names, marked = feature_labels(feature_names, n_features), _features(X, n_features)
-        made = [ShapeFunction.of_stumps(names[d], by_feature[d], marked[d]) for d in sorted(by_feature)]
-        return cls(_widest(made, n_shown)).plot(ax)
+        """Draw the sums of a run's stumps, feature by feature; the functions of the other features are 0."""
+        return cls(_staircases(Ensemble.of_run(run), X, feature_names, n_shown)).plot(ax)
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
         """Draw.
@@ -229,6 +227,17 @@ def _draw(ax: Axes, shape: ShapeFunction) -> None:
         ranks = np.linspace(0, len(shape.sample) - 1, min(RUG, len(shape.sample))).round().astype(int)
         marks = np.sort(shape.sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
+
+
+def _staircases(ensemble: Ensemble, X: Any, names: Sequence[Any] | None, n_shown: int) -> list[ShapeFunction]:
+    """The functions of the features that have stumps."""
+    by_feature: dict[int, list[WeightedStump]] = {}
+    for stump in ensemble.stumps():
+        by_feature.setdefault(stump.feature, []).append(stump)
+    n_features = max(by_feature, default=-1) + 1
+    called, marked = feature_labels(names, n_features), _features(X, n_features)
+    made = [ShapeFunction.of_stumps(called[d], by_feature[d], marked[d]) for d in sorted(by_feature)]
+    return _widest(made, n_shown)
 
 
 def _pair(name: str, pair: Any) -> tuple[Any, Any]:

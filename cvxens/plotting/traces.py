@@ -122,8 +122,12 @@ class TraceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
-        """Draw the ``history_`` of a fitted estimator that generates columns."""
-        return cls([Trace.of_rounds(fitted(estimator, "history_"), name)], against).plot(ax)
+        """Draw the ``history_`` of a fitted estimator that generates columns; of several classes, all sub-problems."""
+        history = fitted(estimator, "history_")
+        if not hasattr(estimator, "decomposition_"):
+            return cls([Trace.of_rounds(history, name)], against).plot(ax)
+        parts = [Trace.of_rounds(part, f"{name}[{k}]") for k, part in enumerate(history)]
+        return cls(parts, against).plot(ax)
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:

@@ -1,0 +1,71 @@
+"""The displays take the fitted estimators of the package."""
+
+import numpy as np
+import pytest
+from rendering import assert_drawn, assert_opens_one_figure, legend_of
+from sklearn.model_selection import cross_validate
+
+from cvxens.estimators import LPBoostClassifier
+from cvxens.plotting import (
+    BoundaryDisplay,
+    ConvergenceDisplay,
+    GapDisplay,
+    MarginDisplay,
+    PathDisplay,
+    SelectionDisplay,
+    ShapeDisplay,
+)
+
+
+@pytest.fixture(scope="module")
+def plane(sample):
+    X, y = sample
+    return X[:, :2], np.where(y > 0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def model(plane):
+    return LPBoostClassifier(nu=0.3, tol=1e-3).fit(*plane)
+
+
+@pytest.mark.parametrize("display", [ConvergenceDisplay, GapDisplay])
+def test_convergence(display, model, ax):
+    drawn = display.from_estimator(model, ax=ax)
+    assert_drawn(drawn, ax)
+    assert drawn.traces[0].objective.tolist() == [row.objective for row in model.history_]
+
+
+def test_sub_problems(ax, plane):
+    X, _ = plane
+    model = LPBoostClassifier(tol=1e-2).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    assert legend_of(GapDisplay.from_estimator(model, ax=ax).ax_) == ["[0]", "[1]", "[2]"]
+
+
+def test_margins_and_boundary(model, plane, ax):
+    margins = MarginDisplay.from_estimator(model, *plane, name="votes", ax=ax).margins["votes"]
+    correct = model.predict(plane[0]) == plane[1]
+    assert ((margins > 0) == correct)[margins != 0].all()
+    axes = ax.figure.add_subplot()
+    assert legend_of(BoundaryDisplay.from_estimator(model, *plane, grid_resolution=10, ax=axes).ax_) == ["no", "yes"]
+
+
+def test_shapes_add_up_to_the_scores(model, plane):
+    X, _ = plane
+    display = ShapeDisplay.from_estimator(model, X)
+    assert_opens_one_figure(display)
+    total = np.zeros(len(X))
+    for shape in display.shapes:
+        x = X[:, int(shape.name[2])]
+        total += shape.values[np.searchsorted(shape.knots, x, side="right") - 1]
+    assert np.ptp(model.decision_function(X) - total) <= 1e-9
+
+
+def test_selection_over_folds(plane, ax):
+    fitted = cross_validate(LPBoostClassifier(tol=1e-2), *plane, cv=2, return_estimator=True)["estimator"]
+    assert SelectionDisplay.from_estimators(fitted, ax=ax).shares.max() == 1.0
+
+
+def test_paths(plane, ax):
+    models = {nu: LPBoostClassifier(nu=nu, tol=1e-2).fit(*plane) for nu in (0.2, 0.6)}
+    display = PathDisplay.from_estimators(models, ax=ax)
+    assert display.coefficients.sum(axis=1).tolist() == pytest.approx([m.weights_.sum() for m in models.values()])

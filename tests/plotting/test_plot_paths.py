@@ -1,0 +1,87 @@
+"""Regularisation paths: one line per coefficient, one point per C."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rendering import assert_drawn, assert_opens_one_figure, legend_of
+
+from cvxens.errors import InvalidInput
+from cvxens.plotting import PathDisplay
+
+C = [1.0, 0.01, 0.1]
+WEIGHTS = np.array([[3.0, 0.0, -5.0], [1.0, 0.0, 0.0], [2.0, 0.0, -4.0]])
+
+
+def paths(ax):
+    return [line.get_ydata().tolist() for line in ax.lines]
+
+
+def test_lines_are_the_coefficients_in_the_order_of_C(ax):
+    display = PathDisplay(C, WEIGHTS, ylabel="multiplier u").plot(ax)
+    assert_drawn(display, ax)
+    assert paths(ax) == WEIGHTS[[1, 2, 0]].T.tolist()
+    assert ax.lines[0].get_xdata().tolist() == [0.01, 0.1, 1.0]
+    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "multiplier u")
+    assert ax.get_legend() is None
+
+
+def test_the_largest_are_named_and_the_others_grey(ax):
+    PathDisplay(C, WEIGHTS, ["first", "never", "third"], n_named=1).plot(ax)
+    assert legend_of(ax) == ["third"]
+    assert paths(ax) == WEIGHTS[[1, 2, 0]].T[[0, 1, 2]].tolist()
+    assert [line.get_color() == "0.75" for line in ax.lines] == [True, True, False]
+
+
+def test_what_is_always_0_has_no_name(ax):
+    PathDisplay(C, WEIGHTS, ["first", "never", "third"]).plot(ax)
+    assert legend_of(ax) == ["third", "first"]
+
+
+def test_hypotheses_of_runs_are_lined_up(run_at, ax):
+    runs = {C: run_at(C) for C in (0.4, 0.05)}
+    display = PathDisplay.from_runs(runs, ax=ax)
+    assert display.C.tolist() == [0.05, 0.4]
+    for row, run in zip(display.coefficients, (runs[0.05], runs[0.4]), strict=True):
+        found = {name: weight for name, weight in zip(display.names, row, strict=True) if weight}
+        wanted = zip(run.columns, run.weights.tolist(), strict=True)
+        assert found == {str(column.hypothesis): weight for column, weight in wanted if weight}
+    assert len(legend_of(ax)) <= 8
+
+
+def test_estimators_are_lined_up_by_their_weak_learners(ax):
+    first = SimpleNamespace(weak_learners_=["h", "g"], weights_=np.array([1.0, 2.0]))
+    second = SimpleNamespace(weak_learners_=["g", "k"], weights_=np.array([3.0, 4.0]))
+    display = PathDisplay.from_estimators({1.0: first, 2.0: second}, ax=ax)
+    assert display.names == ["h", "g", "k"]
+    assert display.coefficients.tolist() == [[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]]
+
+
+def test_a_figure_of_its_own():
+    assert_opens_one_figure(PathDisplay(C, WEIGHTS, ["a", "b", "c"]).plot())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"C": [1.0, 0.0, 2.0]}, "C: found"),
+        ({"C": [1.0, 1.0, 2.0]}, "give distinct numbers above 0"),
+        ({"C": [1.0, 2.0]}, "found 3 rows for 2 values of C"),
+        ({"coefficients": WEIGHTS[0]}, "coefficients: found 1 dimensions"),
+        ({"names": ["a"]}, "found 1 names for 3 coefficients"),
+        ({"n_named": -1}, "n_named: found -1"),
+    ],
+)
+def test_bad_input_is_refused(changes, words):
+    with pytest.raises(InvalidInput, match=words):
+        PathDisplay(**{"C": C, "coefficients": WEIGHTS} | changes)
+
+
+def test_runs_need_one_output(two_outputs):
+    with pytest.raises(InvalidInput, match="several outputs"):
+        PathDisplay.from_runs({1.0: two_outputs})
+    several = SimpleNamespace(weak_learners_=[["h"], ["g"]], weights_=[np.array([1.0]), np.array([2.0])])
+    with pytest.raises(InvalidInput, match="sub-problems"):
+        PathDisplay.from_estimators({1.0: several})
+    with pytest.raises(InvalidInput, match="C: found no data"):
+        PathDisplay.from_runs({})
