@@ -1,4 +1,4 @@
-"""Draw docs/convergence.png: column generation on breast cancer, four stumps a round. Needs matplotlib."""
+"""Draw the pictures in this directory: column generation on breast cancer, four stumps a round. Needs the extra plot."""
 
 from pathlib import Path
 
@@ -9,24 +9,20 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 from cvxens.colgen import column_generation, formulations, oracles
+from cvxens.plotting import ConvergenceDisplay, GapDisplay, ShapeDisplay
 
-X, labels = load_breast_cancer(return_X_y=True)
-run = column_generation(
-    formulations.soft_margin(C=0.05), oracles.Stumps(X, columns_per_round=4), 2.0 * labels - 1, tol=1e-9
-)
-rounds = range(1, len(run.history) + 1)
-objective = [row.objective for row in run.history]
-bound = [row.dual_bound for row in run.history]
+here = Path(__file__).parent
+data = load_breast_cancer()
+X, y = data.data, 2.0 * data.target - 1
+run = column_generation(formulations.soft_margin(C=0.05), oracles.Stumps(X, columns_per_round=4), y, tol=1e-9)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-left.fill_between(rounds, bound, objective, color="tab:blue", alpha=0.12, label="the optimum is in here")
-left.plot(rounds, objective, color="tab:blue", label="objective over the columns so far")
-left.plot(rounds, bound, color="tab:orange", label="proven bound over all stumps")
-left.set(xlabel="round", ylabel=r"$\sum w + C \sum \xi$", xlim=(1, len(run.history)), ylim=(0, 12))
-left.legend(frameon=False)
-gaps = [max((o - b) / o, 1e-13) for o, b in zip(objective, bound, strict=True)]
-right.semilogy([row.n_columns for row in run.history], gaps, marker=".", color="tab:red")
-right.set(xlabel="columns", ylabel="certified relative gap", ylim=(1e-13, 1.5))
+ConvergenceDisplay.from_run(run, ax=left)
+left.set_ylim(0, 12)
+GapDisplay.from_run(run, ax=right)
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
-figure.savefig(Path(__file__).with_suffix(".png"), dpi=150)
+figure.savefig(here / "convergence.png", dpi=150)
+
+shapes = ShapeDisplay.from_run(run, X, feature_names=data.feature_names, n_shown=8)
+shapes.figure_.savefig(here / "shapes.png", dpi=150)
