@@ -77,10 +77,12 @@ PUBLIC = [
     "plotting",
     "problems",
     "solvers",
+    "solvers.additive",
     "trees",
 ]
 
 SHOWN_ELSEWHERE = {
+    "AdditiveSolution": "what solve_additive_svm returns, which shows it",
     "Boosted": "what adaboost returns, which shows it",
     "BoostingRound": "a row of what adaboost returns",
     "BoostingStep": "what boosting_steps yields, which shows it",
@@ -94,6 +96,7 @@ SHOWN_ELSEWHERE = {
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",
+    "Level": "a row of a solution's history",
     "MasterSolution": "what a master hands over",
     "PartialSVMEnsemble": "what partial_svms returns, which shows it",
     "Priced": "what an oracle hands over: shown in Oracle",

@@ -31,8 +31,8 @@ FEW = 16
 class AdditiveKernel:
     """K(x, x') = - sum_d scale_d |x_d - x'_d| on a sample, in memory for the sample.
 
-    Where coefficients sum to 0, as y'u = 0 makes them in P2, a constant in the kernel does not matter, nor does a term in
-    x alone or x' alone. So this is LL08's stump kernel and its simplified form (scale 1), histogram intersection
+    Where coefficients sum to 0, as y'u = 0 makes them in P2, a constant in the kernel does not matter, nor does a term
+    in x alone or x' alone. So this is LL08's stump kernel and its simplified form (scale 1), histogram intersection
     ``sum_d min(x_d, x'_d)`` (scale 1/2), KIE06's K_ds, and any sum of those over features with weights of their own.
 
     Parameters
@@ -142,22 +142,22 @@ def _checked_scale(scale: Any, n_features: int) -> Array:
 def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
     """Add K v to pairs[:, 1], where v is pairs[:, 0], up to a constant, which is returned.
 
-    Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at both
-    ends of a feature is minus its range times the sum of all weights, which gives the constant.
+    Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at
+    both ends of a feature is minus its range times the sum of all weights, which gives the constant.
     """
     total = 0.0
     for i in range(len(pairs)):
         total += pairs[i, 0]
     constant = 0.0
     for d in range(len(rows)):
-        first = float(values[d, 0])
+        first = np.float64(values[d, 0])
         last, here, slope, twice = first, 0.0, scale[d] * total, 2 * scale[d]
         for k in range(rows.shape[1]):
-            i, x = np.uint32(rows[d, k]), float(values[d, k])
+            row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
             here += slope * (x - last)
-            slope -= twice * pairs[i, 0]
+            slope -= twice * pairs[row, 0]
             last = x
-            pairs[i, 1] += here
+            pairs[row, 1] += here
         constant -= (scale[d] * (last - first) * total + here) / 2
     return constant
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.solvers.additive.kernel import AdditiveKernel
-from cvxens.solvers.additive.proximal import Proximal
+from cvxens.solvers.additive.proximal import Line, Proximal
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -41,41 +41,44 @@ class State:
 def newton_step(kernel: AdditiveKernel, proximal: Proximal, state: State) -> State:
     """Take one Newton step, as long as it pays, then the best intercept.
 
-    At the minimum ``c = y u``. With u linearised where it is between its bounds, F, and constant elsewhere, the new c is y u
-    elsewhere, and on F solves ``(K_FF + 1/tau) c_F + b = (1 + p/tau) y - K_FN c_N`` with 1'c = 0.
+    At the minimum ``c = y u``. With u linearised where it is between its bounds, F, and constant elsewhere, the new c
+    is y u elsewhere, and on F solves ``(K_FF + 1/tau) c_F + b = (1 + p/tau) y - K_FN c_N`` with 1'c = 0.
     """
     b = proximal.intercept(state.f, state.b)
     u = proximal.multipliers(state.f + b)
     change = proximal.y * u - state.c
     free = (u > 0) & (u < proximal.C)
     moving = np.flatnonzero(free | (change != 0))
-    delta, intercept = _direction(kernel.among(moving), proximal, state, change[moving], moving, free[moving])
+    delta, intercept = change[moving], b
+    if free.any():
+        c, f = (array[moving] for array in (state.c, state.f))
+        near = Proximal(*(array[moving] for array in proximal))
+        delta, intercept = _direction(kernel.among(moving), near, State(c, f, b), delta, np.flatnonzero(free[moving]))
     whole = np.zeros(len(u))
     whole[moving] = delta
-    df = kernel.product(whole)
-    f, df_moving = state.f[moving], df[moving]
-    rounding = len(moving) * np.finfo(float).eps * float(np.abs(delta) @ (np.abs(f) + np.abs(df_moving)))
-    shift = intercept - b if free.any() else 0.0
-    t = proximal.step(state.f + b, df + shift, float(delta @ f), float(delta @ df_moving), rounding)
-    f_new = state.f + t * df
-    return State(state.c + t * whole, f_new, proximal.intercept(f_new, b + t * shift))
+    df, f = kernel.product(whole), state.f[moving]
+    rounding = len(moving) * np.finfo(float).eps * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
+    line = Line(state.f + b, df + (intercept - b), float(delta @ f), float(delta @ df[moving]))
+    t = proximal.step(line, rounding)
+    f = state.f + t * df
+    return State(state.c + t * whole, f, proximal.intercept(f, b + t * (intercept - b)))
 
 
 def _direction(
-    part: AdditiveKernel, proximal: Proximal, state: State, delta: Array, moving: Indices, free: NDArray[np.bool_]
+    kernel: AdditiveKernel, proximal: Proximal, state: State, change: Array, free: Indices
 ) -> tuple[Array, float]:
-    """The change of c on the samples that move, and the intercept; `delta` is ``y u - c`` there."""
-    inside = np.flatnonzero(free)
-    if not len(inside):
-        return delta, 0.0
-    F = moving[inside]
-    delta[inside] = 0.0
-    delta[inside] = -delta.sum() / len(inside)
-    stiffness = 1 / proximal.tau[F]
-    wanted = proximal.y[F] * (1 + proximal.p[F] * stiffness) - state.f[F] - part.product(delta)[inside]
-    wanted -= stiffness * (state.c[F] + delta[inside])
-    moved, b = _solve(part.among(inside), stiffness, wanted)
-    delta[inside] += moved
+    """Solve for the change of c on the samples that move, all others left out, and the new intercept.
+
+    `change` is ``y u - c``, which stays where u is at a bound; on `free` its mean is taken first.
+    """
+    delta = change.copy()
+    delta[free] = 0.0
+    delta[free] = -delta.sum() / len(free)
+    stiffness = 1 / proximal.tau[free]
+    wanted = proximal.y[free] * (1 + proximal.p[free] * stiffness) - (state.f + kernel.product(delta))[free]
+    wanted -= stiffness * (state.c + delta)[free]
+    moved, b = _solve(kernel.among(free), stiffness, wanted)
+    delta[free] += moved
     return delta, b
 
 

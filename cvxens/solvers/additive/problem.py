@@ -22,8 +22,9 @@ from cvxens.types import Array, Point
 class AdditiveSVM:
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K = const - sum_d scale_d |x_d - x'_d|.
 
-    LL08 P2, as `cvxens.problems.SVMDual`, for kernels that need no Gram matrix. The scores are ``f + b`` with ``f = K (y
-    u)``. The bound from any b is minus the primal objective, ``-(1/2 u'(K o yy')u + sum_i C_i max(0, 1 - y_i (f_i + b)))``.
+    LL08 P2, as `cvxens.problems.SVMDual`, for kernels that need no Gram matrix. The scores are ``f + b`` with
+    ``f = K (y u)``. The bound from any b is minus the primal objective,
+    ``-(1/2 u'(K o yy')u + sum_i C_i max(0, 1 - y_i (f_i + b)))``.
 
     Parameters
     ----------

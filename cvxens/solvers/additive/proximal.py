@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,14 +13,30 @@ MAX_STEPS = 60
 """Steps of a root search, each a Newton step or a halving."""
 
 
-@dataclass(frozen=True)
-class Proximal:
+class Line(NamedTuple):
+    """A direction to go in.
+
+    Parameters
+    ----------
+    scores, direction : ndarray of shape (n_samples,)
+        f + b, and how it changes by a step of 1.
+    slope, curvature : float
+        Of ``1/2 |f|^2`` along the step, at its start.
+    """
+
+    scores: Array
+    direction: Array
+    slope: float = 0.0
+    curvature: float = 0.0
+
+
+class Proximal(NamedTuple):
     """min 1/2 u'(K o yy')u - sum u + sum_i (u_i - p_i)^2 / (2 tau_i) subject to 0 <= u <= C, y'u = 0.
 
-    Its dual is to minimise ``1/2 |f|^2 + sum_i psi_i(y_i (f_i + b))`` over functions f of the kernel's space and b, where
-    psi_i is the hinge loss of price C_i smoothed around p_i, with ``-psi_i'(z) = clip(p_i + tau_i (1 - z), 0, C_i)``. At the
-    minimum f = K (y u) for u = -psi'. (R. T. Rockafellar, *Augmented Lagrangians and applications of the proximal point
-    algorithm in convex programming*, Math. Oper. Res. 1, 1976.)
+    Its dual is to minimise ``1/2 |f|^2 + sum_i psi_i(y_i (f_i + b))`` over functions f of the kernel's space and b,
+    where psi_i is the hinge loss of price C_i smoothed around p_i, with ``-psi_i'(z) = clip(p_i + tau_i (1 - z), 0,
+    C_i)``. At the minimum f = K (y u) for u = -psi'. (R. T. Rockafellar, *Augmented Lagrangians and applications of the
+    proximal point algorithm in convex programming*, Math. Oper. Res. 1, 1976.)
 
     Parameters
     ----------
@@ -43,46 +59,25 @@ class Proximal:
 
     def intercept(self, f: Array, b: float) -> float:
         """The b that minimises for a given f, where y'u = 0; searched from `b` on."""
-        ones = np.ones(len(f))
-        return b + _root(self.y, self.C, self.p, self.tau, f + b, ones, 0.0, 0.0, 0.0, 0.0)
+        return b + _root(self, Line(f + b, np.ones(len(f))), 0.0, 0.0)
 
-    def step(self, scores: Array, direction: Array, slope: float, curvature: float, rounding: float) -> float:
-        """How far to go along `direction`, so that the objective's slope falls to a tenth; 1 where that does.
-
-        Parameters
-        ----------
-        scores, direction : ndarray of shape (n_samples,)
-            f + b, and how it changes by a step of 1.
-        slope, curvature : float
-            Of ``1/2 |f|^2`` along the step, at its start.
-        rounding : float
-            What is lost to rounding in the slope.
-        """
-        at_start = slope - float((self.y * self.multipliers(scores)) @ direction)
-        enough = max(abs(at_start) / 10, rounding)
-        return _root(self.y, self.C, self.p, self.tau, scores, direction, slope, curvature, 1.0, enough)
+    def step(self, line: Line, rounding: float) -> float:
+        """How far to go, so that the objective's slope falls to a tenth or to its rounding error; 1 where that does."""
+        at_start = line.slope - float((self.y * self.multipliers(line.scores)) @ line.direction)
+        return _root(self, line, 1.0, max(abs(at_start) / 10, rounding))
 
 
 @njit(cache=True, nogil=True)
-def _root(
-    y: Array,
-    C: Array,
-    p: Array,
-    tau: Array,
-    z: Array,
-    dz: Array,
-    slope: float,
-    curvature: float,
-    t: float,
-    enough: float,
-) -> float:
+def _root(proximal: Proximal, line: Line, t: float, enough: float) -> float:
     """Where slope + curvature t = sum_i y_i u_i(z_i + t dz_i) dz_i within `enough`: Newton's method from t, bracketed.
 
     The difference of both sides rises with t and is piecewise linear.
     """
+    y, C, p, tau = proximal
+    z, dz = line.scores, line.direction
     low, high, reach = -np.inf, np.inf, 1.0
     for _ in range(MAX_STEPS):
-        value, rise, size = slope + curvature * t, curvature, 0.0
+        value, rise, size = line.slope + line.curvature * t, line.curvature, 0.0
         for i in range(len(z)):
             free = p[i] + tau[i] * (1.0 - y[i] * (z[i] + t * dz[i]))
             u = min(max(free, 0.0), C[i])

@@ -30,6 +30,9 @@ SAMPLE_TOL = 1e-2
 GROWTH = 2.0
 """By how much the step from the centre grows from one proximal problem to the next."""
 
+RETREAT = 64.0
+"""By how much it shrinks after a proximal problem that was not solved."""
+
 ACCURACY = 0.05
 """The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
 
@@ -130,8 +133,8 @@ def solve_additive_path(problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **opti
     Examples
     --------
     >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=1.0)
-    >>> [solution.objective for solution in solve_additive_path(problem, [0.125, 0.25])]
-    [-0.21875, -0.375]
+    >>> [round(solution.objective, 6) for solution in solve_additive_path(problem, [0.125, 0.25])]
+    [-0.242188, -0.46875]
     """
     solutions: list[AdditiveSolution] = []
     for C in validation.finite_array("Cs", Cs, ndim=1):
@@ -202,9 +205,11 @@ class _Search:
             solved = self._solve(proximal)
             new = self.take(proximal.multipliers(self.state.scores))
             self.waited += not solved or self._stiffest()
-            if solved:
-                self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
-                self.step = self.step if self._stiffest() else GROWTH * self.step
+            self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
+            if not solved:
+                self.step = self.step / RETREAT
+            elif not self._stiffest():
+                self.step = GROWTH * self.step
                 self.accuracy = max(self.accuracy / GROWTH, 1e-10)
         return ending
 

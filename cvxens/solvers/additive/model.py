@@ -1,0 +1,197 @@
+"""The additive model of a solution: a piecewise linear function of every feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numba
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.solvers.additive.ensemble import Cells
+from cvxens.solvers.additive.kernel import AdditiveKernel
+from cvxens.solvers.additive.solution import AdditiveSolution
+from cvxens.types import Array
+
+Starts: TypeAlias = NDArray[np.int64]
+
+BLOCK = 4096
+"""Samples that are evaluated together, feature by feature."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """f(x) + b = b + sum_d g_d(x_d), each g_d continuous and piecewise linear between the support vectors' values.
+
+    ``g_d(t) = - scale_d sum_i u_i y_i |t - x_id|``, and as y'u = 0 it is constant below the first and above the last
+    knot. Evaluation finds a value's place through a table of equal cells, so its cost depends on the number of features
+    and hardly on that of support vectors.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n_features + 1,)
+        Where the knots of each feature start.
+    knots, values : ndarray of shape (n_knots,)
+        Feature by feature, ascending and distinct; the functions there.
+    intercept : float
+        b.
+
+    Examples
+    --------
+    >>> from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
+    >>> solution = solve_additive_svm(AdditiveSVM.of([[0.0], [2.0]], [1.0, -1.0], C=1.0))
+    >>> model = AdditiveModel.of(solution)
+    >>> [knots.tolist() for knots, values in model.shape_functions]
+    [[0.0, 2.0]]
+    >>> model([[-5.0], [0.5]]).round(4)
+    array([1. , 0.5])
+    """
+
+    starts: Starts
+    knots: Array
+    values: Array
+    intercept: float
+
+    @classmethod
+    def of(cls, solution: AdditiveSolution) -> AdditiveModel:
+        """Build the functions from u."""
+        problem, support = solution.problem, np.flatnonzero(solution.u)
+        if not len(support):
+            support = np.arange(1)
+        kernel = problem.kernel.among(support)
+        weights = (problem.y * solution.u)[support]
+        parts = [_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
+        starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
+        knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(starts, knots, values, solution.b)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.starts) - 1
+
+    @property
+    def shape_functions(self) -> Sequence[tuple[Array, Array]]:
+        """(knots, values) of every feature."""
+        return tuple(
+            (self.knots[first:end], self.values[first:end])
+            for first, end in zip(self.starts[:-1], self.starts[1:], strict=True)
+        )
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The averaged stumps of LL08 Theorem 8 with their weights: one for each gap between two knots."""
+        inner = np.delete(np.arange(len(self.knots)), self.starts[1:] - 1)
+        features = np.repeat(np.arange(self.n_features), np.diff(self.starts) - 1)
+        weights = (self.values[inner + 1] - self.values[inner]) / 2
+        return Cells(features, self.knots[inner], self.knots[inner + 1], weights, self.intercept)
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate f + b on `X` (n, n_features); returns (n,)."""
+        X = _checked(X, self.n_features)
+        scores = np.full(len(X), self.intercept)
+        n_threads = max(1, min(numba.get_num_threads(), len(X) // BLOCK))
+        ends = np.linspace(0, len(X), n_threads + 1).astype(int)
+        table = self._table
+
+        def add(rows: slice) -> None:
+            _add_functions(X[rows], table, self.values, scores[rows])
+
+        with ThreadPoolExecutor(n_threads) as threads:
+            list(threads.map(add, map(slice, ends[:-1], ends[1:])))
+        return scores
+
+    @cached_property
+    def _table(self) -> _Table:
+        counts = np.diff(self.starts)
+        widths = self.knots[self.starts[1:] - 1] - self.knots[self.starts[:-1]]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            per_unit = (2 * counts - 1) / widths
+        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
+        table = _Table(self.starts, self.knots, np.zeros(2 * len(self.knots) + self.n_features, np.int32), per_unit)
+        _count_knots(table)
+        return table
+
+
+def _function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
+    """Knots and values of one feature; the weights sum to 0."""
+    x = kernel.values[d].astype(np.float64)
+    firsts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+    knots = x[firsts]
+    below = np.cumsum(np.add.reduceat(weights[kernel.rows[d]], firsts))[:-1]
+    rises = -2 * kernel.scale[d] * below * np.diff(knots)
+    values = np.concatenate([[0.0], np.cumsum(rises)])
+    return knots, values - values[-1] / 2
+
+
+def _checked(X: Any, n_features: int) -> NDArray:
+    X = validation.finite_array("X", X, ndim=2)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {n_features} features")
+    return X
+
+
+class _Table(NamedTuple):
+    """Where to look for a value among the knots.
+
+    Parameters
+    ----------
+    starts, knots : ndarray
+        As in `AdditiveModel`.
+    before : ndarray of int32, shape (2 n_knots + n_features,)
+        How many knots come before each of the equal cells of a feature's range, two cells to a knot, and at its end.
+    per_unit : ndarray of shape (n_features,)
+        Cells per unit.
+    """
+
+    starts: Starts
+    knots: Array
+    before: NDArray[np.int32]
+    per_unit: Array
+
+
+@njit(cache=True, nogil=True)
+def _count_knots(table: _Table) -> None:
+    """Fill in `before`."""
+    starts, knots, before, per_unit = table
+    for d in range(len(starts) - 1):
+        first, end = starts[d], starts[d + 1]
+        own = before[2 * first + d : 2 * end + d + 1]
+        for k in range(first, end):
+            own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
+        for cell in range(1, len(own)):
+            own[cell] += own[cell - 1]
+
+
+@njit(cache=True, nogil=True)
+def _add_functions(X: NDArray, table: _Table, values: Array, scores: Array) -> None:
+    """Add the functions, a block of samples and a feature at a time."""
+    starts, knots, before, per_unit = table
+    for block in range(0, len(X), BLOCK):
+        for d in range(len(starts) - 1):
+            first, end = starts[d], starts[d + 1]
+            own = before[2 * first + d : 2 * end + d + 1]
+            low, high = knots[first], knots[end - 1]
+            for i in range(block, min(block + BLOCK, len(X))):
+                x = min(max(float(X[i, d]), low), high)
+                cell = min(max(int((x - low) * per_unit[d]), 0), len(own) - 2)
+                # the last knot at or below x is among those of its cell, or the last before
+                below, above = first + own[cell] - 1, first + own[cell + 1]
+                while above - below > 1:
+                    middle = (below + above) // 2
+                    if knots[middle] <= x:
+                        below = middle
+                    else:
+                        above = middle
+                if below == end - 1:
+                    scores[i] += values[below]
+                else:
+                    share = (x - knots[below]) / (knots[below + 1] - knots[below])
+                    scores[i] += values[below] + share * (values[below + 1] - values[below])

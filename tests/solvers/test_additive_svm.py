@@ -1,0 +1,215 @@
+"""The additive solver against LIBSVM and the reference problem, on random and on degenerate samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+from cvxens.certificates import Certificate
+from cvxens.datasets import make_threenorm, make_twonorm
+from cvxens.errors import InvalidInput
+from cvxens.problems import SVMDual
+from cvxens.solvers import solve_svm_dual
+from cvxens.solvers.additive import (
+    AdditiveKernel,
+    AdditiveSVM,
+    Ending,
+    newton,
+    solve,
+    solve_additive_path,
+    solve_additive_svm,
+)
+
+X, Y = make_threenorm(300, 5, random_state=0)
+PROBLEM = AdditiveSVM.of(X, Y, 0.1)
+
+
+def stump(X):
+    return -cdist(X, X, "cityblock")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 50), st.integers(1, 4), st.integers(0, 3), st.floats(-4, 2.5))
+def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decimals, log_C):
+    sample, y = make_twonorm(n_samples, n_features, random_state=seed)
+    sample = np.round(sample, decimals)
+    sample[0, 0] = sample[:, 0].max() + 1
+    solution = solve_additive_svm(AdditiveSVM.of(sample, y, 10**log_C), 1e-7)
+    certificate = SVMDual(stump(sample), y, 10**log_C).certify(solution.solution())
+    assert certificate.holds(1e-6)
+    assert certificate.primal == pytest.approx(solution.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [2.0**-17, 2.0**-5, 1.0, 2.0**3])
+def test_the_objective_is_that_of_libsvm(C):
+    K = stump(X)
+    model = SVC(C=C, kernel="precomputed", tol=1e-8).fit(K - K.min(), Y)
+    v = np.zeros(len(Y))
+    v[model.support_] = model.dual_coef_[0]
+    solution = solve_additive_svm(AdditiveSVM.of(X, Y, C), 1e-8)
+    assert solution.objective == pytest.approx(v @ K @ v / 2 - np.abs(v).sum(), rel=1e-6)
+    assert solution.objective >= solution.bound
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0])
+def test_sample_weights_are_repetitions(C):
+    counts = np.random.default_rng(0).integers(1, 4, 60)
+    weighted = solve_additive_svm(AdditiveSVM.of(X[:60], Y[:60], C * counts), 1e-9)
+    repeated = AdditiveSVM.of(np.repeat(X[:60], counts, axis=0), np.repeat(Y[:60], counts), C)
+    assert weighted.objective == pytest.approx(solve_additive_svm(repeated, 1e-9).objective, rel=1e-8)
+    assert (weighted.u <= C * counts).all()
+
+
+def test_histogram_intersection_is_the_stump_kernel_of_half_the_scale():
+    sample = np.abs(X[:80])
+    K = np.minimum(sample[:, None], sample[None]).sum(axis=2)
+    reference = solve_svm_dual(SVMDual(K, Y[:80], 0.3))
+    solution = solve_additive_svm(AdditiveSVM.of(sample, Y[:80], 0.3, np.full(5, 0.5)), 1e-9)
+    assert solution.objective == pytest.approx(reference.objective, rel=1e-7)
+
+
+def test_two_samples():
+    solution = solve_additive_svm(AdditiveSVM.of([[0.0], [4.0]], [1.0, -1.0], C=10.0), 1e-12)
+    assert_allclose(solution.u, [0.25, 0.25])
+    assert solution.b == pytest.approx(0.0)
+
+
+def test_duplicates_of_both_classes_are_all_bounded():
+    problem = AdditiveSVM.of(np.repeat(X[:10], 2, axis=0), np.tile([1.0, -1.0], 10), C=0.5)
+    solution = solve_additive_svm(problem, 1e-9)
+    assert_allclose(solution.u, 0.5)
+    assert (solution.n_support, solution.n_free) == (20, 0)
+
+
+def test_conjugate_gradients_reach_the_same_optimum(monkeypatch):
+    direct = solve_additive_svm(PROBLEM, 1e-8)
+    monkeypatch.setattr(newton, "DENSE", 0)
+    iterative = solve_additive_svm(PROBLEM, 1e-8)
+    assert iterative.ending is Ending.OPTIMAL
+    assert iterative.objective == pytest.approx(direct.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("start", [np.zeros(300), np.full(300, 5.0), np.random.default_rng(0).uniform(0, 0.1, 300)])
+def test_any_start_reaches_the_same_optimum(start):
+    cold, warm = solve_additive_svm(PROBLEM, 1e-8), solve_additive_svm(PROBLEM, 1e-8, start=start)
+    assert warm.ending is Ending.OPTIMAL
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+def test_a_solution_is_a_start_that_needs_no_step():
+    cold = solve_additive_svm(PROBLEM, 1e-6)
+    assert solve_additive_svm(PROBLEM, 1e-6, start=cold).history[-1].steps == 0
+
+
+def test_a_sample_is_a_start_to_the_same_optimum():
+    cold, sampled = solve_additive_svm(PROBLEM, 1e-8), solve_additive_svm(PROBLEM, 1e-8, sample_size=50)
+    assert sampled.ending is Ending.OPTIMAL
+    assert sampled.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+def test_a_path_has_the_optima_of_every_C():
+    Cs = 2.0 ** np.arange(-17, 4, 2)
+    path = solve_additive_path(PROBLEM.priced(1.0), Cs, 1e-7)
+    alone = [solve_additive_svm(AdditiveSVM.of(X, Y, C), 1e-7) for C in Cs]
+    assert_allclose([s.objective for s in path], [s.objective for s in alone], rtol=1e-6)
+    assert all(s.ending is Ending.OPTIMAL for s in path)
+
+
+def test_a_fold_is_the_problem_on_its_samples():
+    train = np.flatnonzero(np.arange(300) % 5 != 2)
+    fold = solve_additive_svm(PROBLEM.among(train), 1e-9)
+    alone = solve_additive_svm(AdditiveSVM.of(X[train], Y[train], 0.1), 1e-9)
+    assert fold.objective == pytest.approx(alone.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("limit", "ending"), [({"max_time": 1e-9}, Ending.MAX_TIME), ({"max_steps": 3}, Ending.MAX_STEPS)]
+)
+def test_limits_return_a_certified_point(limit, ending):
+    solution = solve_additive_svm(PROBLEM, 1e-12, **limit)
+    assert solution.ending is ending
+    assert PROBLEM.certify(solution).relative_gap == pytest.approx(solution.relative_gap, rel=1e-6)
+    assert solution.history[-1].steps <= 3
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_size": 50}])
+def test_an_interrupt_returns_a_certified_point(monkeypatch, options):
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return newton.newton_step(*arguments)
+
+    monkeypatch.setattr(solve, "newton_step", interrupted)
+    solution = solve_additive_svm(PROBLEM, 1e-12, **options)
+    assert solution.ending is Ending.INTERRUPTED
+    assert PROBLEM.certify(solution).relative_gap == pytest.approx(solution.relative_gap, rel=1e-6)
+
+
+def test_an_interrupted_path_ends(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "newton_step", interrupted)
+    assert len(solve_additive_path(PROBLEM, [0.1, 1.0])) == 1
+
+
+def test_the_certificate_knows_a_wrong_point():
+    certificate = PROBLEM.certify(u=np.full(300, 0.1), b=3.0)
+    assert isinstance(certificate, Certificate)
+    assert certificate.relative_gap > 0.1
+    assert certificate.residuals["complementary slackness"] > 0.1
+    dense = SVMDual(stump(X), Y, 0.1).certify(u=np.full(300, 0.1), b=3.0)
+    assert certificate.primal == pytest.approx(dense.primal)
+    assert certificate.residuals["complementary slackness"] == pytest.approx(dense.residuals["complementary slackness"])
+
+
+def test_history_is_of_certified_points():
+    solution = solve_additive_svm(PROBLEM, 1e-8)
+    best = min(solution.history, key=lambda level: level.relative_gap)
+    assert best.objective == solution.objective
+    assert (best.n_support, best.n_free) == (solution.n_support, solution.n_free)
+    assert max(level.bound for level in solution.history) <= min(level.objective for level in solution.history)
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"y": Y[:-1]}, "y"),
+        ({"y": np.ones(300)}, "y"),
+        ({"C": 0.0}, "C"),
+        ({"C": np.ones(3)}, "C"),
+        ({"C": -np.ones(300)}, "C"),
+        ({"X": np.full((300, 5), np.nan)}, "X"),
+        ({"X": AdditiveKernel.of(X), "scale": np.ones(5)}, "scale"),
+    ],
+)
+def test_bad_problems(change, argument):
+    with pytest.raises(InvalidInput) as error:
+        AdditiveSVM.of(**{"X": X, "y": Y, "C": 1.0, **change})
+    assert error.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"tol": 0.0}, "tol"),
+        ({"start": np.ones(3)}, "start"),
+        ({"max_time": -1.0}, "max_time"),
+        ({"max_steps": 0}, "max_steps"),
+    ],
+)
+def test_bad_options(options, argument):
+    with pytest.raises(InvalidInput) as error:
+        solve_additive_svm(PROBLEM, **options)
+    assert error.value.argument == argument
+
+
+def test_bad_paths():
+    with pytest.raises(InvalidInput, match="Cs"):
+        solve_additive_path(PROBLEM, [1.0, 0.0])
