@@ -113,7 +113,7 @@ class ProximalHinge:
                 break
             stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
             if not stepped.solved:
-                sigma, at = sigma / GROWTH**2, stepped
+                sigma, at, idle = sigma / GROWTH**2, stepped, idle + 1
                 continue
             at, u = stepped, moved
             point = self._point(rows, at, u)

@@ -162,10 +162,14 @@ class SmoothProblem:
 
 
 def _solve(gram: Array, ridge: float, right: Array) -> Array:
-    """Solve (gram + ridge I) x = right; the ridge is kept above the rounding of the Gram matrix."""
+    """Solve (gram + ridge I) x = right, scaled to a unit diagonal and there kept definite against rounding."""
     diagonal = gram.ravel()[:: len(gram) + 1]
-    diagonal += ridge + 8 * len(gram) * EPS * float(diagonal.max())
-    return cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), right, check_finite=False)
+    diagonal += ridge
+    scale = 1 / np.sqrt(diagonal)
+    gram *= scale[:, None]
+    gram *= scale
+    diagonal += 8 * len(gram) * EPS
+    return scale * cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), scale * right, check_finite=False)
 
 
 def find_root(
