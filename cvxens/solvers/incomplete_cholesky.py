@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -117,13 +118,18 @@ def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10
     """
     X = validation.finite_array("X", X, ndim=2)
     validation.positive("tol", tol)
-    n, most = len(X), validation.whole("rank", rank)
+    rank = min(validation.whole("rank", rank), len(X))
+    with threadpool_limits(1, "blas"):
+        return _factored(kernel, X, rank, tol)
+
+
+def _factored(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
     residual = _diagonal(kernel, X)
     size = float(residual.max())
     if size <= 0:
         raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
-    G, pivots = np.zeros((n, min(most, n)), order="F"), np.zeros(min(most, n), np.intp)
-    for k in range(len(pivots)):
+    G, pivots = np.zeros((len(X), rank), order="F"), np.zeros(rank, np.intp)
+    for k in range(rank):
         pivot = int(residual.argmax())
         if residual[pivot] <= tol * size:
             return LowRankKernel(G[:, :k], pivots[:k], residual)

@@ -18,6 +18,9 @@ from cvxens.types import Array
 
 MAX_STEPS = 100
 
+WARM_UPDATES = 10
+"""Updates before Newton's method: more of them would not spare a step."""
+
 
 @dataclass(frozen=True, eq=False)
 class LowRankRhoSVM:
@@ -48,14 +51,12 @@ class LowRankRhoSVM:
     n_newton_steps: int
 
 
-def solve_low_rank_rho_svm(
-    K: LowRankKernel, y: Any, tol: float = 1e-6, *, warm_gap: float = 0.5, max_updates: int = 100
-) -> LowRankRhoSVM:
+def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_updates: int = 1000) -> LowRankRhoSVM:
     """Minimise u'K~u on the simplex, never with an array of n_samples^2.
 
-    TK07 Algorithm 1, up to a relative gap of `warm_gap` if there is a ridge. With a ridge, the problem is that of the
-    SVM with squared slacks, ``min ridge |w|^2 + sum_i max(0, 1 - y_i G_i w)^2``, up to scale: there Newton's method
-    takes over, in the `rank` coordinates of w, and u is in proportion to the slacks.
+    TK07 Algorithm 1. With a ridge, the problem is that of the SVM with squared slacks, ``min ridge |w|^2 + sum_i max(0,
+    1 - y_i G_i w)^2``, up to scale: there Newton's method takes over after ten updates, in the `rank` coordinates of w,
+    and u is in proportion to the slacks.
 
     Parameters
     ----------
@@ -65,10 +66,8 @@ def solve_low_rank_rho_svm(
         Labels -1 and +1.
     tol : float
         Relative gap at which to stop, of the low-rank kernel.
-    warm_gap : float
-        Relative gap of the updates where a ridge lets Newton's method take over.
     max_updates : int
-        At most so many multiplicative updates; without a ridge there is nothing else, so give it more.
+        At most so many multiplicative updates.
 
     Returns
     -------
@@ -89,7 +88,8 @@ def solve_low_rank_rho_svm(
     n_steps = 0
     with threadpool_limits(1, "blas"):
         updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
-        reached = until(updates, warm_gap if K.ridge > 0 else tol, validation.whole("max_updates", max_updates, 0))
+        limit = validation.whole("max_updates", max_updates, 0)
+        reached = until(updates, tol, min(limit, WARM_UPDATES) if K.ridge > 0 else limit)
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
         u = last.u
         if K.ridge > 0 and last.gap > tol:
