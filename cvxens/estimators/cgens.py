@@ -77,4 +77,4 @@ class CGEnsClassifier(Ensemble, Weighted, Classifier):
         self.n_jobs = n_jobs
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return formulations.svm(validation.positive("C", self.C) * sample.weights)
+        return formulations.svm(sample.prices(validation.positive("C", self.C)))

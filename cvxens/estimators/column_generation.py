@@ -47,14 +47,15 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
 
     Examples
     --------
-    >>> import cvxpy as cp
     >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens.problems.losses import SquaredHinge
+    >>> from cvxens.problems.penalties import SquaredL2
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> def logistic(weights):
-    ...     return Formulation(lambda z: weights @ cp.logistic(-z) / weights.sum(), lambda w: 0.01 * cp.norm1(w))
-    >>> model = ColumnGenerationClassifier(logistic).fit(X, y)
-    >>> model.score(X, y) > 0.95, model.certificate_.proven
-    (True, False)
+    >>> def squared_hinge(weights):
+    ...     return Formulation(SquaredHinge(0.01 * weights), SquaredL2(), intercept=True)
+    >>> model = ColumnGenerationClassifier(squared_hinge, "quantile_stumps").fit(X, y)
+    >>> model.score(X, y) > 0.95, model.certificate_.holds(1e-3)
+    (True, True)
     """
 
     def __init__(

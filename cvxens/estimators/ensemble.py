@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import Ending, Formulation, Master, Oracle, Run, column_generation
-from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
 from cvxens.errors import InvalidInput
 from cvxens.estimators import tables
 from cvxens.estimators.audit import audit
@@ -23,7 +23,17 @@ from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.types import Array
 
-SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
+
+def fast_master(formulation: Formulation, y: Array) -> Master:
+    """The fastest master; those of the hinge loss that take one price only are not for samples of differing prices."""
+    loss, _ = formulation.terms
+    one_price = HingeMaster.supports(formulation) or InteriorPointMaster.supports(formulation)
+    if loss.shape == () or not one_price:
+        return fastest_master(formulation, y)
+    return (HighsMaster if HighsMaster.supports(formulation) else CvxpyMaster)(formulation, y)
+
+
+SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fast_master, "reference": CvxpyMaster}
 """What solves the restricted masters."""
 
 REMEDIES: Mapping[Ending, str] = {

@@ -13,8 +13,8 @@ from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
 from cvxens.estimators.weak_learners import OracleFactory
 
-NU = 0.5
-"""The default: at most half of the sample, by weight, is left below the margin."""
+PRICE = 100.0
+"""The default sum of all prices of LL08 P4."""
 
 
 @final
@@ -22,17 +22,17 @@ NU = 0.5
 class LPBoostClassifier(Ensemble, Weighted, Classifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
-    The price is ``D_i = 1/(nu n_samples)``, or with `C` the same model is solved as LL08 P4, min sum w + C sum xi with
-    margins of 1. The weights are sparse: few of the weak learners are in the ensemble. To weigh classes, weigh their
-    samples.
+    The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
+    margins of 1, which is the faster way for large samples. The weights are sparse: few of the weak learners are in the
+    ensemble. To weigh classes, weigh their samples.
 
     Parameters
     ----------
     nu : float, optional
-        In (0, 1]. At most this share of the samples has a margin below rho, so 2 nu is best above the share that cannot
-        be classified. The smaller it is, the longer it takes. By default 0.5, if `C` is not given either.
+        In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
     C : float, optional
-        The price of a unit of slack in LL08 P4, in place of `nu`.
+        The price of a unit of slack in LL08 P4, in place of `nu`. If neither is given, 100 over the sum of the
+        sample weights, which is n_samples without weights.
     <COLUMN_GENERATION>
     <SUB_PROBLEMS>
 
@@ -46,7 +46,7 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LPBoostClassifier(nu=0.3).fit(X, y)
+    >>> model = LPBoostClassifier().fit(X, y)
     >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.97
     (True, True)
     """
@@ -83,11 +83,12 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
         self.n_jobs = n_jobs
 
     def _formulation(self, sample: Sample) -> Formulation:
+        if self.nu is None:
+            price = PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+            return formulations.soft_margin(sample.prices(price))
         if self.C is not None:
-            if self.nu is not None:
-                raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
-            return formulations.soft_margin(validation.positive("C", self.C) * sample.weights)
-        nu = validation.positive("nu", NU if self.nu is None else self.nu)
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        nu = validation.positive("nu", self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
+        return formulations.lpboost(sample.prices(1 / (nu * sample.weights.sum())))

@@ -105,6 +105,11 @@ class Sample:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
 
+    def prices(self, total: float) -> float | Array:
+        """Prices in proportion to the weights: ``total * weights``, as one number where all weights are equal."""
+        alike = (self.weights == self.weights[0]).all()
+        return total * float(self.weights[0]) if alike else total * self.weights
+
     def merged(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
 

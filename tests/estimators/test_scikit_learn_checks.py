@@ -1,10 +1,7 @@
 """scikit-learn's own checks, without exception."""
 
+from estimator_samples import EVERY
 from sklearn.utils.estimator_checks import parametrize_with_checks
-
-from cvxens import estimators
-
-EVERY = [getattr(estimators, name)() for name in estimators.__all__]
 
 
 @parametrize_with_checks(EVERY)

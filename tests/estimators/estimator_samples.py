@@ -1,0 +1,28 @@
+"""Small samples for the estimators' tests."""
+
+import numpy as np
+
+from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
+
+EVERY = [LPBoostClassifier(), CGEnsClassifier(), CGEnsSLSClassifier(), ColumnGenerationClassifier()]
+BY_MARGINS = [estimator for estimator in EVERY if hasattr(estimator, "multi_class")]
+
+
+def called(estimator):
+    return type(estimator).__name__
+
+
+def two_classes(n_samples=40, random_state=0):
+    """Three features, the first two of which tell the classes apart but for some noise."""
+    rng = np.random.default_rng(random_state)
+    X = rng.normal(size=(n_samples, 3)).round(1)
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n_samples) > 0, "yes", "no")
+    return X, y
+
+
+def three_classes(n_samples=45, random_state=1):
+    """Three classes along the first feature, with some noise."""
+    rng = np.random.default_rng(random_state)
+    X = rng.normal(size=(n_samples, 2)).round(1)
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=n_samples), [-0.5, 0.5])
+    return X, y
