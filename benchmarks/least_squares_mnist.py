@@ -18,7 +18,7 @@ SECONDS = 300.0
 
 
 def run() -> list[dict[str, Any]]:
-    """Return a row for one and for twenty stumps per round; memory is the peak of the process so far."""
+    """Return a row for twenty and for five stumps per round; memory is the peak of the process so far."""
     data = datasets.load("mnist")
     X, classes = np.asarray(data.X), np.asarray(data.y).astype(int)
     codes = simplex_codes(10)
