@@ -22,6 +22,9 @@ from cvxens.types import Array
 
 Starts: TypeAlias = NDArray[np.int64]
 
+CELLS = 8
+"""Cells of the table to a knot."""
+
 BLOCK = 4096
 """Samples that are evaluated together, feature by feature."""
 
@@ -96,26 +99,34 @@ class AdditiveModel:
     def __call__(self, X: Any) -> Array:
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
         X = _checked(X, self.n_features)
-        scores = np.full(len(X), self.intercept)
+        scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
         n_threads = max(1, min(numba.get_num_threads(), len(X) // BLOCK))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)
-        table = self._table
 
         def add(rows: slice) -> None:
-            _add_functions(X[rows], table, self.values, scores[rows])
+            _add_functions(X[rows], table, lines, scores[rows])
 
         with ThreadPoolExecutor(n_threads) as threads:
             list(threads.map(add, map(slice, ends[:-1], ends[1:])))
         return scores
 
     @cached_property
+    def _lines(self) -> Array:
+        """Knots, values, and the slopes after them, 0 after the last of a feature; shape (n_knots, 3)."""
+        slopes = np.zeros_like(self.knots)
+        inner = np.delete(np.arange(len(self.knots)), self.starts[1:] - 1)
+        slopes[inner] = (self.values[inner + 1] - self.values[inner]) / (self.knots[inner + 1] - self.knots[inner])
+        return np.stack([self.knots, self.values, slopes], axis=1)
+
+    @cached_property
     def _table(self) -> _Table:
         counts = np.diff(self.starts)
         widths = self.knots[self.starts[1:] - 1] - self.knots[self.starts[:-1]]
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            per_unit = (2 * counts - 1) / widths
+            per_unit = (CELLS * counts - 1) / widths
         per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
-        table = _Table(self.starts, self.knots, np.zeros(2 * len(self.knots) + self.n_features, np.int32), per_unit)
+        before = np.zeros(CELLS * len(self.knots) + self.n_features, np.int32)
+        table = _Table(self.starts, self.knots, before, per_unit)
         _count_knots(table)
         return table
 
@@ -145,8 +156,8 @@ class _Table(NamedTuple):
     ----------
     starts, knots : ndarray
         As in `AdditiveModel`.
-    before : ndarray of int32, shape (2 n_knots + n_features,)
-        How many knots come before each of the equal cells of a feature's range, two cells to a knot, and at its end.
+    before : ndarray of int32, shape (CELLS n_knots + n_features,)
+        How many knots come before each of the equal cells of a feature's range, and at its end.
     per_unit : ndarray of shape (n_features,)
         Cells per unit.
     """
@@ -163,7 +174,7 @@ def _count_knots(table: _Table) -> None:
     starts, knots, before, per_unit = table
     for d in range(len(starts) - 1):
         first, end = starts[d], starts[d + 1]
-        own = before[2 * first + d : 2 * end + d + 1]
+        own = before[CELLS * first + d : CELLS * end + d + 1]
         for k in range(first, end):
             own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
         for cell in range(1, len(own)):
@@ -171,27 +182,23 @@ def _count_knots(table: _Table) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_functions(X: NDArray, table: _Table, values: Array, scores: Array) -> None:
-    """Add the functions, a block of samples and a feature at a time."""
-    starts, knots, before, per_unit = table
+def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> None:
+    """Add the functions, by blocks of samples; `lines` are knots, values, and slopes after them."""
+    starts, _, before, per_unit = table
     for block in range(0, len(X), BLOCK):
         for d in range(len(starts) - 1):
-            first, end = starts[d], starts[d + 1]
-            own = before[2 * first + d : 2 * end + d + 1]
-            low, high = knots[first], knots[end - 1]
+            own = before[CELLS * starts[d] + d : CELLS * starts[d + 1] + d + 1]
+            line = lines[starts[d] : starts[d + 1]]
+            low, high, last = line[0, 0], line[-1, 0], len(own) - 2
             for i in range(block, min(block + BLOCK, len(X))):
-                x = min(max(float(X[i, d]), low), high)
-                cell = min(max(int((x - low) * per_unit[d]), 0), len(own) - 2)
+                x = min(max(X[i, d], low), high)
+                cell = min(max(int((x - low) * per_unit[d]), 0), last)
                 # the last knot at or below x is among those of its cell, or the last before
-                below, above = first + own[cell] - 1, first + own[cell + 1]
+                below, above = own[cell] - 1, own[cell + 1]
                 while above - below > 1:
                     middle = (below + above) // 2
-                    if knots[middle] <= x:
+                    if line[middle, 0] <= x:
                         below = middle
                     else:
                         above = middle
-                if below == end - 1:
-                    scores[i] += values[below]
-                else:
-                    share = (x - knots[below]) / (knots[below + 1] - knots[below])
-                    scores[i] += values[below] + share * (values[below + 1] - values[below])
+                scores[i] += line[below, 1] + line[below, 2] * (x - line[below, 0])
