@@ -1,4 +1,4 @@
-"""Draw the pictures in this directory: column generation on breast cancer, four stumps a round. Needs the extra plot."""
+"""Draw the pictures in this folder: column generation on breast cancer, four stumps a round. Needs the extra plot."""
 
 from pathlib import Path
 

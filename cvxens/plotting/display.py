@@ -113,7 +113,7 @@ def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, .
     """Names for features 0, 1, ...: those given, or x[0], x[1], ..."""
     if names is None:
         return tuple(f"x[{j}]" for j in range(n_features))
-    if len(names) < n_features:
+    if len(names) != n_features:
         raise InvalidInput(
             "feature_names", f"found {len(names)} names for {n_features} features", "give one name per feature"
         )

@@ -74,6 +74,7 @@ class MarginDisplay(Display):
             raise InvalidInput("y", f"found labels outside {list(classes)}", "give those of a binary classifier")
         size = _size(Ensemble.of_estimator(estimator))
         scores = fitted(estimator, "decision_function")(X)
+        validation.same_length("y", y, len(scores))
         return cls({name: np.where(y == classes[1], scores, -scores) / size}).plot(ax)
 
     def _draw(self, ax: Axes) -> None:

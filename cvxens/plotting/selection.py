@@ -12,6 +12,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import Display, feature_labels
 from cvxens.plotting.ensembles import Ensemble
+from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,72 +62,61 @@ class SelectionDisplay(Display):
         validation.whole("n_shown", self.n_shown)
 
     @classmethod
-    def from_runs(cls, runs: Iterable[Run], **options: Any) -> Self:
-        """Draw the share of runs that have a stump on the feature, of more than a negligible weight.
-
-        Parameters
-        ----------
-        runs : iterable of Run
-            Of stumps, such as one per bootstrap sample.
-        feature_names, n_shown, ax
-            As of the display and its `plot`.
-        """
-        return cls._of_several([Ensemble.of_run(run) for run in runs], "runs", **options)
-
-    @classmethod
-    def from_estimators(cls, estimators: Iterable[Any], **options: Any) -> Self:
-        """Draw the share of fitted estimators that have a stump on the feature, such as one per fold.
-
-        Parameters
-        ----------
-        estimators : iterable of estimators
-            With stumps as ``weak_learners_``; ``cross_validate(..., return_estimator=True)["estimator"]`` has them.
-        feature_names, n_shown, ax
-            As of the display and its `plot`.
-        """
-        return cls._of_several([Ensemble.of_estimator(one) for one in estimators], "models", **options)
-
-    @classmethod
-    def from_run(cls, run: Run, **options: Any) -> Self:
-        """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature.
-
-        Parameters
-        ----------
-        run : Run
-            Of stumps.
-        feature_names, n_shown, ax
-            As of the display and its `plot`.
-        """
-        stumps = [stump.feature for stump in Ensemble.of_run(run).stumps()]
-        return cls._of(stumps, f"share of {len(stumps)} stumps on the feature", len(stumps), **options)
-
-    @classmethod
-    def _of_several(cls, ensembles: Sequence[Ensemble], what: str, **options: Any) -> Self:
-        selected = [j for ensemble in ensembles for j in sorted({stump.feature for stump in ensemble.stumps()})]
-        return cls._of(selected, f"share of {len(ensembles)} {what} that select the feature", len(ensembles), **options)
-
-    @classmethod
-    def _of(
+    def from_runs(
         cls,
-        selected: Sequence[int],
-        xlabel: str,
-        total: int,
+        runs: Iterable[Run],
         *,
         feature_names: Sequence[Any] | None = None,
         n_shown: int = 20,
         ax: Axes | None = None,
     ) -> Self:
-        """How often each feature was selected, of how many times it could have been."""
-        if not selected:
-            raise InvalidInput("runs", "found no stump in use", "give ensembles whose stumps have weights")
-        counts = np.bincount(selected, minlength=0 if feature_names is None else len(feature_names))
-        return cls(counts / total, feature_names, xlabel, n_shown).plot(ax)
+        """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
+        selected = [_features(Ensemble.of_run(run)) for run in runs]
+        xlabel = f"share of {len(selected)} runs that select the feature"
+        return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Iterable[Any],
+        *,
+        feature_names: Sequence[Any] | None = None,
+        n_shown: int = 20,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the share of fitted estimators, such as one per fold, that have a stump on the feature."""
+        selected = [_features(Ensemble.of_estimator(one)) for one in estimators]
+        xlabel = f"share of {len(selected)} models that select the feature"
+        return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+
+    @classmethod
+    def from_run(
+        cls, run: Run, *, feature_names: Sequence[Any] | None = None, n_shown: int = 20, ax: Axes | None = None
+    ) -> Self:
+        """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
+        selected = [{stump.feature} for stump in Ensemble.of_run(run).stumps()]
+        xlabel = f"share of {len(selected)} stumps on the feature"
+        return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ranked = np.argsort(-self.shares, kind="stable")
         shown = ranked[self.shares[ranked] > 0][: self.n_shown]
         ax.barh(np.arange(len(shown)), self.shares[shown], height=0.7)
-        ax.set_yticks(np.arange(len(shown)), [feature_labels(self.feature_names, 0)[j] for j in shown.tolist()])
+        names = feature_labels(self.feature_names, len(self.shares))
+        ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown.tolist()])
         ax.invert_yaxis()
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
+
+
+def _features(ensemble: Ensemble) -> set[int]:
+    """The features that an ensemble uses."""
+    return {stump.feature for stump in ensemble.stumps()}
+
+
+def _shares(selected: Sequence[set[int]], names: Sequence[Any] | None) -> Array:
+    """How often each feature is in a selection, for as many features as have names, or are selected."""
+    every = [feature for features in selected for feature in features]
+    if not every:
+        raise InvalidInput("runs", "found no stump in use", "give ensembles whose stumps have weights")
+    return np.bincount(every, minlength=0 if names is None else len(names)) / len(selected)

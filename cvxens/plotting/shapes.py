@@ -153,8 +153,8 @@ class ShapeDisplay:
         pairs = list(shapes.values()) if isinstance(shapes, Mapping) else list(shapes)
         known = list(shapes) if isinstance(shapes, Mapping) else None
         names = feature_labels(known if feature_names is None else feature_names, len(pairs))
-        marked = _features(X, len(pairs))
-        made = [ShapeFunction(n, *_pair(n, pair), x) for n, pair, x in zip(names, pairs, marked, strict=False)]
+        marked = _per_feature(_columns(X), len(pairs))
+        made = [ShapeFunction(n, *_pair(n, pair), x) for n, pair, x in zip(names, pairs, marked, strict=True)]
         return cls(_widest(made, n_shown)).plot(ax)
 
     @classmethod
@@ -198,9 +198,8 @@ class ShapeDisplay:
         ImportError
             matplotlib is not installed.
         """
-        self.axes_ = (
-            self._new_axes() if ax is None else [checked_axes(one) for one in np.ravel(np.asarray(ax, object)).tolist()]
-        )
+        given = np.ravel(np.asarray(ax, object)).tolist()
+        self.axes_ = self._new_axes() if ax is None else [checked_axes(one) for one in given]
         if len(self.axes_) != len(self.shapes):
             found = f"found {len(self.axes_)} axes for {len(self.shapes)} shapes"
             raise InvalidInput("ax", found, "give one per shape, or None for a new figure")
@@ -234,8 +233,10 @@ def _staircases(ensemble: Ensemble, X: Any, names: Sequence[Any] | None, n_shown
     by_feature: dict[int, list[WeightedStump]] = {}
     for stump in ensemble.stumps():
         by_feature.setdefault(stump.feature, []).append(stump)
-    n_features = max(by_feature, default=-1) + 1
-    called, marked = feature_labels(names, n_features), _features(X, n_features)
+    columns = _columns(X)
+    known = [len(each) for each in (names, columns) if each is not None]
+    n_features = max([1 + max(by_feature, default=-1), *known])
+    called, marked = feature_labels(names, n_features), _per_feature(columns, n_features)
     made = [ShapeFunction.of_stumps(called[d], by_feature[d], marked[d]) for d in sorted(by_feature)]
     return _widest(made, n_shown)
 
@@ -248,14 +249,18 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     return knots, values
 
 
-def _features(X: Any, n_features: int) -> Sequence[Array | None]:
-    """The columns of `X`, at least so many, or as many times nothing."""
-    if X is None:
+def _columns(X: Any) -> list[Array] | None:
+    """The features of a sample, if there is one."""
+    return None if X is None else list(validation.finite_array("X", X, ndim=2).T)
+
+
+def _per_feature(columns: Sequence[Array] | None, n_features: int) -> Sequence[Array | None]:
+    """So many columns, or as many times nothing."""
+    if columns is None:
         return [None] * n_features
-    X = validation.finite_array("X", X, ndim=2)
-    if X.shape[1] < n_features:
-        raise InvalidInput("X", f"found {X.shape[1]} features for {n_features} shapes", "give one column per feature")
-    return list(X.T)
+    if len(columns) != n_features:
+        raise InvalidInput("X", f"found {len(columns)} columns for {n_features} features", "give one per feature")
+    return columns
 
 
 def _widest(shapes: Sequence[ShapeFunction], n_shown: int) -> list[ShapeFunction]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cvxens.colgen import Round, Run
+
+HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
+"""What can be on the horizontal axis, and its label."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +131,6 @@ class TraceDisplay(Display):
         parts = [Trace.of_rounds(part, f"{name}[{k}]") for k, part in enumerate(history)]
         return cls(parts, against).plot(ax)
 
-    @abstractmethod
-    def _draw(self, ax: Axes) -> None:
-        """Draw on axes."""
-
     def _horizontal(self, trace: Trace) -> Array:
         return getattr(trace, self.against)
 
@@ -142,10 +140,6 @@ class TraceDisplay(Display):
         if ax.get_xscale() == "linear":
             ax.locator_params(axis="x", integer=self.against == "rounds")
         add_legend(ax)
-
-
-HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
-"""What can be on the horizontal axis, and its label."""
 
 
 def _column(history: Sequence[Any], attribute: str) -> Array:
@@ -164,6 +158,8 @@ def _numbers(argument: str, values: Any) -> Array:
         raise InvalidInput(
             argument, f"found something that is not numeric ({error})", "give an array of numbers"
         ) from None
-    if array.ndim != 1 or np.isnan(array).any():
-        raise InvalidInput(argument, f"found shape {array.shape} or NaN", "give one number per round, or infinity")
+    if array.ndim != 1:
+        raise InvalidInput(argument, f"found shape {array.shape}", "give one number per round")
+    if np.isnan(array).any():
+        raise InvalidInput(argument, "found NaN", "give infinity where there is no value yet")
     return array

@@ -44,7 +44,7 @@ def run_at(sample):
 
 @pytest.fixture(scope="session")
 def run(run_at):
-    return run_at(0.2)
+    return run_at(1.0)
 
 
 @pytest.fixture(scope="session")

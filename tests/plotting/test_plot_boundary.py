@@ -25,7 +25,7 @@ def plane(sample):
 @pytest.fixture(scope="module")
 def plane_run(plane):
     X, y = plane
-    return column_generation(formulations.soft_margin(0.2), oracles.Stumps(X, columns_per_round=2), y)
+    return column_generation(formulations.soft_margin(1.0), oracles.Stumps(X, columns_per_round=2), y)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,15 @@ def test_a_data_frame_names_the_axes(plane, frame, ax):
     named = frame({"width": X[:, 0], "height": X[:, 1]})
     BoundaryDisplay.from_estimator(SVC().fit(named, y), named, y, grid_resolution=10, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_run_is_drawn_on_a_data_frame(plane, plane_run, frame, ax):
+    X, y = plane
+    named = frame({"width": X[:, 0], "height": X[:, 1]})
+    display = BoundaryDisplay.from_run(plane_run, named, y, grid_resolution=10, ax=ax)
+    assert display.names == ("width", "height")
+    assert display.X.tolist() == X.tolist()
 
 
 def test_a_model_that_never_decides_is_drawn(ax):

@@ -89,5 +89,7 @@ def test_bad_input_opens_no_figure(run, sample, two_outputs):
         MarginDisplay.from_estimator(voter(), None, ["yes", "no", "perhaps"])
     with pytest.raises(InvalidInput, match="y: found labels outside"):
         MarginDisplay.from_estimator(voter(classes=("a", "b", "c")), None, ["a", "b", "c"])
+    with pytest.raises(InvalidInput, match="y: found 2 rows for 3 samples"):
+        MarginDisplay.from_estimator(voter(), None, ["yes", "no"])
     with pytest.raises(InvalidInput, match="without classes_"):
         MarginDisplay.from_estimator(object(), X, y)

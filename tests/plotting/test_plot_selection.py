@@ -71,6 +71,7 @@ def test_a_figure_of_its_own(run):
         ({"shares": [-0.1, 0.5]}, "found -0.1 to 0.5"),
         ({"shares": [1.5]}, "at most 1"),
         ({"shares": [0.5, 0.5], "feature_names": ["a"]}, "found 1 names for 2 features"),
+        ({"shares": [0.5], "feature_names": ["a", "b"]}, "found 2 names for 1 features"),
         ({"shares": [0.5], "n_shown": 0}, "n_shown: found 0"),
     ],
 )

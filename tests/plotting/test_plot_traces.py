@@ -141,6 +141,7 @@ def test_an_estimator_of_several_classes_is_drawn_by_its_sub_problems(run, ax):
         ({"objective": [1.0]}, "objective, bound, seconds"),
         ({"objective": [], "bound": [], "seconds": []}, "history"),
         ({"objective": [np.nan, 1.0]}, "objective"),
+        ({"seconds": 1.0}, "seconds"),
         ({"bound": [[1.0, 2.0]]}, "bound"),
         ({"seconds": ["soon", "later"]}, "seconds"),
     ],
