@@ -16,6 +16,8 @@ from cvxens.problems.kernel_factor import doubly_centred
 from cvxens.solvers.svm_path_direction import Direction, balanced
 from cvxens.types import Array, Attempt
 
+SOLVER = "regularisation path"
+
 TIE = 1e-9
 """The distance from a bound, relative to C, or of a margin from 1, that counts as rounding."""
 
@@ -132,7 +134,7 @@ def svm_path(K: Any, y: Any, *, C_max: float = inf, max_breakpoints: int = 100_0
     Raises
     ------
     SolverFailed
-        The limit is reached.
+        The limit is reached, or rounding forbids a certificate from the start.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def svm_path(K: Any, y: Any, *, C_max: float = inf, max_breakpoints: int = 100_0
         for _ in range(validation.whole("max_breakpoints", max_breakpoints)):
             if not walk.onwards():
                 return walk.path()
-    raise SolverFailed([Attempt("path", f"not at its end after {max_breakpoints} breakpoints", 0.0)])
+    raise SolverFailed([Attempt(SOLVER, f"not at its end after {max_breakpoints} breakpoints", 0.0)])
 
 
 class _Walk:
@@ -157,6 +159,7 @@ class _Walk:
     def __init__(self, problem: SVMDual, C_max: float) -> None:
         self.problem, self.y, self.C_max = problem, problem.y, C_max
         self.Q = doubly_centred(problem.K) * np.outer(self.y, self.y)
+        self.largest = float(np.abs(self.Q).max())
         majority = float(np.sign(self.y.sum()))
         self.C, self.u, self.b = 0.0, np.zeros(len(self.y)), majority
         self.on = self.y == majority
@@ -179,6 +182,8 @@ class _Walk:
 
     def path(self) -> SVMPath:
         """The breakpoints so far."""
+        if len(self.knots) == 1:
+            raise SolverFailed([Attempt(SOLVER, "rounding forbids a certificate from the start", 0.0)])
         C, u, b, gaps = (np.array(column) for column in zip(*self.knots, strict=True))
         return SVMPath(C, u, b, gaps, self.y, self.du, self.db - self._mean_score(self.du), self.C_max)
 
@@ -199,7 +204,7 @@ class _Walk:
         """The step until a multiplier reaches a bound or a margin reaches 1."""
         z, dz = self._margins(), self.Q @ self.du + self.y * self.db
         tied = np.abs(z - 1) <= TIE * max(1.0, float(np.abs(z).max()))
-        size = float(np.abs(self.Q).max()) * float(np.abs(self.du).sum()) + abs(self.db)
+        size = self.largest * float(np.abs(self.du).sum()) + abs(self.db)
         dz[np.abs(dz) <= np.where(tied, TIE, ROUNDING) * size] = 0.0
         off, above = ~self.on, ~self.on & ~self.below
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -223,7 +228,7 @@ class _Walk:
         i = np.flatnonzero(~upper)[np.lexsort((ends[~upper], slopes[~upper]))[-1]]
         j = np.flatnonzero(upper)[np.lexsort((ends[upper], slopes[upper]))[0]]
         self.db, step = float(slopes[i] + slopes[j]) / 2, inf
-        size = ROUNDING * float(np.abs(self.Q).max()) * float(np.abs(self.du).sum())
+        size = ROUNDING * self.largest * float(np.abs(self.du).sum())
         while slopes[i] - slopes[j] > size and (ends[j] - ends[i]) / (slopes[i] - slopes[j]) < step:
             step = float((ends[j] - ends[i]) / (slopes[i] - slopes[j]))
             lines = ends + step * slopes
