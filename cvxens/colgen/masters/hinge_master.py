@@ -22,9 +22,9 @@ from cvxens.types import Array
 class HingeMaster:
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
-    `ProximalHinge` solves it. Dual coordinate descent, as liblinear does it, passes over every sample at every epoch and
-    needs many epochs where C is large; the proximal steps are Newton's, exact in the intercept, and cost a few products
-    with H each (`benchmarks/hinge_masters.py`).
+    `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
+    large; the proximal steps are Newton's, exact in the intercept, and cost a few products with H each. The two are
+    timed side by side in `benchmarks/hinge_masters.py`.
 
     Parameters
     ----------
