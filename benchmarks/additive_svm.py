@@ -2,7 +2,8 @@
 
 Threenorm with 20 features. The Gram matrix counts as SVC's time, and so does the sorting of the features as ours. Both
 are timed in one run, ours as the best of REPEATS; the prediction of POINTS points is timed in the same way, SVC's on
-SOME of them and scaled up. `best gap` is the certified relative gap. `objective` is that of P2 from the multipliers, recomputed
+SOME of them and scaled up. `best gap` is the certified relative gap. `objective` is that of P2 from the multipliers,
+recomputed
 by the fast product for both, and its difference is relative. Larger samples are in `additive_svm_scaling`.
 """
 

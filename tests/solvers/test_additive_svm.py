@@ -151,6 +151,15 @@ def test_an_interrupt_returns_a_certified_point(monkeypatch, options):
     assert PROBLEM.certify(solution).relative_gap == pytest.approx(solution.relative_gap, rel=1e-6)
 
 
+def test_an_interrupt_before_the_first_point_is_passed_on(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve.AdditiveSolution, "at", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solve_additive_svm(PROBLEM)
+
+
 def test_an_interrupted_path_ends(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
@@ -202,6 +211,8 @@ def test_bad_problems(change, argument):
         ({"start": np.ones(3)}, "start"),
         ({"max_time": -1.0}, "max_time"),
         ({"max_steps": 0}, "max_steps"),
+        ({"sample_size": -1}, "sample_size"),
+        ({"sample_size": 50, "random_state": "a"}, "random_state"),
     ],
 )
 def test_bad_options(options, argument):

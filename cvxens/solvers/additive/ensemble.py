@@ -54,17 +54,16 @@ class Cells:
             scores += weight * np.clip((2 * X[:, d] - low - high) / (high - low), -1.0, 1.0)
         return scores
 
-    def sample(self, k: int, random_state: int | np.random.Generator | None = None) -> StumpEnsemble:
+    def sample(self, k: int, random_state: validation.RandomState = None) -> StumpEnsemble:
         """Draw k stumps, each cell as often as its weight is large, thresholds uniformly within.
 
         Their average tends to the classifier as k grows; every mean is exact.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InvalidInput("k", f"found {k!r}", "draw at least one stump")
+        k = validation.whole("k", k)
         total = float(np.abs(self.weights).sum())
         if total == 0:
             raise InvalidInput("cells", "found a constant function", "there is no stump to draw; use the intercept")
-        rng = np.random.default_rng(random_state)
+        rng = validation.generator(random_state)
         drawn = rng.choice(len(self.weights), size=k, p=np.abs(self.weights) / total)
         thresholds = rng.uniform(self.low[drawn], self.high[drawn])
         return StumpEnsemble(self.features[drawn], thresholds, np.sign(self.weights[drawn]), total / k, self.intercept)

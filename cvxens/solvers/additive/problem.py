@@ -143,10 +143,9 @@ class AdditiveSVM:
 
 
 def _prices(C: Any, n_samples: int) -> Array:
-    if np.ndim(C) == 0:
-        return np.full(n_samples, validation.positive("C", C))
-    C = validation.finite_array("C", C, ndim=1)
-    validation.same_length("C", C, n_samples)
-    if (C <= 0).any():
-        raise InvalidInput("C", f"found {C.min():g}", "give numbers above 0; leave out samples that do not count")
-    return C
+    prices = validation.prices("C", C)
+    if np.ndim(prices) == 0:
+        return np.full(n_samples, prices)
+    array = np.asarray(prices)
+    validation.same_length("C", array, n_samples)
+    return array

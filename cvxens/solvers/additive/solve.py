@@ -52,7 +52,7 @@ def solve_additive_svm(
     *,
     start: AdditiveSolution | Any = None,
     sample_size: int | None = None,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: validation.RandomState = 0,
     max_steps: float = inf,
     max_time: float = inf,
 ) -> AdditiveSolution:
@@ -74,10 +74,10 @@ def solve_additive_svm(
     sample_size : int, optional
         Without a start, solve a random sample of this size first (its C scaled up) and start from its function; 0 for
         no such sample, None for a twentieth of 200,000 samples or more.
-    random_state : int, Generator or None
+    random_state : int, Generator, RandomState or None
         Draws the sample.
     max_steps, max_time : float
-        Stop after so many Newton steps, or seconds.
+        Stop after so many Newton steps (those on the sample are not counted), or seconds.
 
     Returns
     -------
@@ -107,6 +107,8 @@ def solve_additive_svm(
             search.take(np.zeros(len(problem.y)))
             ending = _begin(search, start, sample_size, random_state) or search.run()
         except KeyboardInterrupt:
+            if not search.history:
+                raise
             ending = Ending.INTERRUPTED
     return search.result(ending)
 
@@ -263,16 +265,15 @@ def _begin(search: _Search, start: Any, sample_size: int | None, random_state: A
 def _begin_with_sample(search: _Search, sample_size: int | None, random_state: Any) -> Ending | None:
     """Solve on a sample, with C scaled up by what it leaves out."""
     problem, n = search.problem, len(search.problem.y)
-    size = (n // SHARE if n >= LARGE else 0) if sample_size is None else sample_size
-    chosen = np.sort(np.random.default_rng(random_state).permutation(n)[:size])
+    automatic = n // SHARE if n >= LARGE else 0
+    size = min(automatic if sample_size is None else validation.whole("sample_size", sample_size, least=0), n)
+    chosen = np.sort(validation.generator(random_state).permutation(n)[:size])
     if len(np.unique(problem.y[chosen])) < 2:
         return None
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
     limits = search.limits
-    solution = solve_additive_svm(
-        part, SAMPLE_TOL, random_state=random_state, max_steps=limits.max_steps, max_time=limits.left
-    )
+    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=limits.max_steps, max_time=limits.left)
     c = np.zeros(n)
     c[chosen] = part.y * solution.u
     search.start_at(c, solution.b)
