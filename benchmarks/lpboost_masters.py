@@ -86,14 +86,14 @@ def strong() -> Iterator[dict[str, Any]]:
     return compared(
         [
             (many, Way("interior point")),
-            (many, Way("interior point, in-out 0.3", stabilised(InteriorPointMaster, InOut(0.3)), 30)),
-            (one, Way("interior point", InteriorPointMaster, 30)),
-            (many, Way("HiGHS", HighsMaster, 30)),
-            (many, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 30)),
-            (many, Way("HiGHS, averaged 0.5", stabilised(HighsMaster, Averaged(0.5)), 30)),
-            (one, Way("HiGHS", HighsMaster, 30)),
-            (one, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 30)),
-            (one, Way("cvxpy, built anew", CvxpyMaster, 60)),
+            (one, Way("HiGHS", HighsMaster, 25)),
+            (one, Way("cvxpy, built anew", CvxpyMaster, 55)),
+            (one, Way("interior point", InteriorPointMaster, 10)),
+            (many, Way("HiGHS", HighsMaster, 10)),
+            (many, Way("interior point, in-out 0.3", stabilised(InteriorPointMaster, InOut(0.3)), 10)),
+            (many, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 10)),
+            (many, Way("HiGHS, averaged 0.5", stabilised(HighsMaster, Averaged(0.5)), 10)),
+            (one, Way("HiGHS, in-out 0.5", stabilised(HighsMaster, InOut(0.5)), 25)),
         ]
     )
 

@@ -20,15 +20,23 @@ FAR = 2.0
 """Edges above this multiple of the limit are not met by scaling."""
 
 MAX_STEPS = 60
+"""Steps, each with a factoring, after which the best point so far is returned."""
+
 CORRECTORS = 3
+"""At most so many correctors a step; each costs two products with the rows."""
+
 SPREAD = 10.0
 """Products may differ from their target by this factor before a corrector moves them."""
 
 TO_THE_BOUNDARY = 0.99
+"""The share of the longest step inside that is taken."""
+
 PATIENCE = 5
 """Steps without progress after which the path has ended: rounding is all that is left."""
 
 MAX_REFINEMENTS = 10
+"""Steps of conjugate gradients, after which single precision is given up and double taken as it is."""
+
 REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
 """Residual of the Newton equations, relative to their right-hand side."""
 

@@ -46,6 +46,7 @@ class Rows:
 
     def __init__(self, n_samples: int) -> None:
         self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
+        self._pool = ThreadPoolExecutor(numba.get_num_threads())
         self.n_rows = 0
 
     @property
@@ -80,33 +81,29 @@ class Rows:
         return np.concatenate(self._parts(lambda part: _combined(self.values[:, part], weights)))
 
     def _parts(self, work: Callable[[slice], T]) -> list[T]:
+        n_samples = self.values.shape[1]
         threads = numba.get_num_threads() if self.values.size >= SMALL else 1
-        return _in_parts(work, self.values.shape[1], -(-self.values.shape[1] // threads))
+        return self._in_parts(work, n_samples, -(-n_samples // threads))
+
+    def _in_parts(self, work: Callable[[slice], T], length: int, size: int) -> list[T]:
+        """Do the work on slices of at most `size`, by as many threads as numba may use."""
+        parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
+        return list(map(work, parts) if len(parts) == 1 else self._pool.map(work, parts))
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
-        """A diag(theta) A' for theta >= 0, the products in `dtype`; samples with theta = 0 cost nothing."""
-        chosen = np.flatnonzero(theta)
+        """A diag(theta) A' for theta > 0, the products in `dtype`; every thread calls BLAS, which best has but one."""
         largest = float(theta.max())
-        roots = np.sqrt(theta[chosen] / largest).astype(dtype)
+        roots = np.sqrt(theta / largest).astype(dtype)
 
         def product(part: slice) -> NDArray[Any]:
             scaled = np.empty((self.n_rows, part.stop - part.start), dtype)
-            _scale(self.values, chosen[part], roots[part], scaled)
+            _scale(self.values[:, part], roots[part], scaled)
             return scaled @ scaled.T
 
         total = np.zeros((self.n_rows, self.n_rows))
-        for share in _in_parts(product, len(chosen), max(BLOCK, -(-len(chosen) // 8))):
+        for share in self._in_parts(product, len(theta), max(BLOCK, -(-len(theta) // 8))):
             total += share
         return largest * total
-
-
-def _in_parts(work: Callable[[slice], T], length: int, size: int) -> list[T]:
-    """Do the work on slices of at most `size`, by as many threads as numba may use."""
-    parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
-    if len(parts) == 1:
-        return [work(parts[0])]
-    with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-        return list(pool.map(work, parts))
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -122,18 +119,22 @@ def _times(values: NDArray[Any], v: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _combined(values: NDArray[Any], weights: Array) -> Array:
-    n = values.shape[1]
+    n_rows, n = values.shape
     out = np.zeros(n)
     for start in range(0, n, BLOCK):
-        for j in range(len(weights)):
-            weight = weights[j]
-            for i in range(start, min(n, start + BLOCK)):
-                out[i] += weight * values[j, i]
+        stop = min(n, start + BLOCK)
+        for j in range(0, n_rows - 3, 4):
+            a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+            for i in range(start, stop):
+                out[i] += a * values[j, i] + b * values[j + 1, i] + c * values[j + 2, i] + d * values[j + 3, i]
+        for j in range(n_rows - n_rows % 4, n_rows):
+            for i in range(start, stop):
+                out[i] += weights[j] * values[j, i]
     return out
 
 
 @njit(cache=True, nogil=True)
-def _scale(values: NDArray[Any], chosen: NDArray[np.intp], roots: NDArray[Any], out: NDArray[Any]) -> None:
+def _scale(values: NDArray[Any], roots: NDArray[Any], out: NDArray[Any]) -> None:
     for j in range(len(values)):
-        for k in range(len(chosen)):
-            out[j, k] = values[j, chosen[k]] * roots[k]
+        for i in range(len(roots)):
+            out[j, i] = values[j, i] * roots[i]
