@@ -1,8 +1,8 @@
 """How the additive solver's time and memory grow with the sample, to a certified relative gap of 1e-3.
 
-Threenorm with 20 features, C = 2^-7. `data MB` is the size of X, and `peak MB` the most memory that the fit's process, one
-of its own for every size, has used for everything: libraries, drawing the sample, and the fit. About three minutes on
-two cores.
+Threenorm with 20 features, C = 2^-7. `data MB` is the size of X, and `peak MB` the most memory that the fit's process,
+one of its own for every size, has used for everything: libraries, drawing the sample, and the fit. About three minutes
+on two cores.
 """
 
 from __future__ import annotations
