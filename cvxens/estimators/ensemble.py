@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import Ending, Formulation, Master, Oracle, Run, column_generation
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, fastest_master
 from cvxens.errors import InvalidInput
 from cvxens.estimators import tables
 from cvxens.estimators.audit import audit
@@ -25,10 +25,9 @@ from cvxens.types import Array
 
 
 def fast_master(formulation: Formulation, y: Array) -> Master:
-    """The fastest master; those of the hinge loss that take one price only are not for samples of differing prices."""
+    """The fastest master; for samples of differing prices HiGHS, or cvxpy: the others take one price."""
     loss, _ = formulation.terms
-    one_price = HingeMaster.supports(formulation) or InteriorPointMaster.supports(formulation)
-    if loss.shape == () or not one_price:
+    if len(loss.shape) != 1:
         return fastest_master(formulation, y)
     return (HighsMaster if HighsMaster.supports(formulation) else CvxpyMaster)(formulation, y)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen import Column, Hypothesis, Priced
-from cvxens.colgen.oracles import Stump, Stumps
+from cvxens.colgen.oracles import Constant, Stump
 from cvxens.features import SortedFeatures, column
 from cvxens.types import Array
-from cvxens.validation import whole
+from cvxens.validation import signed_weights, whole
 
 
 class QuantileStumps:
@@ -28,8 +28,8 @@ class QuantileStumps:
         Finite, at least one feature that varies.
     n_thresholds : int
         At most so many stumps per feature, 1 to 255.
-    columns_per_round : int, optional
-        At most so many columns are returned; None for the best stump of every feature.
+    columns_per_round : int
+        At most so many columns are returned, several of one feature among them.
 
     Examples
     --------
@@ -38,18 +38,22 @@ class QuantileStumps:
     >>> for column in priced.columns:
     ...     print(column.hypothesis, column.edge)
     x[0] >= 49.5 -> +1 80.0
+    x[0] >= 74.5 -> +1 70.0
+    x[0] >= 24.5 -> +1 30.0
     always -> -1 20.0
     """
 
-    def __init__(self, X: Any, *, n_thresholds: int = 32, columns_per_round: int | None = None) -> None:
+    def __init__(self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
         features = SortedFeatures(X)
         limit = min(whole("n_thresholds", n_thresholds), 255)
         self.X = features.X
-        self.thresholds = [_spaced(features, j, limit) for j in range(features.n_features)]
-        codes = np.empty(self.X.shape, np.uint8)
-        for j, thresholds in enumerate(self.thresholds):
-            codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.X, j), np.float64), side="right")
-        self.stumps = Stumps(codes, columns_per_round=columns_per_round)
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        spaced = [_spaced(features, j, limit) for j in range(features.n_features)]
+        self.codes = np.empty(self.X.shape, np.uint8, order="F")
+        for j, thresholds in enumerate(spaced):
+            self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.X, j), np.float64), side="right")
+        self.places = [(j, threshold) for j, thresholds in enumerate(spaced) for threshold in thresholds.tolist()]
+        self.counts = [len(thresholds) for thresholds in spaced]
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every such stump under signed weights s = y u.
@@ -64,18 +68,33 @@ class QuantileStumps:
         Returns
         -------
         Priced
-            The best stump of each feature and the constant, with exact `edge_bound` and `edge_square_sum`.
+            The best of the stumps and the constant, best first. `edge_bound` and `edge_square_sum` add what the
+            rounding of the sums can have cost.
         """
-        priced = self.stumps.price(s, [self._coded(h) if isinstance(h, Stump) else h for h in inside])
-        return replace(priced, columns=[Column(self._decoded(c.hypothesis), self.X, c.edge) for c in priced.columns])
+        s = signed_weights(s, len(self.codes))
+        edges = np.stack([self._edges(output) for output in s.T], axis=1)
+        rounding = 4 * len(s) * float(np.finfo(float).eps) * float(np.abs(s).sum(axis=0).max())
+        sizes = np.abs(edges)
+        best = edges[np.arange(len(edges)), sizes.argmax(axis=1)]
+        known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in inside}
+        ranked = np.argsort(-np.abs(best), kind="stable").tolist()
+        found = (k for k in ranked if (self.places[k] if k < len(self.places) else None) not in known)
+        columns = [self._column(k, best[k]) for k in islice(found, self.columns_per_round)]
+        return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()))
 
-    def _coded(self, stump: Stump) -> Stump:
-        return replace(stump, threshold=float(np.searchsorted(self.thresholds[stump.feature], stump.threshold)) + 0.5)
+    def _edges(self, s: Array) -> Array:
+        """Of every stump, and last of the constant: ``sum s - 2 sum_{x < threshold} s``."""
+        total = s.sum()
+        below = [
+            np.cumsum(np.bincount(self.codes[:, j], s, minlength=count + 1))[:count]
+            for j, count in enumerate(self.counts)
+        ]
+        return np.append(total - 2 * np.concatenate(below), total)
 
-    def _decoded(self, coded: Any) -> Hypothesis:
-        if not isinstance(coded, Stump):
-            return coded
-        return replace(coded, threshold=float(self.thresholds[coded.feature][int(coded.threshold)]))
+    def _column(self, k: int, edge: float) -> Column:
+        sign = 1 if edge >= 0 else -1
+        hypothesis = Stump(*self.places[k], sign) if k < len(self.places) else Constant(sign)
+        return Column(hypothesis, self.X, float(abs(edge)))
 
 
 def _spaced(features: SortedFeatures, feature: int, limit: int) -> Array:

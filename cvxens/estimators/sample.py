@@ -107,8 +107,7 @@ class Sample:
 
     def prices(self, total: float) -> float | Array:
         """Prices in proportion to the weights: ``total * weights``, as one number where all weights are equal."""
-        alike = (self.weights == self.weights[0]).all()
-        return total * float(self.weights[0]) if alike else total * self.weights
+        return as_prices(total * self.weights)
 
     def merged(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
@@ -126,6 +125,11 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
+
+
+def as_prices(prices: Array) -> float | Array:
+    """One number for all samples where their prices, (n_samples,), are equal."""
+    return float(prices[0]) if (prices == prices[0]).all() else prices
 
 
 def _keys(X: Any) -> NDArray:
