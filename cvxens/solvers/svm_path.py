@@ -21,6 +21,9 @@ SOLVER = "regularisation path"
 TIE = 1e-9
 """The distance from a bound, relative to C, or of a margin from 1, that counts as rounding."""
 
+SHORTER = 20
+"""The powers of ten by which the last step is shortened at most."""
+
 CERTIFIED = 1e-8
 """The relative gap that every breakpoint keeps: where rounding, which grows with C, forbids it, the path ends."""
 
@@ -163,7 +166,7 @@ class _Walk:
         majority = float(np.sign(self.y.sum()))
         self.C, self.u, self.b = 0.0, np.zeros(len(self.y)), majority
         self.on = self.y == majority
-        self.below = ~self.on
+        self.below, self.tied = ~self.on, self.on
         self.du, self.db = np.zeros(len(self.y)), 0.0
         self.knots = [(0.0, self.u, self.b, 0.0)]
         self.still = 0
@@ -174,10 +177,16 @@ class _Walk:
         step = self._until_event() if self.on.any() else self._until_closed()
         if step == inf and len(self.knots) == 1:
             step = 1.0
-        if self.C + step < self.C_max:
-            return self._take(step)
-        if self.C_max < inf:
-            self._take(self.C_max - self.C)
+        if self.C + step == inf and self.C_max == inf:
+            return False
+        last = self.C + step >= self.C_max
+        step = min(step, self.C_max - self.C)
+        if self._take(step):
+            return not last
+        for power in range(1, SHORTER):
+            if self._take(step / 10**power):
+                break
+        self.C_max = self.knots[-1][0]
         return False
 
     def path(self) -> SVMPath:
@@ -189,7 +198,7 @@ class _Walk:
 
     def _leave(self) -> None:
         """Find the direction, and which of the samples on the margin stay there."""
-        T = np.flatnonzero(self.on)
+        T, self.tied = np.flatnonzero(self.on), self.on.copy()
         self.du, self.db = self.below.astype(float), 0.0
         if not len(T):
             return
@@ -203,13 +212,11 @@ class _Walk:
     def _until_event(self) -> float:
         """The step until a multiplier reaches a bound or a margin reaches 1."""
         z, dz = self._margins(), self.Q @ self.du + self.y * self.db
-        tied = np.abs(z - 1) <= TIE * max(1.0, float(np.abs(z).max()))
         size = self.largest * float(np.abs(self.du).sum()) + abs(self.db)
-        dz[np.abs(dz) <= np.where(tied, TIE, ROUNDING) * size] = 0.0
-        off, above = ~self.on, ~self.on & ~self.below
+        dz[np.abs(dz) <= ROUNDING * size] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = [
-                np.where(off & np.where(above, dz < 0, dz > 0), (1 - z) / dz, inf),
+                np.where(~self.tied & np.where(self.below, dz > 0, dz < 0), (1 - z) / dz, inf),
                 np.where(self.on & (self.du < -TIE), -self.u / self.du, inf),
                 np.where(self.on & (self.du > 1 + TIE), (self.C - self.u) / (self.du - 1), inf),
             ]
@@ -236,12 +243,13 @@ class _Walk:
         if 0 < step < inf:
             self.db = float(ends[i] + step * slopes[i] - self.b) / step
         elif self.C == 0:
-            self.b = float(ends[i] + ends[j]) / 2
+            self.b = float(ends[~upper].max() + ends[upper].min()) / 2
         return max(0.0, step)
 
     def _take(self, step: float) -> bool:
         """Move, and gather the samples that are on the margin now; False where rounding ends the path."""
         self.still = self.still + 1 if step <= TIE**2 * self.C else 0
+        before = self.C, self.u, self.b, self.on.copy(), self.below.copy()
         self.C += step
         moved = np.where(self.on, self.u + step * self.du, np.where(self.below, self.C, 0.0))
         moved[moved <= TIE * self.C] = 0.0
@@ -251,7 +259,10 @@ class _Walk:
         z = self._margins()
         self.on |= np.abs(z - 1) <= TIE * max(1.0, float(np.abs(z).max()))
         self.below &= ~self.on
-        return self._record()
+        if self._record():
+            return True
+        self.C, self.u, self.b, self.on, self.below = before
+        return False
 
     def _refine(self) -> None:
         """Take away the drift of what is on the margin and between its bounds."""
@@ -267,12 +278,11 @@ class _Walk:
                 self.u, self.b = refined, self.b + db
 
     def _record(self) -> bool:
-        """Add a certified breakpoint; without a certificate, the path ends at the last that has one."""
+        """Add a certified breakpoint; False where rounding forbids a certificate, or any progress."""
         b = self.b - self._mean_score(self.u)
         self.problem.C = self.C
         gap = self.problem.certify(u=self.u, b=b).relative_gap
         if gap > CERTIFIED or self.still > 2 * len(self.y):
-            self.C_max = self.knots[-1][0]
             return False
         if self.knots[-1][0] * (1 + TIE**2) >= self.C:
             self.knots.pop()

@@ -19,8 +19,8 @@ PASSES = 3
 RIDGE = 1e-12
 """What is added to the diagonal of a system, relative to its largest entry; refinement takes it away again."""
 
-TOLERANCE = 1e-10
-"""The violation of an optimality condition that counts as rounding, relative to the largest gradient."""
+TOLERANCE = 1e-13
+"""The violation of an optimality condition that counts as rounding, relative to the sizes that a gradient adds up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,11 @@ class Direction:
         """
         d = self._feasible()
         free = (self.low < d) & (d < self.high)
-        beta = 0.0
+        beta, size = 0.0, float(np.abs(self.Q).max())
         for _ in range(20 * len(d) + 20):
             beta = self._minimise(d, free)
             gradient = self.Q @ d + self.p
-            tolerance = TOLERANCE * max(1.0, float(np.abs(gradient).max(initial=0.0)))
+            tolerance = TOLERANCE * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
             if free.any():
                 leaving = np.where(free, 0.0, self._wish(d, gradient + beta * self.y))
                 if leaving.max() <= tolerance:
