@@ -37,6 +37,8 @@ class PathDisplay(Display):
         What the coefficients are.
     n_named : int
         At most so many are in the legend.
+    xlabel : str
+        What C is called.
 
     Raises
     ------
@@ -56,6 +58,7 @@ class PathDisplay(Display):
     names: Sequence[str] | None = None
     ylabel: str = "weight w"
     n_named: int = 8
+    xlabel: str = "C"
 
     def __post_init__(self) -> None:
         C = validation.finite_array("C", self.C, ndim=1)
@@ -78,12 +81,14 @@ class PathDisplay(Display):
         return cls._of({C: Ensemble.of_run(run) for C, run in runs.items()}, n_named).plot(ax)
 
     @classmethod
-    def from_estimators(cls, estimators: Mapping[float, Any], *, n_named: int = 8, ax: Axes | None = None) -> Self:
-        """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C."""
-        return cls._of({C: Ensemble.of_estimator(one) for C, one in estimators.items()}, n_named).plot(ax)
+    def from_estimators(
+        cls, estimators: Mapping[float, Any], *, xlabel: str = "C", n_named: int = 8, ax: Axes | None = None
+    ) -> Self:
+        """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C or what `xlabel` says."""
+        return cls._of({C: Ensemble.of_estimator(one) for C, one in estimators.items()}, n_named, xlabel).plot(ax)
 
     @classmethod
-    def _of(cls, ensembles: Mapping[float, Ensemble], n_named: int) -> Self:
+    def _of(cls, ensembles: Mapping[float, Ensemble], n_named: int, xlabel: str = "C") -> Self:
         place: dict[Hypothesis, int] = {}
         for ensemble in ensembles.values():
             for hypothesis in ensemble.hypotheses:
@@ -91,7 +96,8 @@ class PathDisplay(Display):
         weights = np.zeros((len(ensembles), len(place)))
         for row, ensemble in zip(weights, ensembles.values(), strict=True):
             row[[place[hypothesis] for hypothesis in ensemble.hypotheses]] = ensemble.weights
-        return cls(list(ensembles), weights, [str(hypothesis) for hypothesis in place], n_named=n_named)
+        names = [str(hypothesis) for hypothesis in place]
+        return cls(list(ensembles), weights, names, n_named=n_named, xlabel=xlabel)
 
     def _draw(self, ax: Axes) -> None:
         if self.names is None:
@@ -99,8 +105,16 @@ class PathDisplay(Display):
         else:
             self._draw_named(ax, self.names)
         ax.set_xscale("log")
-        ax.set(xlabel="C", ylabel=self.ylabel)
+        if self.C[-1] < 10 * self.C[0]:
+            self._mark_points(ax)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         add_legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+
+    def _mark_points(self, ax: Axes) -> None:
+        """Mark at most six of the points themselves: a range of less than a power of ten has too few ticks."""
+        marked = self.C[np.unique(np.linspace(0, len(self.C) - 1, 6).round().astype(int))]
+        ax.minorticks_off()
+        ax.set_xticks(marked, [f"{C:.3g}" for C in marked])
 
     def _draw_named(self, ax: Axes, names: Sequence[str]) -> None:
         largest = np.abs(self.coefficients).max(axis=0)

@@ -72,7 +72,7 @@ class SelectionDisplay(Display):
     ) -> Self:
         """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
         selected = [_features(Ensemble.of_run(run)) for run in runs]
-        xlabel = f"share of {len(selected)} runs that select the feature"
+        xlabel = f"share of runs that select the feature (of {len(selected)})"
         return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
 
     @classmethod
@@ -86,7 +86,7 @@ class SelectionDisplay(Display):
     ) -> Self:
         """Draw the share of fitted estimators, such as one per fold, that have a stump on the feature."""
         selected = [_features(Ensemble.of_estimator(one)) for one in estimators]
-        xlabel = f"share of {len(selected)} models that select the feature"
+        xlabel = f"share of models that select the feature (of {len(selected)})"
         return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
 
     @classmethod
@@ -95,7 +95,7 @@ class SelectionDisplay(Display):
     ) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
         selected = [{stump.feature} for stump in Ensemble.of_run(run).stumps()]
-        xlabel = f"share of {len(selected)} stumps on the feature"
+        xlabel = f"share of stumps on the feature (of {len(selected)})"
         return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
 
     def _draw(self, ax: Axes) -> None:

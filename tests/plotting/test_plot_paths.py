@@ -26,6 +26,18 @@ def test_lines_are_the_coefficients_in_the_order_of_C(ax):
     assert ax.get_legend() is None
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 40])
+def test_a_narrow_range_is_marked_at_its_points(count, ax):
+    C = np.linspace(0.2, 0.6, count)
+    PathDisplay(C, np.ones((count, 1)), xlabel="nu").plot(ax)
+    assert set(ax.get_xticks()) <= set(C)
+    assert len(ax.get_xticks()) == min(count, 6)
+    assert ax.get_xticks(minor=True).size == 0
+    assert ax.get_xticklabels()[0].get_text() == "0.2"
+    assert ax.get_xlabel() == "nu"
+    ax.figure.canvas.draw()
+
+
 def test_the_largest_are_named_and_the_others_grey(ax):
     PathDisplay(C, WEIGHTS, ["first", "never", "third"], n_named=1).plot(ax)
     assert legend_of(ax) == ["third"]
@@ -52,7 +64,8 @@ def test_hypotheses_of_runs_are_lined_up(run_at, ax):
 def test_estimators_are_lined_up_by_their_weak_learners(ax):
     first = SimpleNamespace(weak_learners_=["h", "g"], weights_=np.array([1.0, 2.0]))
     second = SimpleNamespace(weak_learners_=["g", "k"], weights_=np.array([3.0, 4.0]))
-    display = PathDisplay.from_estimators({1.0: first, 2.0: second}, ax=ax)
+    display = PathDisplay.from_estimators({1.0: first, 2.0: second}, xlabel="nu", ax=ax)
+    assert ax.get_xlabel() == "nu"
     assert display.names == ["h", "g", "k"]
     assert display.coefficients.tolist() == [[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]]
 

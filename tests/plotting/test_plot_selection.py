@@ -37,7 +37,7 @@ def test_models_count_once_per_feature_that_they_use(ax):
     models = [model([1.0, 1.0, 0.0]), model([0.0, 2.0, -3.0]), model([1e-9, 0.0, 1.0])]
     SelectionDisplay.from_estimators(models, ax=ax)
     assert bars(ax) == {"x[0]": 2 / 3, "x[2]": 2 / 3}
-    assert ax.get_xlabel() == "share of 3 models that select the feature"
+    assert ax.get_xlabel() == "share of models that select the feature (of 3)"
 
 
 def test_runs_count_the_features_of_their_stumps(run, run_at, ax):
@@ -57,7 +57,7 @@ def test_runs_count_the_features_of_their_stumps(run, run_at, ax):
 def test_the_stumps_of_one_run_are_counted(run, ax):
     SelectionDisplay.from_run(run, ax=ax)
     assert sum(bars(ax).values()) == pytest.approx(1.0)
-    assert ax.get_xlabel().endswith("stumps on the feature")
+    assert ax.get_xlabel().startswith("share of stumps on the feature (of ")
 
 
 def test_a_figure_of_its_own(run):
