@@ -73,7 +73,7 @@ def compared(tasks: Sequence[tuple[Task, Way]]) -> Iterator[dict[str, Any]]:
     first = inf
     for task, way in tasks:
         row = measured(task, way, way.patience * first)
-        first = min(first, row["seconds"])
+        first = row["seconds"] if first == inf else first
         unfinished = ">" if row["certified gap"] > row["asked"] else ""
         yield row | {"ratio": f"{unfinished}{row['seconds'] / first:.1f}"}
 
