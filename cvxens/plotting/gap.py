@@ -24,10 +24,8 @@ class GapDisplay(TraceDisplay):
 
     Parameters
     ----------
-    traces : sequence of Trace
-        At least one.
-    against : {"rounds", "seconds"}
-        What is on the horizontal axis.
+    traces, against
+        As of every `TraceDisplay`.
 
     Examples
     --------
