@@ -1,0 +1,227 @@
+"""Column-generation estimators against the formulations, and what a fitted one tells."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import BY_MARGINS, EVERY, called, three_classes, two_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
+from cvxens.colgen import formulations, oracles
+from cvxens.estimators.quantile_stumps import QuantileStumps
+from cvxens.problems import (
+    SLSSVM,
+    LPBoost,
+    Signed,
+    SoftMarginBoosting,
+    StumpColumns,
+    SVMPrimal,
+    simplex_codes,
+)
+
+X, Y = two_classes()
+SIGNS = np.where(Y == "yes", 1.0, -1.0)
+EXACT = {"tol": 1e-7, "oracle": "stumps"}
+
+REFERENCES = {
+    "nu": (LPBoostClassifier(nu=0.4, **EXACT), lambda: LPBoost(Signed(StumpColumns(X)), SIGNS, 1 / (0.4 * len(X)))),
+    "price": (LPBoostClassifier(C=0.7, **EXACT), lambda: SoftMarginBoosting(Signed(StumpColumns(X)), SIGNS, 0.7)),
+    "svm": (CGEnsClassifier(C=0.01, **EXACT), lambda: SVMPrimal(StumpColumns(X), SIGNS, 0.01)),
+    "sls": (CGEnsSLSClassifier(C=0.01, **EXACT), lambda: SLSSVM(StumpColumns(X), -SIGNS[:, None], 0.01)),
+    "any": (
+        ColumnGenerationClassifier(formulations.soft_margin(0.7), **EXACT),
+        lambda: SoftMarginBoosting(Signed(StumpColumns(X)), SIGNS, 0.7),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFERENCES)
+@pytest.mark.parametrize("solver", ["fast", "reference"])
+def test_the_optimum_is_that_of_the_formulation(case, solver):
+    estimator, problem = REFERENCES[case]
+    fitted = clone(estimator).set_params(solver=solver).fit(X, Y)
+    assert fitted.certificate_.holds(1e-6)
+    assert fitted.certificate_.primal == pytest.approx(problem().solve().objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_shapes_of_two_classes(estimator):
+    fitted = clone(estimator).fit(X, Y)
+    outputs = (1,) if estimator.multi else ()
+    assert fitted.weights_.shape == (len(fitted.weak_learners_), *outputs)
+    assert fitted.intercept_.shape == outputs
+    assert fitted.dual_weights_.shape == (len(X), *outputs)
+    assert fitted.decision_function(X).shape == (len(X),)
+    assert list(fitted.classes_) == ["no", "yes"]
+    assert len(fitted.history_) > 0
+
+
+@pytest.mark.parametrize("estimator", BY_MARGINS, ids=called)
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_sub_problems_of_three_classes(estimator, multi_class):
+    X, y = three_classes()
+    fitted = clone(estimator).set_params(multi_class=multi_class).fit(X, y)
+    assert [certificate.holds(1e-3) for certificate in fitted.certificate_] == [True] * 3
+    assert [u.shape for u in fitted.dual_weights_] == [y.shape] * 3
+    pairs = [(0, 1), (0, 2), (1, 2)] if multi_class == "ovo" else [(0, 1, 2)] * 3
+    assert all(not u[~np.isin(y, pair)].any() for u, pair in zip(fitted.dual_weights_, pairs, strict=True))
+    assert fitted.decision_function(X).shape == (len(X), 3)
+    assert fitted.score(X, y) > 0.7
+    again = fitted.certify(X, y)
+    expected = [certificate.primal for certificate in fitted.certificate_]
+    assert [certificate.primal for certificate in again] == pytest.approx(expected)
+
+
+def test_simplex_least_squares_take_three_classes_at_once():
+    X, y = three_classes()
+    fitted = CGEnsSLSClassifier(C=0.1, tol=1e-7, oracle="stumps").fit(X, y)
+    problem = SLSSVM(StumpColumns(X), simplex_codes(3)[y], 0.1)
+    assert fitted.certificate_.primal == pytest.approx(problem.solve().objective, rel=1e-5)
+    scores = fitted.decision_function(X)
+    np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
+    np.testing.assert_array_equal(fitted.predict(X), scores.argmax(axis=1))
+
+
+def test_two_classes_after_three_leave_no_decomposition():
+    model = LPBoostClassifier().fit(*three_classes()).fit(X, Y)
+    assert not hasattr(model, "decomposition_")
+    assert model.decision_function(X).shape == (len(X),)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.integers(0, 3), min_size=40, max_size=40), st.integers(0, 2**32 - 1))
+def test_weights_count_samples(weights, seed):
+    weights = np.array(weights)
+    weights[[np.argmax(Y == "no"), np.argmax(Y == "yes")]] = 1
+    order = np.random.default_rng(seed).permutation(weights.sum())
+    repeated = LPBoostClassifier().fit(X.repeat(weights, axis=0)[order], Y.repeat(weights)[order])
+    weighted = LPBoostClassifier().fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+    u = np.zeros(len(X))
+    np.add.at(u, np.arange(len(X)).repeat(weights)[order], repeated.dual_weights_)
+    np.testing.assert_allclose(weighted.dual_weights_, u, atol=1e-12)
+
+
+def test_weights_of_classes():
+    even = ColumnGenerationClassifier().fit(X, Y)
+    heavy = ColumnGenerationClassifier(class_weight={"yes": 50.0, "no": 1.0}).fit(X, Y)
+    assert (heavy.predict(X) == "yes").sum() > (even.predict(X) == "yes").sum()
+
+
+def test_the_dual_weights_prove_the_bound():
+    model = LPBoostClassifier(C=0.7, **EXACT).fit(X, Y)
+    u = model.dual_weights_
+    edge = oracles.Stumps(X).price(SIGNS * u).edge_bound
+    assert np.all((u >= 0) & (u <= 0.7 + 1e-12))
+    assert u.sum() / max(1.0, edge) == pytest.approx(model.certificate_.dual)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_certify_agrees_with_the_fit_and_bounds_other_weights(estimator):
+    model = clone(estimator).fit(X, Y)
+    again = model.certify(X, Y)
+    worse = model.certify(X, Y, weights=3 * np.ones_like(model.weights_))
+    assert again.proven
+    assert again.primal == pytest.approx(model.certificate_.primal)
+    assert again.relative_gap <= 0.05
+    assert worse.gap > again.gap
+
+
+def test_certify_on_new_samples():
+    model = LPBoostClassifier().fit(X, Y)
+    certificate = model.certify(*two_classes(60, random_state=5))
+    assert certificate.proven
+    assert certificate.relative_gap > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "reached"), [("max_columns", 2, "max_columns"), ("max_time", 1e-9, "max_time")]
+)
+def test_a_limit_reached_is_told(limit, value, reached):
+    model = LPBoostClassifier(columns_per_round=1).set_params(**{limit: value})
+    with pytest.warns(ConvergenceWarning, match=reached):
+        model.fit(X, Y)
+    assert model.certificate_.relative_gap > model.tol
+    assert len(model.weak_learners_) <= 2
+
+
+class Interrupting(oracles.Stumps):
+    """Stumps whose user loses patience in the third round."""
+
+    rounds = 0
+
+    def price(self, s, /, inside=()):
+        self.rounds += 1
+        if self.rounds == 3:
+            raise KeyboardInterrupt
+        return super().price(s, inside)
+
+
+def test_an_interrupted_fit_keeps_what_it_has():
+    model = LPBoostClassifier(oracle=Interrupting, columns_per_round=1)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, Y)
+    assert len(model.history_) == 2
+    assert model.score(X, Y) > 0.5
+
+
+def test_progress_is_shown_on_the_standard_error_when_asked(capsys):
+    LPBoostClassifier(verbose=1).fit(X, Y)
+    shown = capsys.readouterr()
+    assert "LPBoostClassifier: round" in shown.err
+    assert "relative gap" in shown.err
+    assert shown.out == ""
+    LPBoostClassifier().fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("oracle", ["perceptrons", "fourier", partial(oracles.Perceptrons, n_directions=30)])
+def test_sampled_oracles_follow_the_seed(oracle):
+    fits = [LPBoostClassifier(oracle=oracle, random_state=seed, tol=0.1).fit(X, Y) for seed in (0, 0, 1)]
+    scores = [model.decision_function(X).tolist() for model in fits]
+    assert scores[0] == scores[1] != scores[2]
+    assert not fits[0].certificate_.proven
+
+
+def test_columns_per_round_are_limited():
+    model = LPBoostClassifier(columns_per_round=1).fit(X, Y)
+    assert max(np.diff([row.n_columns for row in model.history_])) == 1
+
+
+def test_importances_of_features():
+    np.testing.assert_allclose(LPBoostClassifier().fit(X, Y).feature_importances_.sum(), 1)
+    flat = np.column_stack([X[:, 0], np.ones(len(X))])
+    np.testing.assert_array_equal(LPBoostClassifier().fit(flat, Y).feature_importances_, [1, 0])
+    sampled = LPBoostClassifier(oracle="perceptrons", random_state=0, tol=0.1).fit(X, Y)
+    assert not hasattr(sampled, "feature_importances_")
+
+
+def test_the_ensemble_as_a_table():
+    model = LPBoostClassifier().fit(pd.DataFrame(X, columns=["length", "width", "noise"]), Y)
+    table = model.to_frame()
+    assert list(table.columns) == ["problem", "hypothesis", "weight", "feature", "threshold", "sign"]
+    assert table["weight"].sum() == pytest.approx(model.weights_.sum())
+    assert table["weight"].is_monotonic_decreasing
+    assert set(table["feature"].dropna()) <= {"length", "width", "noise"}
+    lines = model.to_text(most=3).splitlines()
+    assert len(lines) == 4
+    assert lines[0].endswith(table["hypothesis"][0])
+    assert lines[-1] == f"and {len(table) - 3} more"
+
+
+def test_the_ensembles_of_sub_problems_as_a_table():
+    model = LPBoostClassifier().fit(*three_classes())
+    assert set(model.to_frame()["problem"]) == {0, 1, 2}
+    assert model.to_text().startswith("[0] +")
+    simplex = CGEnsSLSClassifier().fit(*three_classes())
+    assert {"weight_0", "weight_1"} <= set(simplex.to_frame().columns)
+
+
+def test_quantile_stumps_are_the_default_of_squared_penalties():
+    model = CGEnsClassifier(oracle=partial(QuantileStumps, n_thresholds=1)).fit(X, Y)
+    assert len(model.weak_learners_) <= 4

@@ -1,0 +1,64 @@
+"""Quantile stumps against brute force over their own set."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csc_array
+
+from cvxens.colgen.oracles import Constant, Stump, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.estimators.quantile_stumps import QuantileStumps
+
+SAMPLES = arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float)).filter(lambda X: np.ptp(X, axis=0).any())
+WEIGHTS = arrays(np.float64, (12, 2), elements=st.floats(-1, 1))
+
+
+def hypotheses(oracle):
+    return [*(Stump(feature, threshold, 1) for feature, threshold in oracle.places), Constant(1)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(SAMPLES, WEIGHTS, st.integers(1, 5), st.booleans())
+def test_bounds_and_columns_by_brute_force(X, s, n_thresholds, sparse):
+    oracle = QuantileStumps(csc_array(X) if sparse else X, n_thresholds=n_thresholds, columns_per_round=3)
+    edges = np.abs([s.T @ h(X) for h in hypotheses(oracle)])
+    priced = oracle.price(s)
+    slack = 1e-12 * (1 + np.abs(s).sum())
+    assert edges.max() <= priced.edge_bound <= edges.max() + slack
+    assert (edges**2).sum() - slack <= priced.edge_square_sum <= (edges**2).sum() + 100 * slack
+    expected = np.sort(edges.max(axis=1))[::-1][:3]
+    np.testing.assert_allclose([column.edge for column in priced.columns], expected, atol=slack)
+    for column in priced.columns:
+        assert column.edge == pytest.approx((s.T @ column.values).max(), abs=slack)
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, WEIGHTS)
+def test_with_room_for_all_they_are_the_middle_stumps(X, s):
+    ours, all_of_them = QuantileStumps(X).price(s), Stumps(X).price(s)
+    assert ours.edge_bound == pytest.approx(all_of_them.edge_bound, abs=1e-9)
+    assert ours.edge_square_sum == pytest.approx(all_of_them.edge_square_sum, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, WEIGHTS, st.integers(1, 3))
+def test_what_is_inside_is_left_out_in_either_sign(X, s, n_thresholds):
+    oracle = QuantileStumps(X, n_thresholds=n_thresholds)
+    inside = [column.hypothesis for column in oracle.price(s).columns]
+    assert len(inside) == len(hypotheses(oracle))
+    assert list(oracle.price(-s, inside=inside).columns) == []
+    assert len(oracle.price(s, inside=inside[1:]).columns) == 1
+
+
+def test_thresholds_are_at_quantiles():
+    X = np.arange(1000.0)[:, None]
+    thresholds = [threshold for _, threshold in QuantileStumps(X, n_thresholds=9).places]
+    np.testing.assert_allclose(thresholds, np.arange(100, 1000, 100), atol=1)
+
+
+@pytest.mark.parametrize("arguments", [{"n_thresholds": 0}, {"n_thresholds": 1.5}, {"columns_per_round": 0}])
+def test_bad_arguments(arguments):
+    with pytest.raises(InvalidInput, match=next(iter(arguments))):
+        QuantileStumps([[0.0], [1.0]], **arguments)
