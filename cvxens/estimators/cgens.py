@@ -45,6 +45,8 @@ class CGEnsClassifier(Ensemble, Weighted, Classifier):
     ([True, True, True], True)
     """
 
+    source = "SL (1)"
+
     def __init__(
         self,
         C: float = 0.01,

@@ -50,6 +50,8 @@ class CGEnsSLSClassifier(Ensemble, Classifier):
     (True, True)
     """
 
+    source = "SL (10)"
+
     multi: ClassVar[bool] = True
 
     def __init__(

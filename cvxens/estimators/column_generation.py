@@ -57,6 +57,8 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
     (True, True)
     """
 
+    source = "any formulation; by default LL08 P4"
+
     def __init__(
         self,
         formulation: Formulation | Callable[[Array], Formulation] = soft_margin,

@@ -51,6 +51,8 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
     (True, True)
     """
 
+    source = "DBS02; LL08 P4"
+
     def __init__(
         self,
         nu: float | None = None,

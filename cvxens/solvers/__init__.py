@@ -1,5 +1,7 @@
 """Fast solvers, one file per problem; each takes the problem and returns a Solution that the problem certifies."""
 
+from collections.abc import Mapping
+
 from cvxens.solvers.entropy_projection import solve_entropy_projection
 from cvxens.solvers.incomplete_cholesky import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
@@ -12,7 +14,28 @@ from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, fixed_updat
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
 from cvxens.solvers.svm_path import SVMPath, svm_path
 
+SOLVERS: Mapping[str, str] = {
+    "adaptive_updates": "TK07 Algorithm 1",
+    "fixed_updates": "Cristianini, Campbell & Shawe-Taylor 1999",
+    "incomplete_cholesky": "Fine & Scheinberg, JMLR 2 (2001)",
+    "partial_svms": "TK07 section 3",
+    "reg_adaboost_rounds": "KIE06 (16)-(18)",
+    "solve_entropy_projection": "TK07 (7)-(10)",
+    "solve_low_rank_rho_svm": "TK07 Algorithm 1",
+    "solve_reg_adaboost": "KIE06 (15)-(18)",
+    "solve_regularized_exp_loss": "KIE06 (15)",
+    "solve_regularized_least_squares": "TT06 (5)",
+    "solve_rho_svm": "TK07 Algorithm 1",
+    "solve_slssvm": "SL (11)",
+    "solve_svm_dual": "LL08 P2; LIBSVM",
+    "solve_svm_primal": "LL08 P1, P5; LIBSVM",
+    "svm_path": "Hastie, Rosset, Tibshirani & Zhu, JMLR 5 (2004)",
+    "update_bound": "TK07; Pythagoras and Pinsker",
+}
+"""The functions of this room, and where they are from."""
+
 __all__ = [
+    "SOLVERS",
     "LowRankKernel",
     "LowRankRhoSVM",
     "PartialSVMEnsemble",

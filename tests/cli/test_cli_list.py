@@ -5,32 +5,51 @@ import inspect
 import pytest
 from command_line import python, run
 
-from cvxens import kernels, problems, solvers
-from cvxens.cli.listing import SOURCES
+from cvxens import estimators, kernels, problems, solvers
 from cvxens.colgen import masters, oracles
 from cvxens.problems import FORMULATIONS, Problem
+from cvxens.solvers import additive
 
-ORACLES = [name for name in oracles.__all__ if hasattr(getattr(oracles, name), "price")]
-MASTERS = [name for name in masters.__all__ if inspect.isclass(getattr(masters, name))]
+
+def exported(room, attribute):
+    """The classes and functions that a room exports and that have an attribute, by name."""
+    things = {name: getattr(room, name) for name in room.__all__}
+    return {name: thing for name, thing in things.items() if callable(thing) and hasattr(thing, attribute)}
+
+
+ESTIMATORS = exported(estimators, "fit")
+KERNELS = {name: getattr(kernels, name) for name in kernels.__all__}
+ORACLES = exported(oracles, "price")
+MASTERS = exported(masters, "bound")
+SOLVERS = {**solvers.SOLVERS, **additive.SOLVERS}
 
 
 def test_every_concrete_problem_is_a_formulation():
-    exported = [getattr(problems, name) for name in problems.__all__]
-    concrete = [it for it in exported if inspect.isclass(it) and issubclass(it, Problem) and not inspect.isabstract(it)]
+    things = [getattr(problems, name) for name in problems.__all__]
+    concrete = [it for it in things if inspect.isclass(it) and issubclass(it, Problem) and not inspect.isabstract(it)]
     assert set(concrete) == set(FORMULATIONS)
     assert len(FORMULATIONS) == len(set(FORMULATIONS))
 
 
-def test_every_oracle_and_master_is_registered():
-    assert list(oracles.ORACLES) == sorted(ORACLES, key=oracles.ORACLES.index)
-    assert {master.__name__ for master in masters.MASTERS} == set(MASTERS)
+@pytest.mark.parametrize("room", [solvers, additive])
+def test_every_function_of_the_solvers_has_a_source(room):
+    functions = {name for name in room.__all__ if inspect.isfunction(getattr(room, name))}
+    assert room.SOLVERS.keys() == functions
+    assert all(room.SOLVERS.values())
 
 
-def test_sources_are_complete_and_current():
-    assert SOURCES.keys() == {*ORACLES, *MASTERS, *solvers.__all__}
-    assert all(SOURCES.values())
+@pytest.mark.parametrize("things", [ESTIMATORS, KERNELS, ORACLES, MASTERS])
+def test_all_else_says_itself_where_it_is_from(things):
+    assert len(things) > 3
+    assert [name for name, thing in things.items() if not getattr(thing, "source", "")] == []
+
+
+def test_every_master_that_is_chosen_from_is_exported():
+    assert {master.__name__ for master in masters.MASTERS} <= MASTERS.keys()
+
+
+def test_every_formulation_has_an_equation_and_a_source():
     assert all(formulation.source and formulation.equation for formulation in FORMULATIONS)
-    assert all(getattr(kernels, name).source for name in kernels.__all__)
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +59,24 @@ def listed():
     return done.stdout
 
 
-NAMES = [formulation.__name__ for formulation in FORMULATIONS]
+NAMES = [*ESTIMATORS, *(formulation.__name__ for formulation in FORMULATIONS), *KERNELS, *ORACLES, *MASTERS, *SOLVERS]
 
 
-@pytest.mark.parametrize("name", [*NAMES, *kernels.__all__, *ORACLES, *MASTERS, *solvers.__all__])
+@pytest.mark.parametrize("name", NAMES)
 def test_everything_is_listed_on_a_line_of_its_own(listed, name):
     lines = [line.split() for line in listed.splitlines()]
-    assert [words[0] for words in lines if words].count(name) == 1
+    assert [words[0] for words in lines if words].count(name) == NAMES.count(name)
 
 
 def test_each_has_its_source(listed):
     unwrapped = " ".join(listed.split())
-    for source in [*SOURCES.values(), *(formulation.source for formulation in FORMULATIONS)]:
+    things = [*ESTIMATORS.values(), *FORMULATIONS, *KERNELS.values(), *ORACLES.values(), *MASTERS.values()]
+    for source in [*SOLVERS.values(), *(thing.source for thing in things)]:
         assert source.split()[0] in unwrapped
 
 
 def test_in_this_process_too(capsys):
     status, out, err = run(capsys, "list")
     assert (status, err) == (0, "")
-    for title in ("Formulations", "Kernels", "Oracles", "Masters", "Fast solvers"):
+    for title in ("Estimators", "Formulations", "Kernels", "Oracles", "Masters", "Solvers"):
         assert title in out

@@ -30,6 +30,8 @@ class CvxpyMaster:
         Passed to the solver.
     """
 
+    source = "cvxpy"
+
     def __init__(self, formulation: Formulation, y: Array, *, solver: str | None = None, **options: Any) -> None:
         self.restricted = Restricted(formulation, y)
         self.solver = solver

@@ -158,6 +158,8 @@ class HighsMaster:
         Labels -1 and +1.
     """
 
+    source = "DBS02; HiGHS"
+
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
             raise InvalidInput(

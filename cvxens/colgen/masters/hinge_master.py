@@ -36,6 +36,8 @@ class HingeMaster:
         Relative duality gap of the restricted problem, recomputed, at which to stop.
     """
 
+    source = "SL (1)"
+
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9) -> None:
         if not self.supports(formulation):
             raise InvalidInput(

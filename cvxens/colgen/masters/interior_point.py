@@ -55,6 +55,8 @@ class InteriorPointMaster:
         Labels -1 and +1.
     """
 
+    source = "Gondzio, Gonzalez-Brevis & Munari 2016"
+
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
             raise InvalidInput(

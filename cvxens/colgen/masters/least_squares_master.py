@@ -31,6 +31,8 @@ class LeastSquaresMaster:
         A column of ones.
     """
 
+    source = "SL (11)"
+
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
             raise InvalidInput(

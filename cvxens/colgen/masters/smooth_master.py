@@ -41,6 +41,8 @@ class SmoothMaster:
         Relative duality gap of the restricted problem at which to stop.
     """
 
+    source = "KIE06 (14)"
+
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11) -> None:
         if not self.supports(formulation):
             raise InvalidInput(

@@ -8,20 +8,7 @@ from cvxens.colgen.oracles.sklearn_learner import SklearnLearner
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.colgen.oracles.trees import Trees
 
-ORACLES = (
-    "Stumps",
-    "Perceptrons",
-    "ParallelPerceptrons",
-    "Fourier",
-    "Trees",
-    "SklearnLearner",
-    "KernelColumns",
-    "Pool",
-)
-"""Names of the oracles."""
-
 __all__ = [
-    "ORACLES",
     "Constant",
     "Fourier",
     "KernelColumns",

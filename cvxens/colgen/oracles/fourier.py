@@ -112,6 +112,8 @@ class Fourier:
     cos(1.938 x[0] - 0.8351)
     """
 
+    source = "SL"
+
     def __init__(
         self,
         X: Any,

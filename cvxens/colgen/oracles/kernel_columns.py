@@ -85,6 +85,8 @@ class KernelColumns:
     -linear_kernel(x, (0, 2)) 1.5
     """
 
+    source = "KIE06 section 4"
+
     def __init__(self, kernel: Kernel, X: Any, *, columns_per_round: int = 20) -> None:
         if not callable(kernel) or not isinstance(kernel, Hashable):
             raise InvalidInput(

@@ -75,6 +75,8 @@ class ParallelPerceptrons:
     0.6 x[0] + 0.8 x[1] >= 1.1 -> +1 4.0
     """
 
+    source = "LL08 section 5"
+
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.X = samples(X)
         distinct = dict.fromkeys(map(tuple, finite_array("directions", directions, ndim=2).tolist()))
@@ -145,6 +147,8 @@ class Perceptrons:
     >>> priced.columns[0].edge, round(priced.edge_bound, 12)
     (2.0, 2.0)
     """
+
+    source = "LL08 section 5; Li & Lin, IJCNN 2007; SL"
 
     def __init__(
         self,

@@ -129,6 +129,8 @@ class Pool:
     0.6875
     """
 
+    source = "KIE06 (7)"
+
     def __init__(
         self,
         H: Any,

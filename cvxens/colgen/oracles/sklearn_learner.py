@@ -68,6 +68,8 @@ class SklearnLearner:
     (1.0, array([-1.,  1.]))
     """
 
+    source = "scikit-learn"
+
     def __init__(self, estimator: Any, X: Any, *, random_state: Any = None) -> None:
         if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
             raise InvalidInput("estimator", f"found {estimator!r}", "give an instance of a scikit-learn classifier")

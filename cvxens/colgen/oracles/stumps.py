@@ -108,6 +108,8 @@ class Stumps:
     always -> +1 0.6
     """
 
+    source = "LL08 section 4; DBS02"
+
     def __init__(
         self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
     ) -> None:

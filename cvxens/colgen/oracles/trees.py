@@ -65,6 +65,8 @@ class Trees:
     7.0
     """
 
+    source = "Quinlan 1993 (C4.5)"
+
     def __init__(
         self, X: Any, *, max_depth: int | None = None, min_cases: float = 2, confidence: float | None = 0.25
     ) -> None:
