@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from cvxens.certificates import Certificate
-from cvxens.colgen import Column, Formulation, Hypothesis, Master, Oracle
+from cvxens.colgen import Column, Formulation, Hypothesis, Oracle
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
+from cvxens.problems.duality import Edges
 from cvxens.types import Array
 from cvxens.validation import finite_array
 
 
-def audit(
-    formulation: Formulation,
-    oracle: Oracle,
-    hypotheses: Sequence[Hypothesis],
-    X: Any,
-    y: Array | None,
-    *,
-    master: Callable[[Formulation, Array], Master],
-    weights: Any,
-    intercept: Any = None,
-) -> Certificate:
-    """Say how far weights of given hypotheses are from the optimum of a formulation over an oracle's.
-
-    The primal value is that of the weights, repaired to be feasible. The dual point is that of the restricted optimum
-    over these hypotheses, priced over all: the gap is that of the weights, and of the choice of hypotheses.
+@dataclass(frozen=True)
+class Task:
+    """A formulation on a sample, over the hypotheses of an oracle.
 
     Parameters
     ----------
     formulation : Formulation
-        On the sample at hand.
+        The problem.
     oracle : Oracle
-        Over the sample at hand.
-    hypotheses : sequence of Hypothesis
-        At least one.
+        Over the sample.
     X : ndarray or csc_array of shape (n_samples, n_features)
         The sample.
     y : ndarray of shape (n_samples,) or None
         Signs; None for a loss that holds its targets.
-    master : callable
-        Makes the master that solves the restricted problem.
+    """
+
+    formulation: Formulation
+    oracle: Oracle
+    X: Any
+    y: Array | None
+
+
+def audit(
+    task: Task, hypotheses: Sequence[Hypothesis], u: Array, *, weights: Any, intercept: Any = None
+) -> Certificate:
+    """Say how far weights of given hypotheses are from the optimum.
+
+    Parameters
+    ----------
+    task : Task
+        Of what optimum.
+    hypotheses : sequence of Hypothesis
+        At least one.
+    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The dual point that the bound is from.
     weights : array-like of shape (n_hypotheses,) or (n_hypotheses, n_outputs)
-        From anywhere.
+        From anywhere; they are repaired to be feasible.
     intercept : float or array-like of shape (n_outputs,), optional
         The best one if it is not given.
 
@@ -56,22 +63,21 @@ def audit(
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
-    signs = formulation.signs(y)
-    restricted, solver = Restricted(formulation, signs), master(formulation, signs)
-    columns = [Column(hypothesis, X, 0.0) for hypothesis in hypotheses]
-    restricted.add(columns)
-    solver.add(columns)
-    given = {"w": _shaped("weights", weights, (len(columns), *restricted.problem.outputs))}
+    formulation = task.formulation
+    restricted = Restricted(formulation, formulation.signs(task.y))
+    restricted.add([Column(hypothesis, task.X, 0.0) for hypothesis in hypotheses])
+    outputs = restricted.problem.outputs
+    point = {"w": _shaped("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
-        given["b"] = _shaped("intercept", intercept, restricted.problem.outputs)
-    point = restricted.evaluate({**given, "u": solver.solve().u})
-    priced = oracle.price(point.s)
-    sense = formulation.sense
+        point["b"] = _shaped("intercept", intercept, outputs)
+    solution = restricted.evaluate(point)
+    priced = task.oracle.price(restricted.y * u)
+    bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
     return Certificate.between(
-        sense * point.objective,
-        sense * restricted.bound(point, priced),
+        formulation.sense * solution.objective,
+        formulation.sense * bound,
         maximise=formulation.maximise,
-        residuals=restricted.residuals(point, point.u, priced),
+        residuals=restricted.residuals(solution, u, priced),
         repair={},
         proven=formulation.certified and priced.edge_bound < inf,
         note="over every hypothesis of the oracle" if priced.edge_bound < inf else "the oracle cannot bound the edges",

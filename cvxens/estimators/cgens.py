@@ -79,4 +79,4 @@ class CGEnsClassifier(Ensemble, Weighted, Classifier):
         self.n_jobs = n_jobs
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return formulations.svm(sample.prices(validation.positive("C", self.C)))
+        return formulations.svm(validation.positive("C", self.C) * sample.weights)

@@ -12,7 +12,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.ensemble import Ensemble
 from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Sample, as_prices
+from cvxens.estimators.sample import Sample
 from cvxens.estimators.weak_learners import OracleFactory
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1
@@ -21,7 +21,7 @@ from cvxens.types import Array
 
 def soft_margin(weights: Array) -> Formulation:
     """LL08 P4 with an intercept; prices of slack of 20 in sum, in proportion to the weights of the samples."""
-    return Formulation(Hinge(as_prices(20 * weights / weights.sum())), L1(), intercept=True, nonnegative=True)
+    return Formulation(Hinge(20 * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
 
 
 @final

@@ -5,35 +5,42 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.colgen import Ending, Formulation, Master, Oracle, Run, column_generation
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, fastest_master
+from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
+from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SmoothMaster, fastest_master
 from cvxens.errors import InvalidInput
 from cvxens.estimators import tables
-from cvxens.estimators.audit import audit
+from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.progress import Watched, progress
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.problems.duality import Edges
 from cvxens.types import Array
 
 
-def fast_master(formulation: Formulation, y: Array) -> Master:
-    """The fastest master; for samples of differing prices HiGHS, or cvxpy: the others take one price."""
-    loss, _ = formulation.terms
-    if len(loss.shape) != 1:
-        return fastest_master(formulation, y)
-    return (HighsMaster if HighsMaster.supports(formulation) else CvxpyMaster)(formulation, y)
+def fast_master(formulation: Formulation, y: Array, tol: float) -> Master:
+    """The fastest master; those by Newton's method need not be exact where the run is not."""
+    for master in (HingeMaster, SmoothMaster):
+        if master.supports(formulation):
+            return master(formulation, y, tol=tol / 10)
+    return fastest_master(formulation, y)
 
 
-SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fast_master, "reference": CvxpyMaster}
-"""What solves the restricted masters."""
+MasterMaker: TypeAlias = Callable[[Formulation, Array], Master]
+
+SOLVERS: Mapping[str, Callable[[float], MasterMaker]] = {
+    "fast": lambda tol: partial(fast_master, tol=tol),
+    "reference": lambda _: CvxpyMaster,
+}
+"""What solves the restricted masters of a run to a relative gap; the tolerances of cvxpy's solvers are far below."""
 
 REMEDIES: Mapping[Ending, str] = {
     Ending.MAX_COLUMNS: "raise max_columns or tol",
@@ -92,19 +99,10 @@ class Ensemble(ABC):
     def _accepts(self) -> Accepts:
         return accepts(self.oracle)
 
-    def _make_oracle(self, X: Any, formulation: Formulation) -> Oracle:
-        """The oracle over X; where the penalty does not need the sum of squared edges, it need not be found."""
-        needed = formulation.intercept or not formulation.nonnegative
-        return make_oracle(
-            self.oracle,
-            X,
-            columns_per_round=self.columns_per_round,
-            random_state=self.random_state,
-            square_sum=needed,
-        )
-
     def certify(self: Any, X: Any, y: Any, *, weights: Any = None, intercept: Any = None) -> Any:
         """Say how far the ensemble, or other weights of its weak learners, are from the optimum on a sample.
+
+        The formulation is solved anew on that sample, within the limits of the estimator, for the bound.
 
         Parameters
         ----------
@@ -131,34 +129,40 @@ class Ensemble(ABC):
             weights, intercept = self.weights_, self.intercept_ if intercept is None else intercept
         if hasattr(self, "decomposition_"):
             return certify_parts(self, sample, weights, intercept)
-        formulation = self._formulation(sample)
-        return audit(
-            formulation,
-            self._make_oracle(sample.X, formulation),
-            self.weak_learners_,
-            sample.X,
-            sample.signs if formulation.outputs is None else None,
-            master=SOLVERS[self.solver],
-            weights=weights,
-            intercept=intercept,
-        )
+        task = self._problem(sample)
+        run = self._run(task)
+        self._warn(run)
+        return audit(task, self.weak_learners_, run.u, weights=weights, intercept=intercept)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _problem(self, sample: Sample) -> Task:
+        """What is solved: where the penalty does not need the sum of squared edges, it need not be found."""
+        formulation = self._formulation(sample)
+        oracle = make_oracle(
+            self.oracle,
+            sample.X,
+            columns_per_round=self.columns_per_round,
+            random_state=self.random_state,
+            square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+        )
+        return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
+
+    def _run(self, task: Task) -> Run:
         if self.solver not in SOLVERS:
             raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {list(SOLVERS)}")
-        formulation = self._formulation(sample)
-        oracle = self._make_oracle(sample.X, formulation)
-        master = SOLVERS[self.solver]
+        make = SOLVERS[self.solver](self.tol)
         with progress(type(self).__name__, self.verbose) as show:
-            run = column_generation(
-                formulation,
-                oracle,
-                sample.signs if formulation.outputs is None else None,
+            return column_generation(
+                task.formulation,
+                task.oracle,
+                task.y,
                 tol=self.tol,
                 max_columns=self.max_columns,
                 max_time=inf if self.max_time is None else self.max_time,
-                master=lambda *problem: Watched(master(*problem), show),
+                master=lambda formulation, signs: Watched(make(formulation, signs), show),
             )
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        run = self._run(self._problem(sample))
         self._warn(run)
         return {
             "certificate_": run.certificate,

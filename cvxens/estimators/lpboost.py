@@ -87,10 +87,10 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
     def _formulation(self, sample: Sample) -> Formulation:
         if self.nu is None:
             price = PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
-            return formulations.soft_margin(sample.prices(price))
+            return formulations.soft_margin(price * sample.weights)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
         nu = validation.positive("nu", self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return formulations.lpboost(sample.prices(1 / (nu * sample.weights.sum())))
+        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))

@@ -105,10 +105,6 @@ class Sample:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
 
-    def prices(self, total: float) -> float | Array:
-        """Prices in proportion to the weights: ``total * weights``, as one number where all weights are equal."""
-        return as_prices(total * self.weights)
-
     def merged(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
 
@@ -125,11 +121,6 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
-
-
-def as_prices(prices: Array) -> float | Array:
-    """One number for all samples where their prices, (n_samples,), are equal."""
-    return float(prices[0]) if (prices == prices[0]).all() else prices
 
 
 def _keys(X: Any) -> NDArray:

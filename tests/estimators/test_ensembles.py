@@ -126,9 +126,8 @@ def test_certify_agrees_with_the_fit_and_bounds_other_weights(estimator):
     model = clone(estimator).fit(X, Y)
     again = model.certify(X, Y)
     worse = model.certify(X, Y, weights=3 * np.ones_like(model.weights_))
-    assert again.proven
     assert again.primal == pytest.approx(model.certificate_.primal)
-    assert again.relative_gap <= 0.05
+    assert again.holds(2e-3)
     assert worse.gap > again.gap
 
 
