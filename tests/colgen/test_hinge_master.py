@@ -129,7 +129,7 @@ def test_any_multipliers_may_be_started_from(start):
     H, y = drawn(13, "normal", 70, 4)
     rng = np.random.default_rng(0)
     u = {"zero": np.zeros(70), "bound": np.full(70, 0.3), "random": rng.uniform(0, 2, 70)}[start]
-    solver = ProximalHinge(y, 0.3, 1.0, True, 1e-10)
+    solver = ProximalHinge(y, np.full(len(y), 0.3), 1.0, True, 1e-10)
     point = solver.solve(H.T, HingePoint(rng.normal(size=2), 5.0, u, np.inf, -np.inf))
     (cold,) = hinge_path(H, y, [0.3], tol=1e-10)
     assert point.primal == pytest.approx(cold.primal, rel=1e-9)

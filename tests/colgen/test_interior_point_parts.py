@@ -52,7 +52,7 @@ def program_of(rng, n_rows, n_samples, n_free, limit):
     rows.add(
         np.vstack([np.resize([1.0, -1.0], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))])
     )
-    return Program(rows, n_free, limit)
+    return Program(rows, n_free, np.ones(rows.values.shape[1]), limit)
 
 
 def optimum(program):

@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation, formulations
-from cvxens.colgen.masters import CvxpyMaster
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, SmoothMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SoftMinimumMargin, SquaredHinge
-from cvxens.problems.penalties import L1
+from cvxens.problems.penalties import L1, SquaredL2
 
 LOSSES = [Exponential, Hinge, Logistic, SoftMinimumMargin, SquaredHinge]
+SMOOTH = [Exponential, Logistic, SquaredHinge]
 LABELS = np.array([1.0, -1, 1, -1, -1, 1, 1, -1])
 counts = st.lists(st.integers(1, 4), min_size=8, max_size=8).map(np.array)
 scores = st.lists(st.floats(-3, 3), min_size=8, max_size=8).map(np.array)
@@ -55,12 +56,30 @@ def test_optima_over_all_stumps_are_those_of_repeated_samples(formulation):
     assert weighted.certificate.holds(1e-5)
 
 
-@pytest.mark.parametrize("name", ["soft margin", "lpboost"])
-def test_fast_masters_agree_with_the_reference(name):
+FAST = [
+    (HighsMaster, formulations.soft_margin),
+    (HighsMaster, formulations.lpboost),
+    (InteriorPointMaster, formulations.soft_margin),
+    (InteriorPointMaster, lambda C: Formulation(Hinge(C), L1(0.7), intercept=True)),
+    (HingeMaster, formulations.svm),
+    (HingeMaster, lambda C: Formulation(Hinge(C), SquaredL2(0.7))),
+    *((SmoothMaster, lambda C, loss=loss: Formulation(loss(C), SquaredL2(0.7), intercept=True)) for loss in SMOOTH),
+]
+
+
+@pytest.mark.parametrize(("master", "formulation"), FAST)
+@pytest.mark.parametrize("spread", [1.0, 100.0])
+@pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+def test_fast_masters_agree_with_the_reference(master, formulation, spread):
+    rng = np.random.default_rng(5)
+    X, prices = rng.normal(size=(40, 3)).round(1), 0.1 * spread ** rng.uniform(-0.5, 0.5, 40)
+    y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
     fast, reference = (
-        column_generation(CASES[name](TIMES), Stumps(X), LABELS, **master) for master in ({}, {"master": CvxpyMaster})
+        column_generation(formulation(prices), Stumps(X), y, tol=1e-6, master=master)
+        for master in (master, CvxpyMaster)
     )
-    assert fast.certificate.primal == pytest.approx(reference.certificate.primal, rel=1e-6)
+    assert fast.certificate.holds(1e-5)
+    assert fast.certificate.primal == pytest.approx(reference.certificate.primal, rel=1e-5)
 
 
 @pytest.mark.parametrize("make", [formulations.svm, formulations.soft_margin, formulations.lpboost])

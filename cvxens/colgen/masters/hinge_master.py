@@ -48,7 +48,7 @@ class HingeMaster:
         self.restricted = Restricted(formulation, y)
         loss, penalty = cast(tuple[Hinge, SquaredL2], formulation.terms)
         self.solver = ProximalHinge(
-            y, float(loss.C), penalty.weight, formulation.intercept, validation.positive("tol", tol)
+            y, np.full(len(y), loss.C), penalty.weight, formulation.intercept, validation.positive("tol", tol)
         )
         self.point = HingePoint.zero(len(y))
 
@@ -103,7 +103,8 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
     validation.same_length("y", y, len(H))
     rows, point, last = np.ascontiguousarray(H.T), HingePoint.zero(len(y)), 0.0
     for price in C:
-        solver = ProximalHinge(y, validation.positive("C", price), 1.0, True, validation.positive("tol", tol))
+        prices = np.full(len(y), validation.positive("C", price))
+        solver = ProximalHinge(y, prices, 1.0, True, validation.positive("tol", tol))
         # a multiplier at the old bound starts at the new one
         u = np.where(point.u < last * (1 - 1e-12), np.minimum(point.u, price), price)
         point, last = solver.solve(rows, replace(point, u=u) if last else point), price

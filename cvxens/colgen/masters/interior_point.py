@@ -64,11 +64,12 @@ class InteriorPointMaster:
             )
         loss, penalty = cast(tuple[Hinge, L1], formulation.terms)
         self.restricted = Restricted(formulation, y)
-        self.C = float(loss.C)
+        self.C = float(np.max(loss.C))
         rows = Rows(len(y))
         if formulation.intercept:
             rows.add(y[np.newaxis])
-        self.program = Program(rows, rows.n_rows, penalty.weight / self.C)
+        upper = np.full(len(y), loss.C) / self.C
+        self.program = Program(rows, rows.n_rows, upper, penalty.weight / self.C)
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)

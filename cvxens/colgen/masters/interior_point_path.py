@@ -43,10 +43,11 @@ REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
 
 @dataclass(frozen=True)
 class Program:
-    """max sum v subject to 0 <= v <= 1, A v <= limit and F v = 0; the rows are F, then A.
+    """max sum v subject to 0 <= v <= upper, A v <= limit and F v = 0; the rows are F, then A.
 
-    Its dual is min limit sum w + sum xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin problem
-    over its price, ``v = u / C``, ``limit = weight / C``, with margins A'w + F'free and slacks xi.
+    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
+    problem over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with
+    margins A'w + F'free and slacks xi.
 
     Parameters
     ----------
@@ -54,12 +55,15 @@ class Program:
         F and A.
     n_free : int
         The number of rows of F.
+    upper : ndarray of shape (n_samples,)
+        In (0, 1].
     limit : float
         Above 0.
     """
 
     rows: Rows
     n_free: int
+    upper: Array
     limit: float
 
 
@@ -70,7 +74,7 @@ class Iterate:
     Parameters
     ----------
     v, t, z, xi : ndarray of shape (n_samples,)
-        v, 1 - v, and the multipliers of v >= 0 and v <= 1.
+        v, upper - v, and the multipliers of v >= 0 and v <= upper.
     free, w : ndarray of shape (n_free,) and (n_rows - n_free,)
         The multipliers of the rows.
     s : ndarray of shape (n_rows - n_free,)
@@ -112,7 +116,7 @@ class Iterate:
 def start(v: Array, edges: Array, program: Program) -> Iterate:
     """A point with all products alike, far from the boundary, feasible or not, from v and its edges in the rows A."""
     v = v / 2
-    t, s = 1 - v, np.maximum(program.limit - edges / 2, float(np.abs(edges).max()) / 2)
+    t, s = program.upper - v, np.maximum(program.limit - edges / 2, float(np.abs(edges).max()) / 2)
     product = float(v.mean()) / 2
     return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s)
 
@@ -126,13 +130,19 @@ def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
     limit, product, old = program.limit, at.complementarity, len(at.w)
     largest = max(limit, float(edges.max()))
     if largest > FAR * limit:
-        v = np.clip(at.v, 0.1, 0.9)
+        v = np.clip(at.v, 0.1 * program.upper, 0.9 * program.upper)
         return start(v, program.rows.times(v)[program.n_free :], program)
     gap = product * (old + 2 * len(at.v)) / float(at.v.sum())
     scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap)))
     s = np.append((1 - scale) * limit + scale * at.s, limit - scale * edges)
     w = np.append(np.zeros(program.n_free + old), product / s[old:])
-    further = replace(at, v=scale * at.v, t=1 - scale + scale * at.t, s=s, w=np.append(at.w, w[program.n_free + old :]))
+    further = replace(
+        at,
+        v=scale * at.v,
+        t=(1 - scale) * program.upper + scale * at.t,
+        s=s,
+        w=np.append(at.w, w[program.n_free + old :]),
+    )
     return further.balanced(-program.rows.combined(w))
 
 
@@ -208,8 +218,8 @@ class Newton:
 
     def gap(self) -> float:
         """The relative gap between the objective at (free, w) and that at v, scaled to be feasible."""
-        at, limit = self.at, self.program.limit
-        objective = limit * at.w.sum() + np.maximum(1 - self.margins, 0).sum()
+        at, limit, upper = self.at, self.program.limit, self.program.upper
+        objective = limit * at.w.sum() + upper @ np.maximum(1 - self.margins, 0)
         bound = at.v.sum() * limit / max(limit, float(self.edges.max()))
         return float((objective - bound) / objective)
 

@@ -62,7 +62,7 @@ class HingePoint:
 
 @dataclass(frozen=True)
 class ProximalHinge:
-    """min weight/2 |w|^2 + C sum_i max(0, 1 - z_i), z = y (H w + b).
+    """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b).
 
     The proximal step from u minimises over (w, b) the smooth loss whose multipliers are
     ``clip(u + sigma (1 - z), 0, C)``, which become the next u (Rockafellar's method of multipliers). Its Newton system
@@ -75,8 +75,10 @@ class ProximalHinge:
     ----------
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
-    C, weight : float
-        Of the loss and of the penalty.
+    C : ndarray of shape (n_samples,)
+        Prices of a unit of slack.
+    weight : float
+        Of the penalty.
     intercept : bool
         Whether there is a b.
     tol : float
@@ -84,7 +86,7 @@ class ProximalHinge:
     """
 
     y: Array
-    C: float
+    C: Array
     weight: float
     intercept: bool
     tol: float
@@ -127,7 +129,7 @@ class ProximalHinge:
         """Start with a few samples per column between the bounds; from nothing, no steeper than the penalty allows."""
         off = np.abs(1 - self.y * (at.f + at.b))
         rank = min(len(off) - 1, 4 * (len(rows) + 1))
-        sigma = self.C / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
+        sigma = float(self.C.mean()) / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
         if at.w.any():
             return sigma
         square = float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1]
@@ -143,7 +145,7 @@ class ProximalHinge:
         kept = _near(u + sigma * (1 - self.y * (at.f + at.b)), self.C, len(rows))
         while True:
             problem = self._smooth(rows, u, sigma, kept, fixed)
-            stepped = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed))
+            stepped = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed, self.C[kept]))
             stepped = replace(stepped, f=stepped.w @ rows)
             moved = multipliers(stepped.f, stepped.b)
             strayed = (moved != fixed) & ~kept
@@ -155,25 +157,25 @@ class ProximalHinge:
 
     def _smooth(self, rows: Array, u: Array, sigma: float, kept: NDArray[np.bool_], fixed: Array) -> SmoothProblem:
         """The proximal step over the samples that are kept, the others pulling with their fixed multipliers."""
-        y, pull, lean = self.y, np.zeros(len(rows)), 0.0
+        y, C, pull, lean = self.y, self.C, np.zeros(len(rows)), 0.0
         if not kept.all():
             left = np.where(kept, 0.0, y * fixed)
             rows, pull, lean = np.compress(kept, rows, axis=1), rows @ left, float(left.sum())
-            y, u = y[kept], u[kept]
+            y, C, u = y[kept], C[kept], u[kept]
         return SmoothProblem(
             rows,
             y,
             self.weight,
             self.intercept,
-            multipliers=lambda z: np.clip(u + sigma * (1 - z), 0.0, self.C),
-            curvature=lambda v: np.where((v > 0) & (v < self.C), sigma, 0.0),
+            multipliers=lambda z: np.clip(u + sigma * (1 - z), 0.0, C),
+            curvature=lambda v: np.where((v > 0) & (v < C), sigma, 0.0),
             pull=pull,
             lean=lean,
         )
 
-    def _allowance(self, allowed: float, w: Array, z: Array, u: Array) -> float:
+    def _allowance(self, allowed: float, C: Array, w: Array, z: Array, u: Array) -> float:
         """A tenth of the gap of complementarity."""
-        return max(allowed, 0.1 * float((self.C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
+        return max(allowed, 0.1 * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
 
     def _point(self, rows: Array, at: Iterate, u: Array) -> HingePoint:
         """Evaluate, with the best intercept to w and u made feasible."""
@@ -185,7 +187,7 @@ class ProximalHinge:
         return HingePoint(at.w, b, u, primal, loss.dual_value(u) - float(edges @ edges) / (2 * self.weight))
 
 
-def _near(v: Array, C: float, n_columns: int) -> NDArray[np.bool_]:
+def _near(v: Array, C: Array, n_columns: int) -> NDArray[np.bool_]:
     """The samples with v in [0, C] and twice as many around them; all where that is not much less."""
     off = np.maximum(v - C, -v)
     rank = max(8 * (n_columns + 1), 3 * int((off <= 0).sum()))

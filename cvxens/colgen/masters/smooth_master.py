@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cvxens.problems.losses import Exponential, Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
 from cvxens.types import Array
 
-CURVATURES: Mapping[type, Callable[[float, Array], Array]] = {
+CURVATURES: Mapping[type, Callable[[Any, Array], Array]] = {
     Exponential: lambda _, u: u,
     Logistic: lambda C, u: u * (1 - u / C),
     SquaredHinge: lambda C, u: np.where(u > 0, C, 0.0),
@@ -83,7 +83,7 @@ class SmoothMaster:
     def _problem(self, rows: Array) -> SmoothProblem:
         formulation = self.restricted.formulation
         loss, penalty = cast(tuple[Logistic, SquaredL2], formulation.terms)
-        curvature, C = CURVATURES[type(loss)], float(loss.C)
+        curvature, C = CURVATURES[type(loss)], loss.C
         return SmoothProblem(
             rows,
             self.restricted.y,
