@@ -15,6 +15,7 @@ import numpy as np
 
 from cvxens.colgen import Formulation, column_generation, formulations
 from cvxens.colgen.formulation import FormulationProblem
+from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Pool
 from cvxens.errors import NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.kernels import Stump
@@ -127,9 +128,9 @@ def directly(problem, solve, scale=0.0):
     return Drawn(problem, fast, scale)
 
 
-def by_columns(problem, formulation, H, y, scale=0.0):
+def by_columns(problem, formulation, H, y, scale=0.0, master=fastest_master):
     def fast():
-        run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9)
+        run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
         return run.certificate.primal, run.certificate
 
     return Drawn(problem, fast, scale)
@@ -166,10 +167,16 @@ def hard_margin(random):
     return by_columns(HardMarginBoosting(Signed(DenseColumns(H)), y), formulations.hard_margin(), H, y)
 
 
-def soft_margin(random):
+def soft_margin(random, master=fastest_master):
     H, y = table(random)
     C = price(random, float(np.abs(H).max() * len(y)))
-    return by_columns(SoftMarginBoosting(Signed(DenseColumns(H)), y, C), formulations.soft_margin(C), H, y)
+    problem = SoftMarginBoosting(Signed(DenseColumns(H)), y, C)
+    return by_columns(problem, formulations.soft_margin(C), H, y, master=master)
+
+
+def soft_margin_inside(random):
+    """By the interior-point master, which small samples do not get by themselves."""
+    return soft_margin(random, InteriorPointMaster)
 
 
 def lpboost(random):
@@ -258,6 +265,7 @@ KINDS = (
     regularized_least_squares,
     variant,
     variant,
+    soft_margin_inside,
 )
 """What is drawn from, in turn."""
 
