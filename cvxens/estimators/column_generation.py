@@ -20,8 +20,8 @@ from cvxens.types import Array
 
 
 def soft_margin(weights: Array) -> Formulation:
-    """LL08 P4 with an intercept; prices of slack of 20 in sum, in proportion to the weights of the samples."""
-    return Formulation(Hinge(20 * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
+    """LL08 P4 with an intercept; prices of slack of 100 in sum, in proportion to the weights of the samples."""
+    return Formulation(Hinge(100 * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
 
 
 @final
@@ -34,7 +34,7 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
     formulation : Formulation, or callable
         The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
         above 0, to it. It has one margin per sample. By default P4 with an
-        intercept and prices of 20 in sum.
+        intercept and prices of 100 in sum.
     <COLUMN_GENERATION>
     <CLASS_WEIGHT>
     <SUB_PROBLEMS>

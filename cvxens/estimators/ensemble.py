@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SmoothMaster, fastest_master
 from cvxens.errors import InvalidInput
-from cvxens.estimators import tables
 from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.progress import Watched, progress
 from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.votes import Vote
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
@@ -50,7 +50,7 @@ REMEDIES: Mapping[Ending, str] = {
 """Endings short of `tol`, and what to do about them."""
 
 
-class Ensemble(ABC):
+class Ensemble(Vote, ABC):
     """A weighted vote of weak learners found by column generation; for a `Classifier`.
 
     Parameters
@@ -67,9 +67,6 @@ class Ensemble(ABC):
         "intercept_",
         "dual_weights_",
     )
-    weak_learners_: Any
-    weights_: Any
-    intercept_: Any
 
     def __init__(
         self,
@@ -178,44 +175,3 @@ class Ensemble(ABC):
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             message = f"{type(self).__name__}: {run.ending.value}; {reached}: {REMEDIES[run.ending]}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-
-    def _scores(self, X: Any) -> Array:
-        used = np.flatnonzero(self.weights_.any(axis=tuple(range(1, self.weights_.ndim))))
-        scores = np.zeros((X.shape[0], *self.intercept_.shape)) + self.intercept_
-        for j in used.tolist():
-            scores += np.multiply.outer(self.weak_learners_[j](X), self.weights_[j])
-        return scores
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps.
-
-        Of sub-problems, the mean.
-        """
-        check_is_fitted(self)
-        return tables.importances(self)
-
-    def to_frame(self) -> Any:
-        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
-            and where all weak learners are stumps `feature`, `threshold` and `sign`.
-
-        Raises
-        ------
-        ImportError
-            Without pandas.
-        """
-        check_is_fitted(self)
-        return tables.frame(self)
-
-    def to_text(self, most: int = 20) -> str:
-        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
-
-        Features have the names that `fit` was given, else x[0], x[1], ....
-        """
-        check_is_fitted(self)
-        return tables.text(self, most)
