@@ -34,7 +34,7 @@ class BoostingRound:
     weight : float
         What was added to its weight; inf for a perfect hypothesis.
     log_loss : float
-        Logarithm of the mean of exp(-y f) after the round.
+        Logarithm of the mean of exp(-y f) after the round, weighted by the prior.
     """
 
     hypothesis: Hypothesis
@@ -110,12 +110,15 @@ def no_margin(_smallest_edge: float) -> float:
     return 0.0
 
 
-def boosting_steps(oracle: Oracle, y: Any, target: Callable[[float], float] = no_margin) -> Iterator[BoostingStep]:
+def boosting_steps(
+    oracle: Oracle, y: Any, target: Callable[[float], float] = no_margin, *, prior: Any = None
+) -> Iterator[BoostingStep]:
     """Boost: round after round, until the caller stops.
 
-    Under ``u_i`` proportional to ``exp(-y_i f(x_i))`` the oracle's best hypothesis of edge g gets the weight
-    ``artanh(g) - artanh(t)``, with t the margin aimed at. With t = 0 and h in {-1, +1} that minimises the exponential
-    loss along h, which falls by the factor ``sqrt(1 - g^2)``.
+    Under ``u_i`` proportional to ``prior_i exp(-y_i f(x_i))`` the oracle's best hypothesis of edge g gets the weight
+    ``artanh(g) - artanh(t)``, with t the margin aimed at. With t = 0 it is ``artanh(g / sum_i u_i |h(x_i)|)``, which
+    for h in {-1, 0, +1} minimises the exponential loss along h; without abstentions that falls by the factor
+    ``sqrt(1 - g^2)``, else by more.
 
     Parameters
     ----------
@@ -125,6 +128,8 @@ def boosting_steps(oracle: Oracle, y: Any, target: Callable[[float], float] = no
         Labels -1 and +1.
     target : callable
         Maps the smallest edge so far, in (0, 1), to the margin aimed at: below that edge and above -1.
+    prior : array-like of shape (n_samples,), optional
+        The weights of the samples in the loss, above 0; by default all alike.
 
     Yields
     ------
@@ -144,9 +149,10 @@ def boosting_steps(oracle: Oracle, y: Any, target: Callable[[float], float] = no
     [('x[0] >= 0.5 -> -1', 0.333), ('x[0] >= 1.5 -> +1', 0.5)]
     """
     y = validation.signs(y)
+    p = _shares(prior, len(y))
     scores, smallest = np.zeros(len(y)), NEARLY_ONE
     while True:
-        u = np.exp(scores.min() - scores)
+        u = p * np.exp(scores.min() - scores)
         u /= u.sum()
         priced = oracle.price(y * u)
         if not priced.columns:
@@ -159,10 +165,26 @@ def boosting_steps(oracle: Oracle, y: Any, target: Callable[[float], float] = no
             yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf), u, z)
             return
         smallest = min(smallest, edge)
-        weight = atanh(min(edge, NEARLY_ONE)) - atanh(target(smallest))
+        weight = _weight(edge, float(u @ np.abs(z)), target(smallest))
         scores = scores + weight * z
-        log_loss = float(np.log(np.exp(scores.min() - scores).mean()) - scores.min())
+        log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
         yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss), u, scores)
+
+
+def _shares(prior: Any, n_samples: int) -> Array:
+    if prior is None:
+        return np.full(n_samples, 1 / n_samples)
+    weights = validation.finite_array("prior", prior, ndim=1)
+    validation.same_length("prior", weights, n_samples)
+    if weights.min() <= 0:
+        raise InvalidInput("prior", f"found {weights.min():g}", "give finite numbers above 0")
+    return weights / weights.sum()
+
+
+def _weight(edge: float, spoken: float, target: float) -> float:
+    """A hypothesis that abstains is judged by where it speaks, if no margin is aimed at."""
+    relative = edge if target else edge / spoken
+    return atanh(min(relative, NEARLY_ONE)) - atanh(target)
 
 
 def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
