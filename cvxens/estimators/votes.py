@@ -1,0 +1,60 @@
+"""A weighted vote of weak learners: its scores, and what it tells of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens.estimators import tables
+from cvxens.types import Array
+
+
+class Vote:
+    """f(x) = b + sum_j w_j h_j(x), of one score or of several; for a `Classifier`."""
+
+    weak_learners_: Any
+    weights_: Any
+    intercept_: Any
+
+    def _scores(self, X: Any) -> Array:
+        used = np.flatnonzero(self.weights_.any(axis=tuple(range(1, self.weights_.ndim))))
+        scores = np.zeros((X.shape[0], *self.intercept_.shape)) + self.intercept_
+        for j in used.tolist():
+            scores += np.multiply.outer(self.weak_learners_[j](X), self.weights_[j])
+        return scores
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps.
+
+        Of sub-problems, the mean.
+        """
+        check_is_fitted(self)
+        return tables.importances(self)
+
+    def to_frame(self) -> Any:
+        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
+            and where all weak learners are stumps `feature`, `threshold` and `sign`.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        check_is_fitted(self)
+        return tables.frame(self)
+
+    def to_text(self, most: int = 20) -> str:
+        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
+
+        Features have the names that `fit` was given, else x[0], x[1], ....
+        """
+        check_is_fitted(self)
+        return tables.text(self, most)
