@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,12 +10,16 @@ import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses.protocol import search_intercept
-from cvxens.problems.modelling import Term, cp
+from cvxens.problems.losses.protocol import Loss, search_intercept
+from cvxens.problems.modelling import Model, Term, cp
+from cvxens.problems.solving import solve_model
 from cvxens.types import Array, Point
 
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
+
+SATISFIED = 1e-7
+"""Violation of a constraint up to which a solver's margins count as feasible."""
 
 
 def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
@@ -31,10 +35,21 @@ def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
 
 
 def _evaluated(argument: str, express: Callable[[Any], Any], values: Array) -> float:
-    """The expression at numbers; inf where it is not defined."""
+    """The expression at numbers, at its least over variables of its own; inf where it is not defined."""
+    expression = _convex(argument, express, cp.Constant(values))
+    if expression.variables():
+        return solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {}).objective
     with np.errstate(all="ignore"):
-        value = float(np.squeeze(_convex(argument, express, cp.Constant(values)).value))
+        value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
+
+
+def _slope_deficit(value: Callable[[Array], float], z: Array, u: Array) -> float:
+    """How far the slopes of a loss along u and -u are below those that u claims; relative."""
+    square = max(float(u @ u), np.finfo(float).tiny)
+    step, at_z = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny), value(z)
+    gains = [value(z + t * u) - at_z + t * square for t in (step, -step)]
+    return max(0.0, *(-gain / (step * square) for gain in gains))
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,7 @@ class ExpressionLoss:
     Parameters
     ----------
     express : callable
-        From a cvxpy variable z to a convex expression.
+        From a cvxpy variable z to a convex expression. Further variables in it, such as slacks, are minimised over.
     """
 
     express: Callable[[Any], Any]
@@ -95,10 +110,93 @@ class ExpressionLoss:
 
     def slackness(self, z: Array, u: Array) -> float:
         """How far the slopes of the loss along u and -u are below those that u claims; relative, a spot check."""
-        square = max(float(u @ u), np.finfo(float).tiny)
-        step = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny)
-        gains = [self.value(z + t * u) - self.value(z) + t * square for t in (step, -step)]
-        return max(0.0, *(-gain / (step * square) for gain in gains))
+        return _slope_deficit(self.value, z, u)
+
+
+def _constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
+    """The constraints on the margins, if they are convex by cvxpy's rules."""
+    found = constrain(z)
+    try:
+        convex = all(isinstance(one, cp.Constraint) and one.is_dcp() for one in found)
+    except TypeError:
+        convex = False
+    if not convex:
+        raise InvalidInput(
+            "constraints",
+            f"found {found!r}",
+            "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules",
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class ConstrainedLoss:
+    """A loss where the margins satisfy some constraints, infinite elsewhere.
+
+    It is convex as the loss is, and u is minus one of its subgradients; the conjugate is not known. Its value is that
+    of the loss: a solver's margins satisfy the constraints to its digits only, and the primal residual tells how well.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    constrain : callable
+        From a cvxpy variable z to a list of convex constraints.
+    """
+
+    loss: Loss
+    constrain: Callable[[Any], Sequence[Any]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the loss."""
+        return self.loss.shape
+
+    def term(self, z: Any) -> Term:
+        """Model the loss and the constraints."""
+        term = self.loss.term(z)
+        return Term(term.expression, (*term.constraints, *_constraints(self.constrain, z)), term.variables)
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss."""
+        return self.loss.value(z)
+
+    def dual_value(self, u: Array) -> float:
+        """Minus infinity: nothing is proven."""
+        return -np.inf
+
+    def multipliers(self, z: Array) -> Array:
+        """Those of the loss."""
+        return self.loss.multipliers(z)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Leave u as it is: its domain is not known."""
+        return u
+
+    def scale(self, z: Array) -> float:
+        """1."""
+        return 1.0
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """That of the loss alone."""
+        return self.loss.best_intercept(f, y)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """The largest violation, of the loss's own domain or of a constraint."""
+        return max(self.loss.primal_violation(z, auxiliary), self._violation(z))
+
+    def dual_violation(self, u: Array) -> float:
+        """Not known: 0."""
+        return 0.0
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """As of a loss that is an expression; it is infinite where a step leaves the constraints."""
+        at_z = max(SATISFIED, self._violation(z))
+        return _slope_deficit(lambda v: self.value(v) if self._violation(v) <= at_z else np.inf, z, u)
+
+    def _violation(self, z: Array) -> float:
+        held = _constraints(self.constrain, cp.Constant(z))
+        return max((float(np.max(constraint.violation())) for constraint in held), default=0.0)
 
 
 @dataclass(frozen=True)

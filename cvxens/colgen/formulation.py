@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.expressions import ExpressionLoss, ExpressionPenalty
+from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.errors import InvalidInput
 from cvxens.problems import DenseColumns, MarginProblem
 from cvxens.problems.losses import Loss
@@ -26,7 +26,8 @@ class Formulation:
     ----------
     loss : Loss, or callable
         One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z
-        (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver.
+        (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver. It may hold variables of its
+        own, such as slacks: they are minimised over.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, symmetric in its entries.
@@ -39,6 +40,10 @@ class Formulation:
     maximise : bool
         Whether the formulation is stated as a maximum, so that objective and bound are reported with their signs
         changed.
+    constraints : callable, optional
+        From the cvxpy variable z to a list of convex constraints on the margins. They count as a part of the loss, so
+        the pricing rule stays what it is; the bounds are then taken from the solver. Some constant score b must
+        satisfy them, or a score of 0 where there is no intercept, so that there is a point to start from.
 
     Examples
     --------
@@ -48,6 +53,14 @@ class Formulation:
     >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
     >>> variant.certified
     False
+
+    The hinge loss, such that both halves of a sample have the same mean margin:
+
+    >>> from cvxens.problems.losses import Hinge
+    >>> from cvxens.problems.penalties import L1
+    >>> fair = Formulation(
+    ...     Hinge(1.0), L1(), intercept=True, constraints=lambda z: [cp.sum(z[:50]) == cp.sum(z[50:])]
+    ... )
     """
 
     loss: Loss | Callable[[Any], Any]
@@ -56,6 +69,7 @@ class Formulation:
     nonnegative: bool = False
     outputs: int | None = None
     maximise: bool = False
+    constraints: Callable[[Any], Sequence[Any]] | None = None
 
     @cached_property
     def terms(self) -> tuple[Loss, Penalty]:
@@ -67,7 +81,9 @@ class Formulation:
         penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
         if penalty.one_sided and not self.nonnegative:
             raise InvalidInput("nonnegative", f"found False with {type(penalty).__name__}", "give nonnegative=True")
-        return loss, penalty
+        if self.constraints is not None and not callable(self.constraints):
+            raise InvalidInput("constraints", f"found {self.constraints!r}", "give a function from z to a list")
+        return (loss if self.constraints is None else ConstrainedLoss(loss, self.constraints)), penalty
 
     def __str__(self) -> str:
         sign, constant = "w >= 0" if self.nonnegative else "free w", "an" if self.intercept else "no"

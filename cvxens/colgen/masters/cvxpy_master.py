@@ -10,7 +10,7 @@ import numpy as np
 from cvxens.colgen.formulation import Formulation, FormulationProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import NotSeparable
+from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
 
@@ -69,7 +69,13 @@ class CvxpyMaster:
         if formulation.certified:
             return self.restricted.start()
         nothing = FormulationProblem(formulation, np.zeros((len(self.restricted.y), 1)), self.restricted.y)
-        solution = nothing.solve(self.solver, **self.options)
+        try:
+            solution = nothing.solve(self.solver, **self.options)
+        except SolverFailed as failure:
+            if formulation.constraints is None or failure.attempts[0].status != "infeasible":
+                raise
+            found = "found no constant score that satisfies them"
+            raise InvalidInput("constraints", found, "give some that hold for a constant score b, or 0") from failure
         b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
         w = np.zeros((0, *nothing.outputs))
         threshold = formulation.terms[1].threshold(w, np.zeros(0))

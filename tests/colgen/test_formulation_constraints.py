@@ -1,0 +1,174 @@
+"""Constraints on the margins, and losses with variables of their own: the same optima as over all columns at once."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import all_stumps, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
+
+pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+
+X, y = noisy(14)
+H = all_stumps(X)
+N = len(y)
+GROUP = np.arange(N) % 3 == 0
+TIGHT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
+
+CONSTRAINTS = {
+    "none": lambda z: [],
+    "one margin": lambda z: [z[0] == 0.3],
+    "equal means": lambda z: [cp.sum(z[GROUP]) / GROUP.sum() == cp.sum(z[~GROUP]) / (~GROUP).sum()],
+    "similar means": lambda z: [cp.abs(cp.sum(z[GROUP]) / GROUP.sum() - cp.sum(z[~GROUP]) / (~GROUP).sum()) <= 0.05],
+    "bounded": lambda z: [cp.norm(z, "inf") <= 0.7, z[1] <= 0.2],
+}
+LOSSES = {
+    "hinge": (Hinge(0.7), lambda z: 0.7 * cp.sum(cp.pos(1 - z))),
+    "logistic": (Logistic(0.7), lambda z: 0.7 * cp.sum(cp.logistic(-z))),
+    "squared hinge": (SquaredHinge(0.7), lambda z: 0.35 * cp.sum_squares(cp.pos(1 - z))),
+}
+PENALTIES = {"l1": (L1(0.8), lambda w: 0.8 * cp.norm1(w)), "l2": (SquaredL2(0.8), lambda w: 0.4 * cp.sum_squares(w))}
+
+
+def dense(loss, penalty, constraints):
+    w, b, z = cp.Variable(H.shape[1]), cp.Variable(), cp.Variable(N)
+    link = z == cp.multiply(y, H @ w + b)
+    return cp.Problem(cp.Minimize(loss(z) + penalty(w)), [link, *constraints(z)]).solve(solver="CLARABEL", **TIGHT)
+
+
+@pytest.mark.parametrize("held", CONSTRAINTS)
+@pytest.mark.parametrize(("loss", "penalty"), [("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2")])
+def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
+    optimum = dense(LOSSES[loss][1], PENALTIES[penalty][1], CONSTRAINTS[held])
+    for on_z, on_w in ((LOSSES[loss][0], PENALTIES[penalty][0]), (LOSSES[loss][1], PENALTIES[penalty][1])):
+        formulation = Formulation(on_z, on_w, intercept=True, constraints=CONSTRAINTS[held])
+        run = column_generation(formulation, Stumps(X), y, tol=1e-7)
+        assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+        assert run.certificate.dual == pytest.approx(optimum, rel=1e-5)
+        assert run.certificate.residuals["primal feasibility"] < 1e-7
+        assert not run.certificate.proven
+        assert run.certificate.note == "bound taken from the solver"
+
+
+def test_a_constraint_that_binds_costs_something():
+    free = column_generation(Formulation(Hinge(0.7), L1(0.8), intercept=True), Stumps(X), y, tol=1e-7)
+    held = Formulation(Hinge(0.7), L1(0.8), intercept=True, constraints=CONSTRAINTS["bounded"])
+    bound = column_generation(held, Stumps(X), y, tol=1e-7)
+    z = y * bound.decision_function(X)
+    assert np.abs(z).max() < 0.7 + 1e-7
+    assert z[1] < 0.2 + 1e-7
+    assert bound.certificate.primal > 1.01 * free.certificate.primal
+    assert free.certificate.holds(1e-6)
+
+
+def test_a_constrained_formulation_has_the_master_that_takes_everything():
+    signs = y
+    for penalty in (L1(0.8), SquaredL2(0.8)):
+        plain = Formulation(Hinge(0.7), penalty, intercept=True)
+        held = Formulation(Hinge(0.7), penalty, intercept=True, constraints=CONSTRAINTS["bounded"])
+        assert isinstance(fastest_master(held, signs), CvxpyMaster)
+        assert not isinstance(fastest_master(plain, signs), CvxpyMaster)
+        assert not any(master.supports(held) for master in (HighsMaster, HingeMaster, InteriorPointMaster))
+        assert plain.certified
+        assert not held.certified
+    assert str(held) == "ConstrainedLoss + SquaredL2 with free w and an intercept"
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [],
+        lambda z: z,
+        lambda z: [True],
+        lambda z: z[0] <= 1,
+        lambda z: [cp.sqrt(cp.abs(z)) <= 1],
+        lambda z: [cp.sum_squares(z) == 1],
+        lambda z: None,
+    ],
+)
+def test_what_is_no_list_of_convex_constraints_is_named(constraints):
+    formulation = Formulation(Hinge(1.0), L1(), constraints=constraints)
+    with pytest.raises(InvalidInput, match=r"^constraints: found .* to a list"):
+        column_generation(formulation, Stumps(X), y)
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), lambda z: cp.sum(cp.exp(-z))])
+def test_constraints_that_no_constant_score_satisfies(loss):
+    formulation = Formulation(loss, L1(), intercept=True, constraints=lambda z: [z >= 0.1])
+    with pytest.raises(InvalidInput, match=r"^constraints: found no constant score that satisfies them; give some"):
+        column_generation(formulation, Stumps(X), y)
+
+
+def test_other_failures_at_the_start_are_what_the_solvers_said():
+    unbounded = Formulation(lambda z: -2 * z[0] - z[1], L1(), intercept=True, constraints=lambda z: [z[2] <= 5])
+    with pytest.raises(SolverFailed, match="unbounded"):
+        column_generation(unbounded, Stumps(X), y)
+
+
+margins = st.lists(st.floats(-0.6, 0.6), min_size=N, max_size=N).map(np.array)
+
+
+@settings(deadline=None, max_examples=10)
+@given(z=margins)
+def test_a_constrained_loss_is_the_loss_where_it_is_feasible(z):
+    for loss, _ in LOSSES.values():
+        constrained = ConstrainedLoss(loss, CONSTRAINTS["bounded"])
+        assert constrained.value(z) == loss.value(z)
+        assert constrained.dual_value(loss.multipliers(z)) == -np.inf
+        assert constrained.primal_violation(z, {}) == pytest.approx(max(0.0, z[1] - 0.2), abs=1e-15)
+        assert np.array_equal(constrained.multipliers(z), loss.multipliers(z))
+        assert np.array_equal(constrained.repair(-z, y), -z)
+        assert float(constrained.best_intercept(z, y)) == float(loss.best_intercept(z, y))
+        assert (constrained.shape, constrained.scale(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
+
+
+def test_multipliers_of_a_constraint_are_no_violation_of_slackness():
+    z = np.full(N, 0.7)
+    loss, held = Logistic(0.7), ConstrainedLoss(Logistic(0.7), lambda v: [cp.norm(v, "inf") <= 0.7])
+    slopes = loss.multipliers(z)
+    assert held.slackness(z, slopes) < 1e-4
+    pushed = slopes - 0.1
+    assert held.slackness(z, pushed) < 1e-4
+    assert ExpressionLoss(LOSSES["logistic"][1]).slackness(z, 0.5 * slopes) > 0.1
+    assert held.slackness(np.zeros(N), 0.2 * loss.multipliers(np.zeros(N))) > 0.1
+
+
+def capped_entropy(eta, D):
+    """ERLPBoost's loss: its conjugate is KL(u, 1/n) / eta on the capped simplex."""
+
+    def loss(z):
+        xi = cp.Variable(N, nonneg=True)
+        return (cp.log_sum_exp(-eta * (z + xi)) - np.log(N)) / eta + D * cp.sum(xi)
+
+    return loss
+
+
+@pytest.mark.parametrize("D", [1.0, 0.2])
+def test_a_loss_with_slacks_of_its_own_reaches_its_dual_optimum(D):
+    """min over the capped simplex of the largest edge + KL(u, 1/n) / eta (Warmuth, Glocer & Vishwanathan 2008)."""
+    eta, u, largest = 5.0, cp.Variable(N, nonneg=True), cp.Variable()
+    edges = np.hstack([H, -H]).T @ np.diag(y) @ u
+    divergence = cp.sum(cp.rel_entr(u, np.full(N, 1 / N)))
+    dual = cp.Problem(cp.Minimize(largest + divergence / eta), [edges <= largest, cp.sum(u) == 1, u <= D])
+    optimum = dual.solve(solver="CLARABEL", **TIGHT)
+    formulation = Formulation(capped_entropy(eta, D), Simplex(), nonnegative=True, maximise=True)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-7)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.certificate.dual == pytest.approx(optimum, rel=1e-6)
+    assert run.u.max() < D + 1e-6
+    assert run.u.sum() == pytest.approx(1.0, abs=1e-7)
+    assert np.abs(run.u - u.value).max() < 1e-4
+
+
+def test_a_loss_with_slacks_is_evaluated_at_the_best_of_them():
+    slacks = ExpressionLoss(lambda z: 0.7 * cp.sum(cp.pos(1 - z - (xi := cp.Variable(N, nonneg=True))) + 2 * xi))
+    z = np.linspace(-1.0, 2.0, N)
+    assert slacks.value(z) == pytest.approx(Hinge(0.7).value(z), rel=1e-7)
