@@ -128,7 +128,7 @@ def directly(problem, solve, scale=0.0):
     return Drawn(problem, fast, scale)
 
 
-def by_columns(problem, formulation, H, y, scale=0.0, master=fastest_master):
+def by_columns(problem, formulation, H, y, *, scale=0.0, master=fastest_master):
     def fast():
         run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
         return run.certificate.primal, run.certificate
@@ -183,7 +183,7 @@ def lpboost(random):
     H, y = table(random)
     D = float(random.uniform(1, 1.5 * len(y)) / len(y))
     return by_columns(
-        LPBoost(Signed(DenseColumns(H)), y, D), formulations.lpboost(D), H, y, 1e-3 * float(np.abs(H).max())
+        LPBoost(Signed(DenseColumns(H)), y, D), formulations.lpboost(D), H, y, scale=1e-3 * float(np.abs(H).max())
     )
 
 
