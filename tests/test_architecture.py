@@ -26,10 +26,11 @@ ROOMS = {
     "kernels": BASE | {"certificates", "problems", "features", "trees"},
     "features": BASE,
     "trees": BASE,
-    "datasets": BASE,
-    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees"},
+    "storage": BASE,
+    "datasets": BASE | {"storage"},
+    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage"},
     "solvers": BASE | {"certificates", "problems", "kernels", "features"},
-    "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "colgen", "solvers"},
+    "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage", "colgen", "solvers"},
     "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
@@ -78,6 +79,7 @@ PUBLIC = [
     "problems",
     "solvers",
     "solvers.additive",
+    "solvers.blockwise",
     "trees",
 ]
 
@@ -93,6 +95,8 @@ SHOWN_ELSEWHERE = {
     "HighsMaster": "made by column_generation, which shows it",
     "HingeMaster": "made by column_generation, which shows it",
     "InteriorPointMaster": "made by column_generation, which shows it",
+    "LeastSquaresExperts": "what least_squares_experts returns, which shows it",
+    "KernelSolution": "what solve_blockwise returns, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",

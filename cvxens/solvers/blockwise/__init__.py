@@ -1,0 +1,15 @@
+"""Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for."""
+
+from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
+from cvxens.solvers.blockwise.rows import CachedRows, DenseRows, Rows
+from cvxens.solvers.blockwise.solve import solve_blockwise, solve_blockwise_path
+
+__all__ = [
+    "CachedRows",
+    "DenseRows",
+    "KernelSVM",
+    "KernelSolution",
+    "Rows",
+    "solve_blockwise",
+    "solve_blockwise_path",
+]

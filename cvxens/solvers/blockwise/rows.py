@@ -1,0 +1,167 @@
+"""Rows of a kernel matrix: all of them, or as many as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.solvers.blockwise.smo import add_rows
+from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
+
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+"""Takes two samples, returns the matrix of kernel values between their rows."""
+
+TILE = 2**22
+"""Kernel values that are evaluated at a time where they are not kept."""
+
+
+class Rows(Protocol):
+    """The kernel on a training sample, row by row."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
+    def block(self, chosen: Indices, /) -> Array:
+        """The matrix among distinct samples, in order where they are all."""
+
+    def add(self, chosen: Indices, weights: Array, f: Array, /) -> None:
+        """Add the chosen columns, times their weights, to f (n_samples,)."""
+
+    def product(self, v: Array, /) -> Array:
+        """K v, shape (n_samples,)."""
+
+    def among(self, chosen: Indices, /) -> Rows:
+        """The kernel on some of the samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """A kernel matrix that is in memory.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Symmetric, in float64.
+
+    Examples
+    --------
+    >>> DenseRows.of([[0.0, -2.0], [-2.0, 0.0]]).product(np.array([1.0, -1.0]))
+    array([ 2., -2.])
+    """
+
+    K: Array
+
+    @classmethod
+    def of(cls, K: Any) -> DenseRows:
+        """Check a matrix."""
+        return cls(validation.symmetric(K))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.K)
+
+    def block(self, chosen: Indices) -> Array:
+        """The matrix among distinct samples, in order where they are all."""
+        return self.K if len(chosen) == len(self.K) else self.K[np.ix_(chosen, chosen)]
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        """Add the chosen columns, times their weights, to f."""
+        add_rows(self.K, chosen, weights, f)
+
+    def product(self, v: Array) -> Array:
+        """K v."""
+        return self.K @ v
+
+    def among(self, chosen: Indices) -> DenseRows:
+        """Some rows and columns."""
+        return DenseRows(self.K[np.ix_(chosen, chosen)])
+
+
+class CachedRows:
+    """Rows that are evaluated when they are asked for; those asked for last are kept.
+
+    Parameters
+    ----------
+    kernel : callable
+        From two samples to the matrix between them.
+    X : ndarray of shape (n_samples, n_features)
+        The sample.
+    n_bytes : float
+        Room for rows; at least one block's are kept.
+
+    Examples
+    --------
+    >>> rows = CachedRows(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), n_bytes=16)
+    >>> rows.block(np.array([1])), rows.block(np.array([1])), rows.n_evaluated
+    (array([[4.]]), array([[4.]]), 1)
+    """
+
+    def __init__(self, kernel: KernelFunction, X: Any, n_bytes: float) -> None:
+        self.kernel, self.X, self.n_bytes = kernel, np.asarray(X, np.float64), validation.positive("n_bytes", n_bytes)
+        self.n_evaluated = 0
+        self._matrix = np.empty((0, self.n_samples))
+        self._place = np.full(self.n_samples, -1, np.intp)
+        self._owner = np.empty(0, np.intp)
+        self._used = np.empty(0, np.int64)
+        self._clock = 0
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.X)
+
+    def block(self, chosen: Indices) -> Array:
+        """The matrix among distinct samples."""
+        places = self._kept(chosen)
+        return self._matrix[places[:, None], chosen]
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        """Add the chosen columns, times their weights, to f."""
+        places = self._kept(chosen)
+        add_rows(self._matrix, places, weights, f)
+
+    def product(self, v: Array) -> Array:
+        """K v, from the columns of the samples that v is not 0 on, some at a time."""
+        used, product = np.flatnonzero(v), np.zeros(self.n_samples)
+        width = max(1, TILE // self.n_samples)
+        for first in range(0, len(used), width):
+            block = used[first : first + width]
+            product += np.asarray(self.kernel(self.X, self.X[block])) @ v[block]
+        return product
+
+    def among(self, chosen: Indices) -> CachedRows:
+        """Some samples, nothing kept yet."""
+        return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
+
+    def _kept(self, chosen: Indices) -> Indices:
+        """Where the chosen rows are kept; those that were not take the places of the ones used longest ago."""
+        self._make_room(len(chosen))
+        self._clock += 1
+        kept = self._place[chosen]
+        self._used[kept[kept >= 0]] = self._clock
+        missing = chosen[kept < 0]
+        if len(missing):
+            places = np.argsort(self._used, kind="stable")[: len(missing)]
+            evicted = self._owner[places]
+            self._place[evicted[evicted >= 0]] = -1
+            self._matrix[places] = self.kernel(self.X[missing], self.X)
+            self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
+            self.n_evaluated += len(missing)
+        return self._place[chosen]
+
+    def _make_room(self, n_rows: int) -> None:
+        """Allocate the cache when the first rows are asked for, or more of them than it holds."""
+        wanted = max(n_rows, min(self.n_samples, int(self.n_bytes // (8 * self.n_samples))))
+        if len(self._matrix) < wanted:
+            self._matrix = np.empty((wanted, self.n_samples))
+            self._place[:] = -1
+            self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)

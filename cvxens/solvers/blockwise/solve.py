@@ -1,0 +1,197 @@
+"""The support vector machine with any kernel, a block of variables at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.solvers.additive import Ending, Level
+from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
+from cvxens.solvers.blockwise.rows import Indices
+from cvxens.solvers.blockwise.smo import optimise_block
+from cvxens.types import Array
+
+BLOCK = 1024
+"""Variables that are optimised together."""
+
+WHOLE = 2048
+"""Samples up to which all are one block."""
+
+SHARPER = 0.03
+"""The violation at which a block counts as optimal, relative to the whole problem's."""
+
+STEPS = 100
+"""Steps in a block, per variable of it."""
+
+PATIENCE = 30
+"""Blocks in a row without progress after which rounding is to blame."""
+
+
+def solve_blockwise(
+    problem: KernelSVM, tol: float = 1e-6, *, start: KernelSolution | None = None, max_time: float = inf
+) -> KernelSolution:
+    """Solve LL08 P2 with any kernel, in memory for the rows of one block and for those that are kept.
+
+    A block of the variables that violate the conditions of optimality the most is optimised by pairs, then the scores
+    of all samples are updated by the block's rows; half of a block stays for the next (Joachims 1999; Wen, Shi, Li, He
+    & Chen, *ThunderSVM*, JMLR 19 (2018)). A small problem is one block.
+
+    Parameters
+    ----------
+    problem : KernelSVM
+        Rows of the kernel, labels and C.
+    tol : float
+        Certified relative gap at which to stop, above 0.
+    start : KernelSolution, optional
+        For the same samples, at C that differ by one factor.
+    max_time : float
+        Stop after so many seconds.
+
+    Returns
+    -------
+    KernelSolution
+        The point with the smallest certified gap, also when the limit or Ctrl-C ended the run.
+
+    Raises
+    ------
+    InvalidInput
+        An argument that cannot be worked with; a kernel that turns out to be indefinite.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> solution = solve_blockwise(problem)
+    >>> solution.u, solution.objective, solution.certificate.holds()
+    (array([0.5, 0.5]), -0.5, True)
+    """
+    tol = validation.positive("tol", tol)
+    max_time = max_time if max_time == inf else validation.positive("max_time", max_time)
+    search = _Search(problem, start)
+    try:
+        ending = search.run(tol, max_time)
+    except KeyboardInterrupt:
+        ending = Ending.INTERRUPTED
+    return search.result(ending)
+
+
+def solve_blockwise_path(problem: KernelSVM, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[KernelSolution]:
+    """Solve along C, every problem from the solution of the one before.
+
+    Parameters
+    ----------
+    problem : KernelSVM
+        Its C are taken as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0; ascending is fastest.
+    tol : float
+        Certified relative gap of each.
+    **options
+        As `solve_blockwise` takes; limits hold for each.
+
+    Returns
+    -------
+    sequence of KernelSolution
+        One for each of `Cs`; fewer where Ctrl-C ended the path.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [solution.objective for solution in solve_blockwise_path(problem, [0.25, 1.0])]
+    [-0.375, -0.5]
+    """
+    solutions: list[KernelSolution] = []
+    for C in validation.finite_array("Cs", Cs, ndim=1):
+        priced = replace(problem, C=validation.positive("Cs", C) * problem.C)
+        last = {"start": solutions[-1]} if solutions else {}
+        solutions.append(solve_blockwise(priced, tol, **{**options, **last}))
+        if solutions[-1].ending is Ending.INTERRUPTED:
+            break
+    return tuple(solutions)
+
+
+class _Search:
+    """The current point v = y u, f = K v, and the best one so far."""
+
+    def __init__(self, problem: KernelSVM, start: KernelSolution | None) -> None:
+        self.problem, self.began = problem, time.perf_counter()
+        self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
+        self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
+        if start is not None:
+            stretch = _stretch(start, problem)
+            self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
+        self.block: Indices = np.empty(0, np.intp)
+        self.history: list[Level] = []
+        self.n_blocks = self.waited = 0
+        self.take()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def take(self) -> None:
+        """Certify the current point, and keep it if it is the best so far."""
+        new = self.problem.evaluate(self.problem.y * self.v, self.f)
+        n_support, n_free = np.count_nonzero(new.u), np.count_nonzero((new.u > 0) & (new.u < self.problem.C))
+        self.waited += 1
+        if not self.history or new.relative_gap < self.best.relative_gap:
+            self.best, self.waited = replace(new, f=self.f.copy()), 0
+        self.history.append(
+            Level(new.objective, new.bound, new.relative_gap, n_support, n_free, self.n_blocks, self.seconds)
+        )
+
+    def run(self, tol: float, max_time: float) -> Ending:
+        """Optimise one block after the other."""
+        while self.best.relative_gap > tol:
+            r = self.problem.y - self.f
+            low, high = self.bounds
+            up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
+            violation = float(up.max() - down.min())
+            if self.waited >= PATIENCE or violation <= 0:
+                return Ending.ROUNDING
+            if self.seconds >= max_time:
+                return Ending.MAX_TIME
+            self.block = _next_block(up, down, self.block)
+            self._optimise(r, SHARPER * violation)
+            self.take()
+        return Ending.OPTIMAL
+
+    def result(self, ending: Ending) -> KernelSolution:
+        """The best point, its scores computed anew, with the history."""
+        best = self.problem.evaluate(self.best.u)
+        return replace(best, history=tuple(self.history), ending=ending)
+
+    def _optimise(self, r: Array, tol: float) -> None:
+        """Optimise the block, and update all scores by what has changed in it."""
+        block, rows = self.block, self.problem.rows
+        point = np.stack([self.v[block], r[block]])
+        optimise_block(rows.block(block), point, self.bounds[:, block], tol, STEPS * len(block))
+        rows.add(block, point[0] - self.v[block], self.f)
+        self.v[block] = point[0]
+        self.n_blocks += 1
+
+
+def _stretch(start: KernelSolution, problem: KernelSVM) -> float:
+    """The best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
+    most = float((problem.C / start.problem.C).min())
+    square = float((problem.y * start.u) @ start.f)
+    return min(most, float(start.u.sum()) / square) if square > 0 else most
+
+
+def _next_block(up: Array, down: Array, last: Indices) -> Indices:
+    """The variables of the largest violations in either direction, and half of the last block."""
+    n = len(up)
+    if n <= WHOLE:
+        return np.arange(n)
+    most = BLOCK // 4 if len(last) else BLOCK // 2
+    fresh = np.union1d(np.argpartition(-up, most)[:most], np.argpartition(down, most)[:most])
+    fresh = fresh[np.isfinite(up[fresh]) | np.isfinite(down[fresh])]
+    stay = np.setdiff1d(last, fresh)
+    free = np.isfinite(up[stay]) & np.isfinite(down[stay])
+    stay = stay[np.argsort(~free, kind="stable")]
+    return np.concatenate([fresh, stay[: BLOCK - len(fresh)]])

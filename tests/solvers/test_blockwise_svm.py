@@ -1,0 +1,217 @@
+"""The block-wise solver against LIBSVM and the reference problem, with a matrix in memory and with a small cache."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC
+
+from cvxens.datasets import make_threenorm, make_twonorm
+from cvxens.errors import InvalidInput
+from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
+from cvxens.problems import SVMDual
+from cvxens.solvers.additive import AdditiveSVM, Ending, solve_additive_svm
+from cvxens.solvers.blockwise import CachedRows, DenseRows, KernelSVM, solve, solve_blockwise, solve_blockwise_path
+from cvxens.solvers.blockwise.smo import optimise_block
+
+KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
+X, Y = make_threenorm(300, 5, random_state=0)
+
+
+def libsvm_objective(K, y, C, sample_weight=None):
+    model = SVC(C=C, kernel="precomputed", tol=1e-8).fit(K - K.min(), y, sample_weight)
+    v = np.zeros(len(y))
+    v[model.support_] = model.dual_coef_[0]
+    return v @ K @ v / 2 - np.abs(v).sum()
+
+
+def by_pairs(K, point, bounds, tol):
+    """The steps of `optimise_block`, by search over all pairs."""
+    (v, r), (low, high), steps = point, bounds, 0
+    while True:
+        up, down = np.flatnonzero(v < high), np.flatnonzero(v > low)
+        i = up[r[up].argmax()]
+        if r[i] - r[down].min() <= tol:
+            return steps
+        fall = np.maximum(r[i] - r[down], 0)
+        curvature = np.maximum(K[i, i] + K[down, down] - 2 * K[i, down], 1e-12 * np.abs(K.diagonal()).max())
+        j = down[(fall**2 / curvature).argmax()]
+        length = min((r[i] - r[j]) / max(K[i, i] + K[j, j] - 2 * K[i, j], 1e-12), high[i] - v[i], v[j] - low[j])
+        v[[i, j]] += [length, -length]
+        r -= length * (K[i] - K[j])
+        steps += 1
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(solve, "BLOCK", 32)
+    monkeypatch.setattr(solve, "WHOLE", 32)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 50), st.integers(1, 4), st.integers(0, 3), st.floats(-4, 2.5))
+def test_the_reference_certifies_the_optimum(seed, n_samples, n_features, decimals, log_C):
+    sample, y = make_twonorm(n_samples, n_features, random_state=seed)
+    K = KERNELS[seed % 3](np.round(sample, decimals))
+    solution = solve_blockwise(KernelSVM.of(K, y, 10**log_C), 1e-7)
+    certificate = SVMDual(K, y, 10**log_C).certify(u=solution.u, b=solution.b)
+    assert certificate.holds(1e-6)
+    assert certificate.primal == pytest.approx(solution.objective, rel=1e-9)
+    assert certificate.relative_gap - 1e-9 <= solution.certificate.relative_gap <= 1e-7
+
+
+@pytest.mark.parametrize("C", [2.0**-17, 2.0**-5, 1.0, 2.0**3])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_blocks):
+    K = kernel(X)
+    solution = solve_blockwise(KernelSVM.of(K, Y, C), 1e-7)
+    assert solution.objective == pytest.approx(libsvm_objective(K, Y, C), rel=1e-6)
+    assert solution.certificate.holds(1e-7)
+    assert solution.history[-1].steps > 1
+
+
+@pytest.mark.parametrize("n_bytes", [1, 8 * 300 * 50, 8 * 300 * 300])
+def test_a_cache_of_any_size_changes_nothing(n_bytes, small_blocks):
+    rows = CachedRows(KERNELS[1], X, n_bytes)
+    cached, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, KERNELS[1](X)))
+    assert_allclose(cached.u, dense.u, atol=1e-9)
+    assert rows.n_evaluated >= 300 if n_bytes == 1 else rows.n_evaluated <= 2000
+
+
+def test_a_large_cache_evaluates_every_row_once(small_blocks):
+    rows = CachedRows(KERNELS[1], X, 8 * 300 * 300)
+    solve_blockwise(KernelSVM.of(rows, Y, 0.5), 1e-8)
+    assert rows.n_evaluated <= 300
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.lists(st.integers(0, 19), min_size=1, max_size=60))
+def test_rows_are_those_of_the_matrix(seed, capacity, asked):
+    rng = np.random.default_rng(seed)
+    sample = rng.normal(size=(20, 2))
+    K, rows = KERNELS[2](sample), CachedRows(KERNELS[2], sample, 8 * 20 * capacity)
+    for first in range(0, len(asked), 7):
+        chosen = np.unique(asked[first : first + 7])
+        weights, f = rng.normal(size=len(chosen)), np.zeros(20)
+        assert_allclose(rows.block(chosen), K[np.ix_(chosen, chosen)], atol=1e-12)
+        rows.add(chosen, weights, f)
+        assert_allclose(f, K[:, chosen] @ weights, atol=1e-12)
+    v = rng.normal(size=20)
+    assert_allclose(rows.product(v), DenseRows(K).product(v), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_steps_are_those_of_a_search_over_all_pairs(seed):
+    sample, y = make_twonorm(30, 3, random_state=seed)
+    K, bounds = KERNELS[2](sample), np.stack([np.minimum(y, 0.0), np.maximum(y, 0.0)])
+    fast, slow = (np.stack([np.zeros(30), y]) for _ in range(2))
+    assert optimise_block(K, fast, bounds, 1e-3, 10_000) == by_pairs(K, slow, bounds, 1e-3)
+    assert_allclose(fast, slow, atol=1e-9)
+    assert_allclose(fast[1], y - K @ fast[0], atol=1e-9)
+
+
+def test_steps_are_limited():
+    point, bounds = np.stack([np.zeros(300), Y]), np.stack([np.minimum(Y, 0.0), np.maximum(Y, 0.0)])
+    assert optimise_block(KERNELS[2](X), point, bounds, 1e-9, 5) == 5
+    assert np.count_nonzero(point[0]) <= 10
+
+
+def test_prices_are_repetitions():
+    counts = np.random.default_rng(0).integers(1, 4, 60)
+    K = KERNELS[0](np.repeat(X[:60], counts, axis=0))
+    weighted = solve_blockwise(KernelSVM.of(KERNELS[0](X[:60]), Y[:60], 0.3 * counts), 1e-9)
+    repeated = solve_blockwise(KernelSVM.of(K, np.repeat(Y[:60], counts), 0.3), 1e-9)
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
+    assert_allclose(np.repeat(weighted.f + weighted.b, counts), repeated.f + repeated.b, atol=1e-3)
+
+
+def test_a_path_has_the_solutions_of_single_problems():
+    Cs = 2.0 ** np.arange(-9, 4, 3)
+    prices = np.random.default_rng(0).uniform(0.5, 2, 300)
+    problem = KernelSVM.of(KERNELS[1](X), Y, prices)
+    path = solve_blockwise_path(problem, Cs, 1e-8)
+    single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
+    assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
+    assert all(s.certificate.holds(1e-8) for s in path)
+
+
+def test_two_roads_to_the_stump_machine():
+    additive = solve_additive_svm(AdditiveSVM.of(X, Y, 0.2), 1e-8)
+    blockwise = solve_blockwise(KernelSVM.of(KERNELS[0](X), Y, 0.2), 1e-8)
+    assert blockwise.objective == pytest.approx(additive.objective, rel=1e-7)
+    assert_allclose(blockwise.f + blockwise.b, additive.f + additive.b, atol=1e-3)
+
+
+def test_a_part_of_the_sample():
+    chosen = np.arange(0, 300, 3)
+    problem = KernelSVM.of(CachedRows(KERNELS[1], X, 1e6), Y, np.linspace(0.1, 1, 300))
+    part = solve_blockwise(problem.among(chosen), 1e-7)
+    dense = KernelSVM.of(KERNELS[1](X), Y, np.linspace(0.1, 1, 300)).among(chosen)
+    assert part.objective == pytest.approx(solve_blockwise(dense, 1e-7).objective, rel=1e-6)
+
+
+def test_no_time_leaves_a_certified_point(small_blocks):
+    solution = solve_blockwise(KernelSVM.of(KERNELS[0](X), Y, 1.0), 1e-9, max_time=1e-9)
+    assert solution.ending is Ending.MAX_TIME
+    assert solution.objective >= solution.bound
+
+
+def test_an_interrupt_leaves_the_best_point(small_blocks, monkeypatch):
+    rows, calls = DenseRows(KERNELS[0](X)), []
+
+    def interrupt(chosen):
+        calls.append(chosen)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return rows.K[np.ix_(chosen, chosen)]
+
+    monkeypatch.setattr(DenseRows, "block", lambda self, chosen: interrupt(chosen))
+    path = solve_blockwise_path(KernelSVM.of(rows, Y, 1.0), [1.0, 2.0], 1e-9)
+    assert [s.ending for s in path] == [Ending.INTERRUPTED]
+    assert len(path[0].history) == 4
+    assert path[0].relative_gap == pytest.approx(min(level.relative_gap for level in path[0].history), rel=1e-9)
+
+
+def test_a_tolerance_below_rounding_ends():
+    solution = solve_blockwise(KernelSVM.of(KERNELS[0](X[:40]), Y[:40], 1.0), 1e-300)
+    assert solution.ending in {Ending.ROUNDING, Ending.OPTIMAL}
+    assert solution.relative_gap < 1e-10
+
+
+def test_duplicates_of_either_class():
+    K = KERNELS[0](np.zeros((6, 1)))
+    solution = solve_blockwise(KernelSVM.of(K, [1.0, 1, 1, 1, -1, -1], 0.5))
+    assert (solution.objective, solution.u.sum(), solution.ending) == (-2.0, 2.0, Ending.OPTIMAL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (([[0.0, 1.0]], [1.0, -1.0], 1.0), "K"),
+        (([[0.0, 1.0], [2.0, 0.0]], [1.0, -1.0], 1.0), "K"),
+        ((np.eye(2), [1.0, 1.0], 1.0), "y"),
+        ((np.eye(2), [1.0, -1.0, 1.0], 1.0), "y"),
+        ((np.eye(2), [1.0, -1.0], 0.0), "C"),
+        ((np.eye(2), [1.0, -1.0], [1.0, 1.0, 1.0]), "C"),
+    ],
+)
+def test_bad_problems(arguments, name):
+    with pytest.raises(InvalidInput, match=name):
+        KernelSVM.of(*arguments)
+
+
+def test_an_indefinite_kernel():
+    with pytest.raises(InvalidInput, match="PSD"):
+        solve_blockwise(KernelSVM.of([[0.0, 2.0], [2.0, 0.0]], [1.0, -1.0], 1.0))
+
+
+@pytest.mark.parametrize("bad", [{"tol": 0.0}, {"max_time": -1.0}])
+def test_bad_limits(bad):
+    with pytest.raises(InvalidInput, match=next(iter(bad))):
+        solve_blockwise(KernelSVM.of(np.eye(2), [1.0, -1.0], 1.0), **bad)
+
+
+def test_a_cache_without_room():
+    with pytest.raises(InvalidInput, match="n_bytes"):
+        CachedRows(KERNELS[0], X, 0)
