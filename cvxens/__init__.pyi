@@ -13,6 +13,7 @@ from .certificates import certify as certify
 from .colgen import Formulation as Formulation
 from .colgen import Run as Run
 from .colgen import column_generation as column_generation
+from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier

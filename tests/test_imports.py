@@ -32,7 +32,7 @@ ROOMS = [
 
 RELIED_ON = {
     "cvxens": "Certificate Formulation Run certify column_generation __version__"
-    " LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier",
+    " AdaBoostClassifier LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier",
     "cvxens.problems": "SVMPrimal SVMDual HardMarginBoosting SoftMarginBoosting InfiniteSVM LPBoost RhoSVM"
     " EntropyProjection RegularizedExpLoss SLSSVM RegularizedLeastSquares",
     "cvxens.colgen": "column_generation Formulation masters oracles iterate Oracle Master Priced MasterSolution Column",

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -58,15 +58,6 @@ class Ensemble(Vote, ABC):
     oracle, columns_per_round, tol, max_columns, max_time, solver, random_state, verbose
         As every column-generation estimator documents them.
     """
-
-    fitted: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "history_",
-        "weak_learners_",
-        "weights_",
-        "intercept_",
-        "dual_weights_",
-    )
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils.validation import has_fit_parameter
 
 from cvxens.errors import InvalidInput
 from cvxens.estimators.sample import Sample
@@ -51,8 +52,8 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
     Parameters
     ----------
     estimator : classifier
-        For two classes, with the parameters `multi_class` and `n_jobs`; its `fit` takes
-        `sample_weight`.
+        For two classes, with the parameters `multi_class` and `n_jobs`; the weights of the samples go to a `fit` that
+        takes `sample_weight`.
     sample : Sample
         Of three classes or more.
     fitted : tuple of str
@@ -66,10 +67,12 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
     """
     scheme, parts_of = scheme_of(estimator.multi_class)
     with config_context(enable_metadata_routing=True):
-        binary = clone(estimator).set_fit_request(sample_weight=True)
+        binary = clone(estimator)
+        weights = {"sample_weight": sample.weights} if has_fit_parameter(binary, "sample_weight") else {}
+        binary.set_fit_request(**dict.fromkeys(weights, True))
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
-        decomposition.fit(sample.X, sample.labels, sample_weight=sample.weights)
+        decomposition.fit(sample.X, sample.labels, **weights)
     collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}
     parts = zip(parts_of(sample.labels, len(sample.classes)), collected["dual_weights_"], strict=True)
     collected["dual_weights_"] = [sample.spread(_within(rows, u)) for (rows, _), u in parts]

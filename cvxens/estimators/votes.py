@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,14 @@ from cvxens.types import Array
 class Vote:
     """f(x) = b + sum_j w_j h_j(x), of one score or of several; for a `Classifier`."""
 
+    fitted: ClassVar[tuple[str, ...]] = (
+        "certificate_",
+        "history_",
+        "weak_learners_",
+        "weights_",
+        "intercept_",
+        "dual_weights_",
+    )
     weak_learners_: Any
     weights_: Any
     intercept_: Any

@@ -1,0 +1,151 @@
+"""AdaBoost and AdaBoost*_nu on any oracle, certified as what LL08 P3 asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, final
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cvxens import validation
+from cvxens.colgen import boosting_steps, gathered, round_bound
+from cvxens.estimators.base import Classifier, Weighted
+from cvxens.estimators.links import ExponentialLink
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.votes import Vote
+from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.types import Array
+
+N_ROUNDS = 200
+"""The default number of rounds of AdaBoost without a nu."""
+
+
+def _of_one_problem(estimator: Any) -> bool:
+    if hasattr(estimator, "decomposition_"):
+        raise AttributeError("staged_decision_function: there are several sub-problems; ask decomposition_.estimators_")
+    return True
+
+
+@final
+@documented
+class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
+    """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
+
+    Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
+    learners allow, LL08 P3: AdaBoost need not come near it. With `nu` it is AdaBoost*_nu (Raetsch & Warmuth, JMLR 6,
+    2005), which does, to within nu.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per
+        feature), "perceptrons", "fourier", "trees", or a function from X to an oracle. Stumps take sparse X, trees take
+        NaN.
+    n_rounds : int, optional
+        At most so many rounds; by default 200, with `nu` as many as its guarantee needs. Fewer after a perfect weak
+        learner, where none is better than chance, or on Ctrl-C.
+    nu : float, optional
+        Precision of the margin of AdaBoost*_nu, above 0 and below 1; None for AdaBoost.
+    class_weight : dict, "balanced" or None
+        Factors on the initial weight of a class's samples.
+    <SUB_PROBLEMS>
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of LL08 P3, min sum w for margins of at least 1. It is infinite where the ensemble does not separate the
+        classes, which soft margins are for: `LPBoostClassifier`.
+    history_ : tuple of BoostingRound
+        Hypothesis, edge, weight and loss, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,); each once.
+    weights_ : ndarray of shape (n_weak_learners,)
+        Their weights w, above 0. One weak learner without errors has the weight 1, and is alone.
+    intercept_ : ndarray of shape ()
+        0.
+    dual_weights_ : ndarray of shape (n_samples,)
+        The weights of the samples, with sum 1, of the round that proves the bound.
+    decomposition_ : OneVsRestClassifier or OneVsOneClassifier
+        Of more than two classes only; each of the six attributes above is then a list over the sub-problems.
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.99, model.certificate_.proven
+    (True, True)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[1., 0.]])
+    """
+
+    source = "Freund & Schapire 1997; Raetsch & Warmuth 2005; LL08 P3"
+
+    def __init__(
+        self,
+        oracle: str | OracleFactory = "stumps",
+        *,
+        n_rounds: int | None = None,
+        nu: float | None = None,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.oracle = oracle
+        self.n_rounds = n_rounds
+        self.nu = nu
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _accepts(self) -> Accepts:
+        return accepts(self.oracle)
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        nu, n_rounds = self.nu, N_ROUNDS if self.nu is None else round_bound(len(sample.labels), self.nu)
+        limit = n_rounds if self.n_rounds is None else validation.whole("n_rounds", self.n_rounds)
+        oracle = make_oracle(
+            self.oracle, sample.X, columns_per_round=None, random_state=self.random_state, square_sum=False
+        )
+        target = {} if nu is None else {"target": lambda smallest_edge: smallest_edge - nu}
+        steps = boosting_steps(oracle, sample.signs, prior=sample.weights, **target)
+        boosted = gathered(islice(steps, limit), len(sample.labels))
+        return {
+            "certificate_": boosted.certificate,
+            "history_": boosted.history,
+            "weak_learners_": boosted.hypotheses,
+            "weights_": boosted.weights,
+            "intercept_": np.zeros(()),
+            "dual_weights_": sample.spread(boosted.u),
+        }
+
+    @available_if(_of_one_problem)
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Score samples after every round, of two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            After the last round what `decision_function` returns, up to rounding.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        f = np.zeros(X.shape[0])
+        for row in self.history_:
+            h = row.hypothesis(X)
+            f = h if np.isinf(row.weight) else f + row.weight * h
+            yield f
