@@ -25,6 +25,7 @@ ROOMS = [
     "plotting",
     "problems",
     "solvers",
+    "storage",
     "trees",
     "types",
     "validation",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import inf
@@ -17,13 +15,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cvxens import validation
-from cvxens.colgen.encoding import qualified_name
 from cvxens.errors import DataFileError, InvalidInput
+from cvxens.storage import FileKind, qualified_name
 
-VERSION = 1
-"""Of the file's format."""
-
-FIRST_LINE = re.compile(rb"cvxens checkpoint (\d+) ([0-9a-f]{64})\n")
+FILE = FileKind("checkpoint", 1, "restore it, or remove it to start anew")
 
 
 @dataclass(frozen=True)
@@ -113,21 +108,8 @@ class Saved:
         """Replace the file; whatever happens, what is there is the last state or this one, and whole."""
         header = json.dumps({"identity": self.identity, "state": self.state})
         texts = {"header": header, "calls": "\n".join(self.calls)}
-        arrays: dict[str, Any] = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
-        packed = io.BytesIO()
-        np.savez(packed, **arrays, **self.arrays)
-        payload = packed.getvalue()
-        first_line = f"cvxens checkpoint {VERSION} {hashlib.sha256(payload).hexdigest()}\n"
-        partial = path.with_name(f".{path.name}.partial")
-        try:
-            _write_through(partial, first_line.encode() + payload)
-            os.replace(partial, path)
-        except OSError as error:
-            raise DataFileError(
-                "checkpoint", f"found that {path} cannot be written ({error})", "make room, or name another file"
-            ) from error
-        finally:
-            partial.unlink(missing_ok=True)
+        encoded = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
+        FILE.write(path, {**encoded, **self.arrays})
 
     @classmethod
     def read(cls, path: Path) -> Saved:
@@ -138,38 +120,9 @@ class Saved:
         DataFileError
             It cannot be read, is no checkpoint, of another version, truncated or damaged.
         """
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise DataFileError(
-                "checkpoint", f"found that {path} cannot be read ({error})", "name another file"
-            ) from error
-        first_line = FIRST_LINE.match(content)
-        if first_line is None:
-            raise DataFileError("checkpoint", f"found no checkpoint in {path}", "name another file")
-        if int(first_line[1]) != VERSION:
-            raise DataFileError(
-                "checkpoint",
-                f"found version {int(first_line[1])} of the format in {path}",
-                f"use the release of cvxens that wrote it; this one writes version {VERSION}",
-            )
-        payload = content[first_line.end() :]
-        if hashlib.sha256(payload).hexdigest() != first_line[2].decode():
-            raise DataFileError(
-                "checkpoint", f"found {path} truncated or damaged", "restore it, or remove it to start anew"
-            )
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            arrays = dict(archive)
+        arrays: dict[str, Any] = FILE.read(path)
         header, calls = (arrays.pop(name).tobytes().decode() for name in ("header", "calls"))
         return cls(calls=calls.split("\n"), arrays=arrays, **json.loads(header))
-
-
-def _write_through(path: Path, content: bytes) -> None:
-    """Write a file, as far as the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def refused(found: str) -> DataFileError:

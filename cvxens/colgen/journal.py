@@ -13,12 +13,12 @@ import numpy as np
 
 from cvxens.colgen.checkpoint import Checkpoint, Saved, digest, refused
 from cvxens.colgen.driver import Step
-from cvxens.colgen.encoding import qualified_name
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Master, MasterSolution, Oracle, Priced
 from cvxens.colgen.stopping import Ending, Limits
 from cvxens.colgen.tape import Tape
+from cvxens.storage import qualified_name
 from cvxens.types import Array
 
 

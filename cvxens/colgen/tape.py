@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from cvxens.colgen.checkpoint import digest, refused
-from cvxens.colgen.encoding import Encoding, nothing_else
 from cvxens.colgen.protocols import Column, Oracle, Priced
 from cvxens.errors import InvalidInput
+from cvxens.storage import Encoding, nothing_else
 from cvxens.types import Array
 
 PLAIN = Encoding(nothing_else, nothing_else)

@@ -8,12 +8,10 @@ texts `source`, `note` and `splits`, the `feature_names`, the class names `label
 
 from __future__ import annotations
 
-import tokenize
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,24 +19,9 @@ from numpy.typing import NDArray
 from cvxens.datasets.memory import numbered_names
 from cvxens.datasets.record import Dataset, Split
 from cvxens.datasets.source import Source
+from cvxens.storage import UNREADABLE
 
 Arrays = Mapping[str, NDArray]
-
-UNREADABLE = (
-    BadZipFile,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    tokenize.TokenError,
-    zlib.error,
-)
-"""What a damaged or encrypted archive, or an array with a nonsensical header, makes zipfile and numpy raise."""
-
 
 def is_npz(content: bytes) -> bool:
     """Tell whether `content` starts like a zip archive."""

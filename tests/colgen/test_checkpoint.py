@@ -1,7 +1,7 @@
 """Checkpoints: runs cut anywhere and resumed take the way of an uninterrupted one; other files are refused."""
 
 import io
-import json
+import os
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import count
@@ -20,9 +20,8 @@ from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Checkpoint, Column, Ending, Priced, checkpoint, column_generation, formulations
-from cvxens.colgen.checkpoint import VERSION, Saved, digest
-from cvxens.colgen.encoding import Encoding, nothing_else
+from cvxens.colgen import Checkpoint, Column, Ending, Priced, column_generation, formulations
+from cvxens.colgen.checkpoint import FILE, Saved, digest
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import (
     Fourier,
@@ -35,9 +34,10 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import DataFileError, InvalidInput, NotSeparable
+from cvxens.storage import Encoding, nothing_else
 from cvxens.trees import Feature
 
-FSYNC, REPLACE = checkpoint.os.fsync, checkpoint.os.replace
+FSYNC, REPLACE = os.fsync, os.replace
 X, y = noisy(40, 3, seed=3)
 H = all_stumps(X)
 N = len(y)
@@ -138,8 +138,8 @@ def events_of_a_run(folder, monkeypatch):
 
 
 def watch_writing(events, monkeypatch):
-    monkeypatch.setattr(checkpoint.os, "replace", events.around(REPLACE))
-    monkeypatch.setattr(checkpoint.os, "fsync", events.around(FSYNC))
+    monkeypatch.setattr(os, "replace", events.around(REPLACE))
+    monkeypatch.setattr(os, "fsync", events.around(FSYNC))
 
 
 def test_killed_at_random_moments_it_takes_the_same_way(tmp_path, monkeypatch, whole):
@@ -338,7 +338,7 @@ def test_a_file_of_a_later_version_is_refused(file):
     path.write_bytes(path.read_bytes().replace(b"checkpoint 1 ", b"checkpoint 2 ", 1))
     with pytest.raises(DataFileError, match=r"found version 2 of the format .* this one writes version 1"):
         call()
-    assert VERSION == 1
+    assert FILE.version == 1
 
 
 def test_the_file_has_no_pickle_and_names_no_code(file):
@@ -390,7 +390,7 @@ def test_where_it_cannot_be_written(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataFileError, match=r"cannot be written .*No space left.*; make room"):
         column_generation(SOFT, Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []
@@ -405,49 +405,12 @@ def test_periods_that_are_none(tmp_path, options):
 @pytest.mark.parametrize(("rounds", "written"), [(1, 12), (3, 5), (None, 2)])
 def test_it_is_written_after_the_first_round_when_due_and_at_the_end(tmp_path, monkeypatch, rounds, written):
     times = []
-    monkeypatch.setattr(checkpoint.os, "replace", lambda *paths: (times.append(paths), REPLACE(*paths))[1])
+    monkeypatch.setattr(os, "replace", lambda *paths: (times.append(paths), REPLACE(*paths))[1])
     kept = Checkpoint(tmp_path / "run", every_rounds=rounds, every_seconds=inf)
     run = column_generation(SOFT, Stumps(X, columns_per_round=1), y, max_columns=11, checkpoint=kept)
     assert len(run.history) == 12
     assert len(times) == written
     assert kept.due(0, inf)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        True,
-        3,
-        -0.5,
-        inf,
-        "text",
-        (),
-        (1.0, 2.0),
-        (1, 2.0),
-        ((1.0,), "a"),
-        {"state": 2**100, "inc": {"a": 1}},
-        Feature("x", ("a", "b")),
-    ],
-)
-def test_values_are_read_as_they_were_written(value):
-    encoding = Encoding(nothing_else, nothing_else)
-    again = encoding.read(json.loads(json.dumps(encoding.write(value))))
-    assert again == value
-    assert type(again) is type(value)
-
-
-def test_arrays_are_read_as_they_were_written():
-    encoding = Encoding(nothing_else, nothing_else)
-    for array in (np.arange(6).reshape(2, 3), np.array(2.5), np.zeros((0, 2)), np.array([True]), np.array([np.nan])):
-        again = encoding.read(json.loads(json.dumps(encoding.write(array))))
-        assert (again.dtype, again.shape) == (array.dtype, array.shape)
-        assert_array_equal(again, array)
-    assert encoding.read(encoding.write(np.float64(0.1))) == 0.1
-    with pytest.raises(TypeError, match="set is not made of"):
-        encoding.write({1})
-    with pytest.raises(TypeError, match="os:system is not a dataclass"):
-        encoding.read({"record": "os:system", "of": ["true"]})
 
 
 def test_digests_tell_contents_apart():

@@ -1,0 +1,109 @@
+"""A kind of file: one line that says what it is and proves it whole, and an archive of plain arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from numpy.typing import NDArray
+
+from cvxens.errors import DataFileError
+from cvxens.storage.archive import UNREADABLE, Arrays, pack, unpack
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """Files of one kind and version.
+
+    The first line is ``cvxens NAME VERSION SHA-256``, the digest being that of the rest, an npz archive.
+
+    Parameters
+    ----------
+    name : str
+        One word; errors are about an argument of this name.
+    version : int
+        Of what is written; no other is read.
+    remedy : str
+        What to do about a file that is damaged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> kind = FileKind("sample", 1, "write it anew")
+    >>> with TemporaryDirectory() as folder:
+    ...     kind.write(Path(folder, "a"), {"x": np.arange(3)})
+    ...     kind.read(Path(folder, "a"))
+    {'x': array([0, 1, 2])}
+    """
+
+    name: str
+    version: int
+    remedy: str
+
+    def write(self, path: Path, arrays: Arrays) -> None:
+        """Replace the file; whatever happens, what is there is the old one or the new one, and whole.
+
+        Raises
+        ------
+        DataFileError
+            It cannot be written.
+        TypeError
+            An array whose values are not plain.
+        """
+        payload = pack(arrays)
+        first_line = f"cvxens {self.name} {self.version} {hashlib.sha256(payload).hexdigest()}\n"
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            _write_through(partial, first_line.encode() + payload)
+            os.replace(partial, path)
+        except OSError as error:
+            raise self._error(f"that {path} cannot be written ({error})", "make room, or name another file") from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def read(self, path: Path) -> dict[str, NDArray]:
+        """Read a file, if it is whole; nothing that is in it is run.
+
+        Raises
+        ------
+        DataFileError
+            It cannot be read, is of another kind or version, truncated or damaged, or holds more than plain arrays.
+        """
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise self._error(f"that {path} cannot be read ({error})", "name another file") from error
+        first_line = re.match(rb"cvxens %b (\d{1,9}) ([0-9a-f]{64})\n" % self.name.encode(), content)
+        if first_line is None:
+            raise self._error(f"no {self.name} in {path}", "name another file")
+        if int(first_line[1]) != self.version:
+            raise self._error(
+                f"version {int(first_line[1])} of the format in {path}",
+                f"use the release of cvxens that wrote it; this one writes version {self.version}",
+            )
+        payload = content[first_line.end() :]
+        if hashlib.sha256(payload).hexdigest() != first_line[2].decode():
+            raise self.damaged(path)
+        try:
+            return unpack(payload)
+        except UNREADABLE as error:
+            raise self.damaged(path, str(error)) from None
+
+    def damaged(self, path: Path, why: str = "") -> DataFileError:
+        """The error about a file whose content is not what this kind writes."""
+        return self._error(f"{path} truncated or damaged{f' ({why})' if why else ''}", self.remedy)
+
+    def _error(self, found: str, remedy: str) -> DataFileError:
+        return DataFileError(self.name, f"found {found}", remedy)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    """Write a file, as far as the disk."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
