@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from cvxens.solvers.entropy_projection import solve_entropy_projection
 from cvxens.solvers.incomplete_cholesky import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
+from cvxens.solvers.least_squares_experts import LeastSquaresExperts, draw_members, least_squares_experts
 from cvxens.solvers.partial_svms import PartialSVMEnsemble, partial_svms
 from cvxens.solvers.reg_adaboost import RegAdaBoostRound, reg_adaboost_rounds, solve_reg_adaboost
 from cvxens.solvers.regularized_exp_loss import solve_regularized_exp_loss
@@ -16,8 +17,10 @@ from cvxens.solvers.svm_path import SVMPath, svm_path
 
 SOLVERS: Mapping[str, str] = {
     "adaptive_updates": "TK07 Algorithm 1",
+    "draw_members": "TT06",
     "fixed_updates": "Cristianini, Campbell & Shawe-Taylor 1999",
     "incomplete_cholesky": "Fine & Scheinberg, JMLR 2 (2001)",
+    "least_squares_experts": "TT06 (5)",
     "partial_svms": "TK07 section 3",
     "reg_adaboost_rounds": "KIE06 (16)-(18)",
     "solve_entropy_projection": "TK07 (7)-(10)",
@@ -36,6 +39,7 @@ SOLVERS: Mapping[str, str] = {
 
 __all__ = [
     "SOLVERS",
+    "LeastSquaresExperts",
     "LowRankKernel",
     "LowRankRhoSVM",
     "PartialSVMEnsemble",
@@ -43,8 +47,10 @@ __all__ = [
     "SVMPath",
     "Update",
     "adaptive_updates",
+    "draw_members",
     "fixed_updates",
     "incomplete_cholesky",
+    "least_squares_experts",
     "partial_svms",
     "reg_adaboost_rounds",
     "solve_entropy_projection",

@@ -1,0 +1,219 @@
+"""TT06's ensemble of regularised-least-squares experts, each on a sample of the rows of one kernel matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.types import Array, Attempt
+from cvxens.validation import RandomState
+
+Members = NDArray[np.bool_]
+
+NEGATIVE = 1e-9
+"""Eigenvalues below minus this, relative to n_samples times the largest entry, make a kernel matrix indefinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresExperts:
+    """Expert e scores a new sample x by sum_i c_ie k(x, x_i), over the samples i that it is fitted to.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_samples, n_experts, n_outputs)
+        c, with 0 for a sample that an expert is not fitted to.
+    members : ndarray of bool, shape (n_samples, n_experts)
+        Which samples each expert is fitted to.
+    certificates : tuple of Certificate
+        How far each expert is at most from the optimum of its problem, all outputs together.
+    """
+
+    coefficients: Array
+    members: Members
+    certificates: tuple[Certificate, ...]
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """That of the expert with the largest relative gap: no expert is further from its optimum."""
+        worst = max(range(len(self)), key=lambda e: self.certificates[e].relative_gap)
+        size = int(self.members[:, worst].sum())
+        note = f"the largest gap of {len(self)} experts, that of expert {worst} on {size} samples"
+        return replace(self.certificates[worst], note=note)
+
+    def scores(self, rows: Array) -> Array:
+        """Score new samples from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new, n_experts, n_outputs)."""
+        n, n_experts, n_outputs = self.coefficients.shape
+        return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, n_experts, n_outputs)
+
+
+def draw_members(n_samples: int, n_experts: int, share: Any, random_state: RandomState = None) -> Members:
+    """Draw a sample without replacement for every expert.
+
+    Parameters
+    ----------
+    n_samples, n_experts : int
+        At least 1 of each.
+    share : float or pair of floats
+        Size of every sample in proportion to n_samples, above 0 and at most 1; of two numbers, the least and the
+        largest, between which sizes are uniform.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples, n_experts)
+        At least one sample for each.
+
+    Examples
+    --------
+    >>> draw_members(10, 3, 0.5, random_state=0).sum(axis=0)
+    array([5, 5, 5])
+    """
+    least, largest = _range(share)
+    rng = validation.generator(random_state)
+    shares = rng.uniform(least, largest, size=validation.whole("n_experts", n_experts))
+    members = np.zeros((n_samples, n_experts), bool)
+    for e, size in enumerate(np.maximum(1, np.rint(shares * n_samples)).astype(int)):
+        members[rng.choice(n_samples, size, replace=False), e] = True
+    return members
+
+
+def _range(share: Any) -> tuple[float, float]:
+    try:
+        bounds = np.broadcast_to(validation.finite_array("sample_share", share), 2)
+    except ValueError:
+        bounds = np.array([np.inf, -np.inf])
+    if isinstance(share, bool) or not 0 < bounds[0] <= bounds[1] <= 1:
+        raise InvalidInput(
+            "sample_share", f"found {share!r}", "give a number above 0 and at most 1, or the least and largest of them"
+        )
+    return float(bounds[0]), float(bounds[1])
+
+
+def least_squares_experts(
+    K: Any, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+) -> LeastSquaresExperts:
+    """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, on the m samples of every expert.
+
+    K_e has the rows and columns of K that belong to the expert. Its Cholesky factor serves all outputs; while it
+    is at work an expert takes memory for m^2 numbers. With ``R = m gamma c + K_e c - y_e`` and ``s = 2 gamma c`` the
+    gap between `RegularizedLeastSquares` and its dual is ``|R|^2 / m``, so that a certificate costs no more than K c.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD.
+    Y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets: codes of classes, or real numbers.
+    gamma : float
+        Weight of the penalty, above 0.
+    members : array-like of bool, shape (n_samples, n_experts)
+        Which samples each expert is fitted to: see `draw_members`.
+    n_jobs : int, optional
+        Experts fitted at a time, as joblib counts, on threads. It does not change the result.
+
+    Returns
+    -------
+    LeastSquaresExperts
+
+    Raises
+    ------
+    InvalidInput
+        Arrays whose shapes do not fit, a kernel matrix that is not PSD, or an expert without samples.
+    SolverFailed
+        K is singular and m gamma I is lost against it in rounding.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Gaussian
+    >>> X = np.arange(6.0)[:, None]
+    >>> K, y = Gaussian(0.5)(X), np.array([1, 1, 1, -1, -1, -1])
+    >>> experts = least_squares_experts(K, y, 0.01, draw_members(6, 20, (0.5, 0.9), random_state=0))
+    >>> experts.certificate.holds(1e-12), np.sign(experts.scores(K)).mean(axis=1).ravel().round(1)
+    (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
+    """
+    K, Y, members = _matching(K, Y, members)
+    gamma = validation.positive("gamma", gamma)
+    coefficients = np.zeros((len(K), members.shape[1], Y.shape[1]))
+
+    def fit(e: int) -> None:
+        rows = np.flatnonzero(members[:, e])
+        factor = factor_shifted(K[np.ix_(rows, rows)], len(rows) * gamma)
+        coefficients[rows, e] = cho_solve(factor, Y[rows], check_finite=False)
+
+    with threadpool_limits(1, "blas"):
+        check_psd(K)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(e) for e in range(members.shape[1]))
+        F = (K @ coefficients.reshape(len(K), -1)).reshape(coefficients.shape)
+    certificates = tuple(
+        _certificate(coefficients[rows, e], F[rows, e], Y[rows], gamma) for e, rows in enumerate(members.T)
+    )
+    return LeastSquaresExperts(coefficients, members, certificates)
+
+
+def _matching(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
+    K, Y, members = validation.finite_array("K", K, ndim=2), validation.finite_array("Y", Y), np.asarray(members)
+    if K.shape[0] != K.shape[1]:
+        raise InvalidInput("K", f"found shape {K.shape}", "give a square kernel matrix, (n_samples, n_samples)")
+    if Y.ndim not in {1, 2}:
+        raise InvalidInput("Y", f"found shape {Y.shape}", "give (n_samples,) or (n_samples, n_outputs)")
+    validation.same_length("Y", Y, len(K))
+    if members.dtype != bool or members.ndim != 2:
+        raise InvalidInput(
+            "members", f"found {members.dtype} of shape {members.shape}", "give booleans, (n_samples, n_experts)"
+        )
+    validation.same_length("members", members, len(K))
+    if not members.size or not members.any(axis=0).all():
+        raise InvalidInput("members", "found an expert without samples", "give every expert at least one")
+    K = K if np.array_equal(K, K.T) else validation.symmetric(K)
+    return K, Y.reshape(len(Y), -1), members
+
+
+def check_psd(K: Array) -> None:
+    """Raise unless a symmetric matrix has a Cholesky factor once it is lifted by its rounding."""
+    rounding = NEGATIVE * len(K) * max(float(np.abs(K.diagonal()).max()), np.finfo(float).tiny)
+    try:
+        factor_shifted(K.copy(), rounding)
+    except SolverFailed:
+        raise InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel") from None
+
+
+def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
+    """Factor K + shift I by Cholesky, in place of K, a symmetric matrix stored by rows."""
+    K.flat[:: len(K) + 1] += shift
+    try:
+        return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
+
+
+def _certificate(c: Array, f: Array, y: Array, gamma: float) -> Certificate:
+    m = len(y)
+    residual = m * gamma * c + f - y
+    primal = float(((f - y) ** 2).sum() / m + gamma * (c * f).sum())
+    size = max(float(np.abs(y).max()), np.finfo(float).tiny)
+    return Certificate.between(
+        primal,
+        primal - float((residual**2).sum() / m),
+        residuals={
+            "primal feasibility": 0.0,
+            "dual feasibility": 0.0,
+            "complementary slackness": float(np.abs(residual).max()) / size,
+            "stationarity": 0.0,
+            "pricing slack": 0.0,
+        },
+        repair={"c": 0.0, "s": np.inf},
+    )
