@@ -37,7 +37,7 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
     learners allow, LL08 P3: AdaBoost need not come near it. With `nu` it is AdaBoost*_nu (Raetsch & Warmuth, JMLR 6,
-    2005), which does, to within nu.
+    2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh their samples.
 
     Parameters
     ----------
@@ -50,8 +50,6 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         learner, where none is better than chance, or on Ctrl-C.
     nu : float, optional
         Precision of the margin of AdaBoost*_nu, above 0 and below 1; None for AdaBoost.
-    class_weight : dict, "balanced" or None
-        Factors on the initial weight of a class's samples.
     <SUB_PROBLEMS>
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
@@ -94,7 +92,6 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         *,
         n_rounds: int | None = None,
         nu: float | None = None,
-        class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -102,7 +99,6 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         self.oracle = oracle
         self.n_rounds = n_rounds
         self.nu = nu
-        self.class_weight = class_weight
         self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -1,0 +1,183 @@
+"""AdaBoost as an estimator against scikit-learn's, the functions it is made of, and what its probabilities mean."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from estimator_samples import three_classes, two_classes
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import AdaBoostClassifier
+from cvxens.colgen import adaboost, adaboost_star, oracles, round_bound
+from cvxens.errors import InvalidInput
+
+X, Y = two_classes()
+SIGNS = np.where(Y == "yes", 1.0, -1.0)
+
+
+class BestStump(ClassifierMixin, BaseEstimator):
+    """The stump of the smallest weighted error, by trying them all."""
+
+    def fit(self, X, y, sample_weight):
+        self.classes_ = np.unique(y)
+        s = sample_weight * np.where(y == self.classes_[1], 1.0, -1.0)
+        values = [np.unique(column) for column in X.T]
+        places = [(d, t) for d, v in enumerate(values) for t in [-np.inf, *(v[1:] + v[:-1]) / 2]]
+        edges = [s @ np.where(X[:, d] >= t, 1.0, -1.0) for d, t in places]
+        best = np.argmax(np.abs(edges))
+        self.place_, self.sign_ = places[best], np.sign(edges[best])
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        d, t = self.place_
+        return self.classes_[(self.sign_ * np.where(X[:, d] >= t, 1.0, -1.0) > 0).astype(int)]
+
+
+def test_the_rounds_are_those_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    X, weights = rng.normal(size=(150, 3)), rng.uniform(1, 2, 150)
+    y = np.sign((X**2).sum(axis=1) - 2.5 + 0.3 * rng.normal(size=150))
+    ours = AdaBoostClassifier(n_rounds=15).fit(X, y, sample_weight=weights)
+    theirs = sklearn.ensemble.AdaBoostClassifier(BestStump(), n_estimators=15).fit(X, y, sample_weight=weights)
+    scores = list(ours.staged_decision_function(X))
+    expected = list(theirs.staged_decision_function(X))
+    assert len(scores) == len(expected) == 15
+    sums = np.cumsum([row.weight for row in ours.history_])
+    np.testing.assert_allclose(2 * np.array(scores) / sums[:, None], expected, atol=1e-9)
+    errors = [np.mean(np.sign(f) != y) for f in scores]
+    np.testing.assert_allclose(errors, [1 - accuracy for accuracy in theirs.staged_score(X, y)], atol=1e-12)
+    assert errors[-1] < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reference"),
+    [
+        (AdaBoostClassifier(n_rounds=9), lambda o: adaboost(o, SIGNS, n_rounds=9)),
+        (AdaBoostClassifier(nu=0.3, n_rounds=9), lambda o: adaboost_star(o, SIGNS, 0.3, n_rounds=9)),
+        (AdaBoostClassifier(nu=0.5), lambda o: adaboost_star(o, SIGNS, 0.5)),
+    ],
+)
+def test_fitted_attributes_are_those_of_the_functions(estimator, reference):
+    fitted, boosted = clone(estimator).fit(X, Y), reference(oracles.Stumps(X))
+    assert [row.hypothesis for row in fitted.history_] == [row.hypothesis for row in boosted.history]
+    np.testing.assert_allclose(fitted.weights_.sum(), boosted.weights.sum())
+    np.testing.assert_allclose(fitted.decision_function(X), boosted.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(fitted.dual_weights_.sum(), 1)
+    assert fitted.certificate_.proven == boosted.certificate.proven
+    assert fitted.intercept_ == 0
+
+
+def test_a_margin_within_nu_is_certified():
+    model = AdaBoostClassifier(nu=0.2).fit(X, Y)
+    assert len(model.history_) <= round_bound(len(X), 0.2)
+    assert 1 / model.certificate_.dual - 1 / model.certificate_.primal <= 0.2
+
+
+def test_weights_of_samples_are_those_of_the_loss():
+    weights = np.where(Y == "yes", 9.0, 1.0)
+    even = AdaBoostClassifier(n_rounds=20).fit(X, Y)
+    heavy = AdaBoostClassifier(n_rounds=20).fit(X, Y, sample_weight=weights)
+    assert heavy.predict_proba(X)[:, 1].mean() > even.predict_proba(X)[:, 1].mean()
+    loss = np.average(np.exp(-SIGNS * heavy.decision_function(X)), weights=weights)
+    assert np.exp(heavy.history_[-1].log_loss) == pytest.approx(loss)
+
+
+def test_samples_of_weight_0_play_no_part():
+    weights = np.arange(len(Y)) % 4 > 0
+    some = AdaBoostClassifier(n_rounds=9).fit(X[weights], Y[weights])
+    all_of_them = AdaBoostClassifier(n_rounds=9).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(all_of_them.decision_function(X), some.decision_function(X))
+    assert not all_of_them.dual_weights_[~weights].any()
+
+
+def test_probabilities_are_the_link_of_the_exponential_loss():
+    model = AdaBoostClassifier(n_rounds=10).fit(X, Y)
+    p, f = model.predict_proba(X), model.decision_function(X)
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), 2 * f)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+
+
+def test_probabilities_of_a_constant_guess_are_frequencies():
+    """Half the log odds minimise the exponential loss: with the constant alone, p is the share of the class."""
+    flat = np.array([[0.0], [1.0]] * 5)
+    y = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    model = AdaBoostClassifier(n_rounds=1).fit(flat, y)
+    np.testing.assert_allclose(model.predict_proba(flat)[:, 1], 0.4)
+
+
+def test_probabilities_of_three_classes():
+    X, y = three_classes()
+    model = AdaBoostClassifier(n_rounds=40).fit(X, y)
+    p = model.predict_proba(X)
+    assert p.shape == (len(X), 3)
+    assert p.min() >= 0
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+    np.testing.assert_allclose(p, model.decomposition_.predict_proba(X), atol=1e-12)
+    assert not hasattr(AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X, y), "predict_proba")
+    assert hasattr(AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X[y > 0], y[y > 0]), "predict_proba")
+    assert not hasattr(AdaBoostClassifier(nu=0.2), "predict_proba")
+
+
+def test_three_classes_in_sub_problems():
+    X, y = three_classes()
+    model = AdaBoostClassifier(n_rounds=40).fit(X, y)
+    assert [len(model.weights_), len(model.certificate_), len(model.dual_weights_)] == [3, 3, 3]
+    assert model.score(X, y) > 0.8
+    assert set(model.to_frame()["problem"]) == {0, 1, 2}
+    assert not hasattr(model, "staged_decision_function")
+
+
+def test_a_perfect_stump_is_alone():
+    model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert model.to_text() == "+1  x[0] >= 1.5 -> +1"
+    assert model.certificate_.holds(1e-12)
+    assert model.certificate_.primal == 1
+    np.testing.assert_array_equal(next(model.staged_decision_function([[0.0], [9.0]])), [-1, 1])
+
+
+def test_without_an_edge_there_is_no_weak_learner():
+    model = AdaBoostClassifier().fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
+    assert model.weak_learners_ == ()
+    np.testing.assert_array_equal(model.predict_proba([[0.0]]), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("oracle", ["quantile_stumps", "trees"])
+def test_other_oracles(oracle):
+    fits = [AdaBoostClassifier(oracle, n_rounds=10, random_state=0).fit(X, Y) for _ in range(2)]
+    assert fits[0].score(X, Y) > 0.9
+    np.testing.assert_array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        *(({"n_rounds": bad}, "n_rounds") for bad in (0, -1, 2.5, "many", True)),
+        *(({"nu": bad}, "nu") for bad in (0, 1, -0.5, np.nan, "small")),
+        *(({"oracle": bad}, "oracle") for bad in ("stump", None, 3)),
+    ],
+)
+def test_bad_parameters(parameters, name):
+    model = AdaBoostClassifier(**parameters)
+    with pytest.raises(InvalidInput, match=name):
+        model.fit(X, Y)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_unfitted_use():
+    for use in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(AdaBoostClassifier(), use)(X)
+    with pytest.raises(NotFittedError):
+        next(AdaBoostClassifier().staged_decision_function(X))
+
+
+def test_grid_search_and_pickles():
+    search = GridSearchCV(AdaBoostClassifier(), {"n_rounds": [1, 20]}, cv=3, scoring="neg_log_loss").fit(X, Y)
+    restored = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(restored.predict_proba(X), search.predict_proba(X))

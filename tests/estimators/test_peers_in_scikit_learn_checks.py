@@ -1,0 +1,12 @@
+"""scikit-learn's own checks of the boosting and kernel peers, without exception, of few rounds and by default."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cvxens import AdaBoostClassifier
+
+PEERS = [AdaBoostClassifier(n_rounds=10), AdaBoostClassifier(nu=0.6)]
+
+
+@parametrize_with_checks(PEERS)
+def test_scikit_learn_checks_of_peers(estimator, check):
+    assert check(estimator) is None
