@@ -14,9 +14,10 @@ from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, fastest_mast
 from cvxens.colgen.masters import interior_point as module
 from cvxens.colgen.masters.choice import LARGE
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.types import Attempt
 
 X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
@@ -34,16 +35,13 @@ def samples(draw):
     return np.hstack([Z, Z[:, :1], np.full((n, 1), 3.0)]), labels
 
 
-TOLERANCES = {1e-6: 1e-8, 1e-3: 1e-8, 0.05: 1e-8, 0.5: 1e-8, 1.0: 1e-8, 20.0: 1e-8, 1e3: 1e-6, 1e6: 1e-6}
-"""The gaps to reach by price: where slack costs so much, multipliers next to zero and to the price meet in one sum."""
-
-PRICES = st.sampled_from(sorted(TOLERANCES))
+PRICES = st.sampled_from([1e-6, 1e-3, 0.05, 0.5, 1.0, 20.0, 1e3, 1e6])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=60)
 @given(
     samples(),
-    st.sampled_from(sorted(TOLERANCES)),
+    PRICES,
     st.booleans(),
     st.booleans(),
     st.sampled_from([Stumps, "plain", "told"]),
@@ -54,10 +52,10 @@ def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, i
     oracle = Stumps(Z) if kind is Stumps else {"plain": PlainTable, "told": Table}[kind](M, 2)
     formulation = Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=nonnegative)
     optimum = linear_program(M, labels, slack=C, intercept=intercept)
-    run = column_generation(formulation, oracle, labels, tol=TOLERANCES[C], master=InteriorPointMaster)
+    run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
     slack = 1e-9 * optimum
     assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
-    assert run.certificate.primal == pytest.approx(optimum, rel=TOLERANCES[C])
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
     assert run.ending is Ending.OPTIMAL
     assert 0 <= run.u.min() <= run.u.max() <= C
 
@@ -116,7 +114,7 @@ def test_resting_columns_come_back_when_they_are_needed(monkeypatch, nonnegative
 def test_the_restricted_problem_is_solved_no_further_than_the_outer_gap_warrants():
     steps = list(iterate(InteriorPointMaster(formulations.soft_margin(0.4), y), Stumps(X, columns_per_round=2)))
     exact = list(iterate(HighsMaster(formulations.soft_margin(0.4), y), Stumps(X, columns_per_round=2)))
-    early = [step for step in steps[1:] if step.bound < 0.9 * step.solution.objective]
+    early = [step for step in steps[1 : len(steps) // 2] if step.bound < 0.9 * step.solution.objective]
     assert early
     assert not any(step.solution.exact for step in early)
     assert steps[-1].bound == pytest.approx(exact[-1].bound, rel=1e-8)
@@ -166,3 +164,20 @@ def test_it_is_chosen_for_large_samples():
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels), InteriorPointMaster)
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels[:-1]), HighsMaster)
     assert isinstance(fastest_master(formulations.lpboost(0.4), labels), HighsMaster)
+
+
+def test_where_it_can_do_no_more_the_simplex_method_finishes(monkeypatch):
+    formulation = Formulation(Hinge(1e6), L1())
+    finished = InteriorPointMaster(formulation, y)
+    *_, last = iterate(finished, Stumps(X))
+    assert last.solution.exact
+    assert last.solution.objective == pytest.approx(linear_program(H, y, slack=1e6), rel=1e-9)
+
+    def fails(self):
+        raise SolverFailed([Attempt("HiGHS", "lost", 0.0)])
+
+    monkeypatch.setattr(HighsMaster, "solve", fails)
+    with pytest.warns(SolverFallbackWarning, match="could do no more, and .*lost"):
+        *_, last = iterate(InteriorPointMaster(formulation, y), Stumps(X))
+    assert last.solution.exact
+    assert last.solution.objective == pytest.approx(linear_program(H, y, slack=1e6), rel=1e-3)

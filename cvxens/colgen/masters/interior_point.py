@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias, cast
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.highs_master import HighsMaster
 from cvxens.colgen.masters.interior_point_path import Iterate, Program, entered, follow, left, start
 from cvxens.colgen.masters.interior_point_rows import Rows
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import relative_gap
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1
@@ -44,8 +46,8 @@ class InteriorPointMaster:
     The next round starts from that point, scaled down until it is strictly inside all new rows. Columns without weight
     and with a small edge rest until their edge is too large again; so do, where w is free, the negations of columns.
 
-    Solutions are feasible and their objectives never rise, but they are `exact` only where the method can do no more:
-    at relative gaps of about 1e-9, and of 1e-6 where C is above a thousand times the weight of the penalty.
+    Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
+    1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
 
     Parameters
     ----------
@@ -75,6 +77,8 @@ class InteriorPointMaster:
         self.idle = np.empty(0, np.intp)
         self.at: Iterate | None = None
         self.best: MasterSolution = self.restricted.start()
+        self.finish = HighsMaster(formulation, y)
+        self.unfinished: list[Column] = []
         self.gap = self.own_gap = 1.0
         self.threads = ThreadpoolController()
 
@@ -87,6 +91,7 @@ class InteriorPointMaster:
     def add(self, columns: Sequence[Column]) -> None:
         """Store columns; they enter where their edge is too large."""
         self.restricted.add(columns)
+        self.unfinished.extend(columns)
 
     def solve(self) -> MasterSolution:
         """Solve to a share of the outer gap, from the last point."""
@@ -110,9 +115,23 @@ class InteriorPointMaster:
             # asked again with nothing new, it is to do better
             goal = self.gap if entering else min(self.gap, self.own_gap)
             self.at, self.own_gap = follow(self.program, before, LOOSE * goal)
-        solution = self._evaluated(exact=self.at is before and not entering)
+        if self.at is before and not entering:
+            return self._finished()
+        self._take(self._evaluated())
         self._rest()
-        return solution
+        return self.best
+
+    def _finished(self) -> MasterSolution:
+        """The restricted optimum, at a vertex."""
+        self.finish.add(self.unfinished)
+        self.unfinished = []
+        try:
+            self._take(self.finish.solve())
+        except SolverFailed as failure:
+            warnings.warn(
+                f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
+            )
+        return replace(self.best, exact=True)
 
     @property
     def _v(self) -> Array:
@@ -150,16 +169,18 @@ class InteriorPointMaster:
         self.working = self.working[0][kept], self.working[1][kept]
         self.idle = self.idle[kept]
 
-    def _evaluated(self, exact: bool) -> MasterSolution:
-        """The repaired u of the last point, with the best weights so far."""
+    def _evaluated(self) -> MasterSolution:
+        """The last point, repaired."""
         w = np.zeros(self.restricted.n_columns)
         if self.at is not None:
             sign, column = self.working
             np.add.at(w, column, self.signs[sign] * self.at.w)
-        new = self.restricted.evaluate({"w": w, "u": self.C * self._v})
+        return self.restricted.evaluate({"w": w, "u": self.C * self._v})
+
+    def _take(self, new: MasterSolution) -> None:
+        """Keep its multipliers, with the best weights so far."""
         if new.objective > self.best.objective:
             w = np.zeros_like(new.w)
             w[: len(self.best.w)] = self.best.w
             new = replace(new, w=w, b=self.best.b, objective=self.best.objective)
-        self.best = replace(new, exact=exact)
-        return self.best
+        self.best = replace(new, exact=False)

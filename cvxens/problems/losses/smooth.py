@@ -90,7 +90,8 @@ class Exponential(SmoothLoss):
 
     def value(self, z: Array) -> float:
         """Evaluate the loss; inf where it overflows."""
-        return float(self.multipliers(z).sum())
+        with np.errstate(over="ignore"):
+            return float(self.multipliers(z).sum())
 
     def dual_value(self, u: Array) -> float:
         """-sum(u ln(u/C) - u)."""
