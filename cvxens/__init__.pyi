@@ -17,6 +17,13 @@ from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
+from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier
+from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier
+from .estimators import RhoSVC as RhoSVC
+from .estimators import SupervisedKernelRLSClassifier as SupervisedKernelRLSClassifier
+from .estimators import SupervisedKernelRLSRegressor as SupervisedKernelRLSRegressor
+from .estimators import load_model as load_model
 
 __version__: str

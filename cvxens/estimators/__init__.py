@@ -4,12 +4,25 @@ from cvxens.estimators.adaboost import AdaBoostClassifier
 from cvxens.estimators.cgens import CGEnsClassifier
 from cvxens.estimators.cgens_sls import CGEnsSLSClassifier
 from cvxens.estimators.column_generation import ColumnGenerationClassifier
+from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.lpboost import LPBoostClassifier
+from cvxens.estimators.partial_svm_ensemble import PartialSVMEnsembleClassifier
+from cvxens.estimators.persistence import load_model
+from cvxens.estimators.reg_adaboost import RegAdaBoostClassifier
+from cvxens.estimators.rho_svc import RhoSVC
+from cvxens.estimators.supervised_kernel_rls import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 
 __all__ = [
     "AdaBoostClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",
+    "InfiniteEnsembleSVC",
     "LPBoostClassifier",
+    "PartialSVMEnsembleClassifier",
+    "RegAdaBoostClassifier",
+    "RhoSVC",
+    "SupervisedKernelRLSClassifier",
+    "SupervisedKernelRLSRegressor",
+    "load_model",
 ]

@@ -1,7 +1,7 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for."""
 
 from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
-from cvxens.solvers.blockwise.rows import CachedRows, DenseRows, Rows
+from cvxens.solvers.blockwise.rows import CachedRows, DenseRows, Rows, expand
 from cvxens.solvers.blockwise.solve import solve_blockwise, solve_blockwise_path
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "KernelSVM",
     "KernelSolution",
     "Rows",
+    "expand",
     "solve_blockwise",
     "solve_blockwise_path",
 ]

@@ -22,6 +22,22 @@ TILE = 2**22
 """Kernel values that are evaluated at a time where they are not kept."""
 
 
+def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
+    """Return ``sum_j v_j k(x_i, z_j)``, (len(X),), a part of the matrix at a time.
+
+    Examples
+    --------
+    >>> expand(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]), np.array([1.0, -1.0]))
+    array([-2., -4.])
+    """
+    scores = np.zeros(len(X))
+    height = max(1, TILE // max(1, len(Z)))
+    for first in range(0, len(X) if len(Z) else 0, height):
+        rows = slice(first, first + height)
+        scores[rows] = np.asarray(kernel(X[rows], Z)) @ v
+    return scores
+
+
 class Rows(Protocol):
     """The kernel on a training sample, row by row."""
 
@@ -37,6 +53,9 @@ class Rows(Protocol):
 
     def product(self, v: Array, /) -> Array:
         """K v, shape (n_samples,)."""
+
+    def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
+        """The matrix between some samples and others, times v, one coefficient for each of the others."""
 
     def among(self, chosen: Indices, /) -> Rows:
         """The kernel on some of the samples."""
@@ -80,6 +99,10 @@ class DenseRows:
     def product(self, v: Array) -> Array:
         """K v."""
         return self.K @ v
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        """The matrix between some samples and others, times v."""
+        return self.K[np.ix_(left, right)] @ v
 
     def among(self, chosen: Indices) -> DenseRows:
         """Some rows and columns."""
@@ -130,13 +153,14 @@ class CachedRows:
         add_rows(self._matrix, places, weights, f)
 
     def product(self, v: Array) -> Array:
-        """K v, from the columns of the samples that v is not 0 on, some at a time."""
-        used, product = np.flatnonzero(v), np.zeros(self.n_samples)
-        width = max(1, TILE // self.n_samples)
-        for first in range(0, len(used), width):
-            block = used[first : first + width]
-            product += np.asarray(self.kernel(self.X, self.X[block])) @ v[block]
-        return product
+        """K v, evaluated anew."""
+        used = np.flatnonzero(v)
+        return expand(self.kernel, self.X, self.X[used], v[used])
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        """The matrix between some samples and others, times v."""
+        used = right[v != 0]
+        return expand(self.kernel, self.X[left], self.X[used], v[v != 0])
 
     def among(self, chosen: Indices) -> CachedRows:
         """Some samples, nothing kept yet."""

@@ -1,0 +1,264 @@
+"""Support vector machines over infinite sets of hypotheses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, ClassVar, final
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import Classifier, Weighted
+from cvxens.estimators.multiclass import scheme_of
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.svm_choice import Choice, Predictor
+from cvxens.estimators.svm_kernels import PRECOMPUTED, TrainingKernel
+from cvxens.estimators.svm_training import Limits
+from cvxens.solvers.additive import AdditiveModel, Cells, Ending, StumpEnsemble
+from cvxens.types import Array
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.ROUNDING: "raise tol, or lower C",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+
+@final
+@documented
+class InfiniteEnsembleSVC(Weighted, Classifier):
+    """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
+
+    Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
+    ``min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0``, and classify by the sign of ``sum_i u_i y_i k(x_i, x) + b``.
+    With stumps that is an additive model, and neither training nor prediction needs a kernel matrix.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        The set of hypotheses: "stump", "middle-stump" (of the training sample), "histogram-intersection",
+        "decision-stump" (stumps of features scaled to one range), "perceptron", "decision-tree", "laplacian",
+        "gaussian"; one of `cvxens.kernels`; any function k(X, Z), PSD at least on coefficients that sum to 0; or
+        "precomputed", with kernel values for X. Ranges that are left open do not matter; those given are kept to.
+    C : float
+        The price of a unit of slack.
+    gamma : float, optional
+        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
+        and 1 / (n_features X.var()).
+    solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
+        "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
+        sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
+        "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
+        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, else
+        "blockwise".
+    tol : float
+        The relative certified gap at which the fit is done.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. LIBSVM and
+        cvxpy do not keep to it.
+    cache_size : float, optional
+        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+    <CLASS_WEIGHT>
+    <SUB_PROBLEMS>
+    random_state : int, RandomState instance or None
+        Draws the part of the sample that is solved first, of 200,000 samples or more.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the machine is at most from the optimum of P2, over the whole set of hypotheses.
+    history_ : tuple of Level
+        Objective, bound, support vectors and times, for every point that was certified.
+    n_iter_ : int
+        Newton steps of "additive", blocks of the others.
+    solver_ : str
+        What solved it.
+    kernel_ : Kernel, callable or "precomputed"
+        As it was made on the training sample.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, in [0, C].
+    intercept_ : ndarray of shape ()
+        b.
+    support_ : ndarray of int, shape (n_support,)
+        The samples with u > 0; samples that are alike share theirs in proportion to their weights.
+    dual_coef_ : ndarray of shape (n_support,)
+        u_i y_i of these.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features; rows of the matrix if that is precomputed.
+    decomposition_ : OneVsRestClassifier or OneVsOneClassifier
+        Of more than two classes only; each of the attributes above is then a list over the sub-problems.
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = InfiniteEnsembleSVC(C=0.01).fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.95
+    (True, True)
+    >>> knots, values = model.shape_functions_[0]
+    """
+
+    fitted: ClassVar[tuple[str, ...]] = (
+        "certificate_",
+        "history_",
+        "n_iter_",
+        "solver_",
+        "kernel_",
+        "intercept_",
+        "dual_weights_",
+    )
+    _kernel: TrainingKernel
+    _predictor: Predictor
+
+    def __init__(
+        self,
+        kernel: Any = "stump",
+        C: float = 1.0,
+        *,
+        gamma: float | None = None,
+        solver: str = "auto",
+        tol: float = 1e-3,
+        max_time: float | None = None,
+        cache_size: float | None = None,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.solver = solver
+        self.tol = tol
+        self.max_time = max_time
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of additive kernels only; a list over the sub-problems where there are several.
+        """
+        return self._of_additive(lambda model: model.shape_functions)
+
+    @property
+    def cells_(self) -> Cells | list[Cells]:
+        """The averaged stumps of LL08 Theorem 8 with their weights; as `shape_functions_`."""
+        return self._of_additive(lambda model: model.cells)
+
+    def sample_ensemble(self, k: int, random_state: Any = None) -> StumpEnsemble | list[StumpEnsemble]:
+        """Draw stumps whose average tends to the classifier; of additive kernels only.
+
+        Parameters
+        ----------
+        k : int
+            How many, at least 1.
+        random_state : int, Generator, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        StumpEnsemble
+            A function from X to scores; a list over the sub-problems where there are several.
+        """
+        random = validation.generator(random_state)
+        return self._of_additive(lambda model: model.cells.sample(k, random))
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _merges(self) -> bool:
+        return not self._given
+
+    @property
+    def _given(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _fit(self, sample: Sample) -> None:
+        super()._fit(sample)
+        several = hasattr(self, "decomposition_")
+        us = self.dual_weights_ if several else [self.dual_weights_]
+        support = [np.flatnonzero(u) for u in us]
+        signs = [s[sample.places[i]] for s, i in zip(self._signs(sample), support, strict=True)]
+        found = {
+            "support_": support,
+            "dual_coef_": [s * u[i] for s, u, i in zip(signs, us, support, strict=True)],
+            "support_vectors_": [sample.X[sample.places[i]] for i in support],
+        }
+        for name, values in found.items():
+            setattr(self, name, values if several else values[0])
+
+    def _signs(self, sample: Sample) -> list[Array]:
+        """The labels -1 and +1 of every sub-problem, of all samples; any for those that it does not have."""
+        if not hasattr(self, "decomposition_"):
+            return [sample.signs]
+        signs = []
+        for rows, labels in scheme_of(self.multi_class)[1](sample.labels, len(sample.classes)):
+            signs.append(np.ones(len(rows)))
+            signs[-1][rows] = 2.0 * labels - 1
+        return signs
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        if self._given and not sample.shares.all():
+            raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
+        validation.samples(sample.X)
+        learner = self._choice().learner(sample.X)
+        prices = validation.positive("C", self.C) * sample.weights
+        solution = learner.trainer.train(sample.signs, prices, self._limits())
+        certificate = learner.trainer.certificate(solution)
+        if certificate.relative_gap > self.tol:
+            self._warn(solution.ending, certificate.relative_gap)
+        return {
+            "certificate_": certificate,
+            "history_": tuple(solution.history),
+            "n_iter_": solution.history[-1].steps,
+            "solver_": learner.trainer.solver,
+            "kernel_": learner.kernel.kernel,
+            "intercept_": np.asarray(solution.b),
+            "dual_weights_": sample.spread(solution.u),
+            "_kernel": learner.kernel,
+            "_predictor": learner.predictor(solution),
+        }
+
+    def _limits(self) -> Limits:
+        max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
+        return Limits(validation.positive("tol", self.tol), max_time, self.random_state)
+
+    def _choice(self) -> Choice:
+        return Choice(self.kernel, self.gamma, self.solver, self.cache_size, self.max_time is not None)
+
+    def _warn(self, ending: Ending, gap: float) -> None:
+        remedy = REMEDIES.get(ending, "raise tol")
+        message = f"{type(self).__name__}: {ending.value}; the relative gap is {gap:.3g}, tol is {self.tol:g}: {remedy}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+
+    def _scores(self, X: Any) -> Array:
+        self._kernel.check(X)
+        return self._predictor(X)
+
+    def _of_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
+        """What a view of the additive model shows; a list over the sub-problems where there are several."""
+        check_is_fitted(self)
+        if hasattr(self, "decomposition_"):
+            return [part._of_additive(view) for part in self.decomposition_.estimators_]
+        if self._kernel.scale is None:
+            raise AttributeError(f"the kernel {self.kernel!r} is not additive; that of stumps is")
+        model: Any = self._predictor
+        return view(model)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._given
+        return tags

@@ -1,0 +1,153 @@
+"""The solvers of LL08 P2 behind an estimator, and the choice among them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import formulations
+from cvxens.colgen.formulation import FormulationProblem
+from cvxens.problems.kernel_factor import doubly_centred, factor
+from cvxens.solvers.additive import (
+    AdditiveKernel,
+    AdditiveModel,
+    AdditiveSolution,
+    AdditiveSVM,
+    solve_additive_svm,
+)
+from cvxens.solvers.blockwise import KernelSolution, KernelSVM, Rows, solve_blockwise
+from cvxens.types import Array
+
+MAX_STEPS = 1_000_000
+"""Steps of LIBSVM, or 1000 per sample where that is more; the block-wise solver goes on from there."""
+
+
+Beginning: TypeAlias = Callable[[KernelSVM, float], Array]
+"""Finds multipliers for a problem whose kernel matrix is in memory."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Parameters
+    ----------
+    tol : float
+        Relative certified gap.
+    max_time : float
+        Seconds.
+    random_state : object
+        Draws the part of a large sample that is solved first.
+    """
+
+    tol: float
+    max_time: float = inf
+    random_state: Any = None
+
+
+class Trainer(Protocol):
+    """A way to solve P2 on a sample, for any labels and C."""
+
+    @property
+    def solver(self) -> str:
+        """Its name."""
+
+    def among(self, chosen: Any, /) -> Any:
+        """The same on some of the samples, given in ascending order."""
+
+    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> Any:
+        """Solve; returns a solution, which is a start for C that differ by one factor."""
+
+    def certificate(self, solution: Any, /) -> Certificate:
+        """Certify a solution."""
+
+    def scores(self, rows: Any, trained: Any, solution: Any, /) -> Array:
+        """Score the samples `rows` by a solution that was found among the samples `trained`."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveTrainer:
+    """The additive solver."""
+
+    kernel: AdditiveKernel
+    solver: str = "additive"
+
+    def among(self, chosen: Any) -> AdditiveTrainer:
+        """The same on some of the samples."""
+        return replace(self, kernel=self.kernel.among(chosen))
+
+    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> AdditiveSolution:
+        """Solve P2."""
+        seed = validation.generator(limits.random_state)
+        problem = AdditiveSVM.of(self.kernel, y, C)
+        return solve_additive_svm(problem, limits.tol, start=start, max_time=limits.max_time, random_state=seed)
+
+    def certificate(self, solution: AdditiveSolution) -> Certificate:
+        """Certify, by products with the kernel."""
+        return solution.problem.certify(solution)
+
+    def scores(self, rows: Any, trained: Any, solution: AdditiveSolution) -> Array:
+        """Evaluate the additive model."""
+        return AdditiveModel.of(solution)(self.kernel.X[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class RowsTrainer:
+    """The block-wise solver, from a start that another one finds, if there is one."""
+
+    rows: Rows
+    solver: str
+    begin: Beginning | None = None
+
+    def among(self, chosen: Any) -> RowsTrainer:
+        """The same on some of the samples."""
+        return replace(self, rows=self.rows.among(chosen))
+
+    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> KernelSolution:
+        """Solve P2."""
+        problem = KernelSVM.of(self.rows, y, C)
+        if start is None and self.begin is not None:
+            start = problem.evaluate(self.begin(problem, limits.tol))
+        return solve_blockwise(problem, limits.tol, start=start, max_time=limits.max_time)
+
+    def certificate(self, solution: KernelSolution) -> Certificate:
+        """Certify, by one product with the kernel, which the solution holds."""
+        return solution.certificate
+
+    def scores(self, rows: Any, trained: Any, solution: KernelSolution) -> Array:
+        """Expand in the kernel."""
+        return self.rows.cross(rows, trained, solution.problem.y * solution.u) + solution.b
+
+
+def libsvm(problem: KernelSVM, tol: float) -> Array:
+    """Multipliers by LIBSVM."""
+    model = SVC(
+        C=1.0,
+        kernel="precomputed",
+        tol=min(tol, 1e-3),
+        cache_size=1000,
+        max_iter=max(MAX_STEPS, 1000 * len(problem.y)),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(problem.rows.block(np.arange(len(problem.y))), problem.y, sample_weight=problem.C)
+    u = np.zeros(len(problem.y))
+    u[model.support_] = np.abs(model.dual_coef_[0])
+    return u
+
+
+def reference(problem: KernelSVM, _tol: float) -> Array:
+    """Multipliers by cvxpy: LL08 P1 over the factored kernel."""
+    K = doubly_centred(problem.rows.block(np.arange(len(problem.y))))
+    alike = (problem.C[0] == problem.C).all()
+    formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
+    return FormulationProblem(formulation, factor(K).F, problem.y).solve().duals["u"]

@@ -1,0 +1,333 @@
+"""InfiniteEnsembleSVC against scikit-learn's SVC, cvxpy, and the expansions that its attributes stand for."""
+
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import three_classes, two_classes
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cvxens import InfiniteEnsembleSVC
+from cvxens.datasets import make_threenorm
+from cvxens.errors import InvalidInput
+from cvxens.estimators import infinite_ensemble_svc, svm_choice
+from cvxens.kernels import (
+    DecisionStump,
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    MiddleStump,
+    Perceptron,
+    SimplifiedStump,
+    Stump,
+    StumpRegion,
+)
+from cvxens.problems import SVMDual
+from cvxens.solvers.additive import Ending
+from cvxens.solvers.blockwise import solve
+
+X, Y = make_threenorm(150, 4, random_state=0)
+NEW, _ = make_threenorm(100, 4, random_state=1)
+NEW = 2 * NEW
+SOLVERS = ["auto", "additive", "blockwise", "libsvm", "reference"]
+
+
+def linear(X, Z):
+    return X @ Z.T
+
+
+def fit(kernel="stump", **parameters):
+    return InfiniteEnsembleSVC(kernel, **{"C": 0.3, "tol": 1e-7, **parameters}).fit(X, Y)
+
+
+WIDE = {"low": (-9.0,) * 4, "high": (9.0,) * 4}
+KERNELS = {
+    "stump": Stump(),
+    "middle-stump": MiddleStump(X),
+    "decision-stump": DecisionStump(X.min(axis=0), X.max(axis=0)),
+    "perceptron": Perceptron(),
+    "decision-tree": DecisionTree(1 / (2 * Stump().total_mass(X)), X.min(axis=0), X.max(axis=0)),
+    "laplacian": Laplacian(1 / (4 * X.std())),
+    "gaussian": Gaussian(1 / (4 * X.var())),
+}
+
+
+@parametrize_with_checks(
+    [
+        InfiniteEnsembleSVC(),
+        InfiniteEnsembleSVC("perceptron"),
+        InfiniteEnsembleSVC("gaussian", solver="libsvm"),
+        InfiniteEnsembleSVC("stump", solver="additive"),
+    ]
+)
+def test_scikit_learn_checks_of_infinite_ensembles(estimator, check):
+    assert check(estimator) is None
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_name_is_its_kernel_and_the_optimum_that_of_libsvm(name):
+    model, K = fit(name), KERNELS[name](X)
+    peer = SVC(C=0.3, kernel="precomputed", tol=1e-9).fit(K, Y)
+    v = np.zeros(len(Y))
+    v[peer.support_] = peer.dual_coef_[0]
+    assert model.certificate_.primal == pytest.approx(v @ K @ v / 2 - np.abs(v).sum(), rel=1e-6)
+    assert_allclose(model.decision_function(X), peer.decision_function(K), atol=2e-3)
+    assert SVMDual(K, Y, 0.3).certify(u=model.dual_weights_).holds(1e-6)
+
+
+@pytest.mark.parametrize("name", ["stump", "perceptron", "laplacian", "gaussian"])
+def test_predictions_are_those_of_scikit_learn_also_outside_the_sample(name):
+    peer = SVC(C=0.3, kernel=KERNELS[name], tol=1e-9)
+    model = fit(name)
+    peer_scores = peer.fit(X, Y).decision_function(NEW)
+    sure = np.abs(peer_scores) > 1e-2
+    assert_array_equal(model.predict(NEW)[sure], peer.predict(NEW)[sure])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_solvers_agree(solver):
+    model, reference = fit(solver=solver), fit()
+    assert model.solver_ == ("blockwise" if solver == "auto" else solver)
+    assert model.certificate_.holds(1e-7)
+    assert_allclose(model.decision_function(NEW), reference.decision_function(NEW), atol=2e-3)
+
+
+@pytest.mark.parametrize("kernel", ["stump", "perceptron", Stump(**WIDE) + 0.5 * Gaussian(0.1), linear], ids=str)
+def test_scores_are_the_expansion_in_the_kernel(kernel):
+    model = fit(kernel)
+    function = KERNELS[kernel] if isinstance(kernel, str) else kernel
+    expansion = function(NEW / 3, model.support_vectors_) @ model.dual_coef_
+    scores = model.decision_function(NEW / 3)
+    assert_allclose(np.diff(scores), np.diff(expansion), atol=1e-8)
+    assert_allclose(model.support_vectors_, X[model.support_])
+    assert_allclose(model.dual_weights_[model.support_] * np.where(Y > 0, 1, -1)[model.support_], model.dual_coef_)
+    assert model.dual_weights_.sum() == pytest.approx(np.abs(model.dual_coef_).sum())
+
+
+@pytest.mark.parametrize("kernel", [Stump(**WIDE), SimplifiedStump(), 2.0 * (Stump() + SimplifiedStump())], ids=str)
+def test_additive_kernels_give_one_machine(kernel):
+    factor = 4.0 if "+" in repr(kernel) else 1.0
+    model, plain = fit(kernel, C=0.3 / factor, solver="additive"), fit()
+    assert_allclose(model.decision_function(NEW / 3), plain.decision_function(NEW / 3), atol=2e-3)
+
+
+def test_histograms():
+    histograms = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+    half = InfiniteEnsembleSVC("histogram-intersection", C=2.0, tol=1e-8).fit(histograms, Y)
+    whole = InfiniteEnsembleSVC("stump", C=1.0, tol=1e-8).fit(histograms, Y)
+    assert_allclose(half.decision_function(histograms), whole.decision_function(histograms), atol=1e-3)
+    with pytest.raises(InvalidInput, match="range"):
+        half.predict(-histograms)
+
+
+def test_what_an_additive_machine_is_made_of():
+    model = fit()
+    scores = model.decision_function(NEW)
+    sums = sum(np.interp(x, *shape) for x, shape in zip(NEW.T, model.shape_functions_, strict=True))
+    assert_allclose(model.intercept_ + sums, scores, atol=1e-9)
+    assert_allclose(model.cells_(NEW), scores, atol=1e-9)
+    drawn = [model.sample_ensemble(2000, seed)(NEW) for seed in range(5)]
+    assert np.abs(np.mean(drawn, axis=0) - scores).mean() < np.abs(scores - model.intercept_).mean() / 5
+    assert_array_equal(drawn[0], model.sample_ensemble(2000, 0)(NEW))
+
+
+@pytest.mark.parametrize("view", ["shape_functions_", "cells_"])
+def test_other_machines_are_not_additive(view):
+    assert not hasattr(fit("perceptron"), view)
+    with pytest.raises(AttributeError, match="additive"):
+        fit("perceptron").sample_ensemble(3)
+
+
+@pytest.mark.parametrize("solver", ["additive", "blockwise", "libsvm", "reference"])
+def test_weights_are_repetitions(solver):
+    counts = np.random.default_rng(0).integers(0, 4, len(Y))
+    model = InfiniteEnsembleSVC(C=0.3, tol=1e-8, solver=solver)
+    weighted = clone(model).fit(X, Y, sample_weight=counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
+    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal, rel=1e-7)
+    assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=2e-3)
+    assert (weighted.dual_weights_ <= 0.3 * counts + 1e-12).all()
+
+
+def test_class_weights_are_sample_weights():
+    by_class = fit(class_weight={-1: 2.0, 1: 0.5})
+    by_sample = InfiniteEnsembleSVC(C=0.3, tol=1e-7).fit(X, Y, sample_weight=np.where(Y > 0, 0.5, 2.0))
+    peer = SVC(C=0.3, kernel=Stump(), class_weight={-1: 2.0, 1: 0.5}, tol=1e-9).fit(X, Y)
+    assert_allclose(by_class.decision_function(X), by_sample.decision_function(X), atol=2e-3)
+    assert_allclose(by_class.decision_function(X), peer.decision_function(X), atol=2e-3)
+
+
+@pytest.mark.parametrize(("scheme", "peer"), [("ovr", OneVsRestClassifier), ("ovo", OneVsOneClassifier)])
+@pytest.mark.parametrize("kernel", ["stump", "perceptron", "precomputed"])
+def test_several_classes_are_decomposed_as_scikit_learn_does(scheme, peer, kernel):
+    sample, y = three_classes()
+    given = -np.abs(sample[:, None] - sample).sum(axis=2) if kernel == "precomputed" else sample
+    binary = InfiniteEnsembleSVC(kernel, C=1.0, tol=1e-8)
+    model = clone(binary).set_params(multi_class=scheme).fit(given, y)
+    other = peer(clone(binary)).fit(given, y)
+    assert_allclose(model.decision_function(given), other.decision_function(given), atol=2e-3)
+    assert_array_equal(model.predict(given), other.predict(given))
+    assert len(model.dual_coef_) == len(model.support_) == len(model.certificate_) == 3
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_the_expansions_of_several_classes(scheme):
+    sample, y = three_classes()
+    model = InfiniteEnsembleSVC("gaussian", C=1.0, multi_class=scheme).fit(sample, y)
+    pairs = list(combinations(range(3), 2))
+    for part, (estimator, u) in enumerate(zip(model.decomposition_.estimators_, model.dual_weights_, strict=True)):
+        vectors, coefficients = model.support_vectors_[part], model.dual_coef_[part]
+        signs = np.where(y == (part if scheme == "ovr" else pairs[part][1]), 1.0, -1.0)
+        assert_allclose(coefficients, (signs * u)[model.support_[part]])
+        scores = model.kernel_[part](sample, vectors) @ coefficients
+        assert_allclose(scores + model.intercept_[part], estimator.decision_function(sample), atol=1e-8)
+    stumps = InfiniteEnsembleSVC(multi_class=scheme).fit(sample, y)
+    assert len(stumps.shape_functions_) == len(stumps.cells_) == len(stumps.sample_ensemble(3, 0)) == 3
+
+
+def test_a_given_matrix_is_its_kernel():
+    K = KERNELS["perceptron"](X)
+    given, made = InfiniteEnsembleSVC("precomputed", C=0.3, tol=1e-7).fit(K, Y), fit("perceptron")
+    assert_allclose(given.decision_function(K), made.decision_function(X), atol=2e-3)
+    assert_array_equal(given.predict(Perceptron()(NEW, X)), np.sign(given.decision_function(Perceptron()(NEW, X))))
+    scores = cross_val_score(InfiniteEnsembleSVC("precomputed", C=0.3), K, Y)
+    assert_allclose(scores, cross_val_score(InfiniteEnsembleSVC("perceptron", C=0.3), X, Y), atol=0.05)
+
+
+def test_ranges_left_open_do_not_matter():
+    for kernel in (Stump(), Perceptron(), DecisionTree(0.01), 0.5 * Stump() + Gaussian(0.3)):
+        assert np.isfinite(fit(kernel).decision_function(10 * NEW)).all()
+
+
+@pytest.mark.parametrize("kernel", [Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2), DecisionTree(0.01, **WIDE)])
+def test_ranges_that_are_given_are_kept_to(kernel):
+    model = fit(kernel)
+    assert np.isfinite(model.decision_function(X)).all()
+    with pytest.raises(InvalidInput, match=r"range|radius"):
+        model.predict(100 * NEW)
+
+
+def test_large_samples_are_additive_or_by_blocks(monkeypatch):
+    monkeypatch.setattr(svm_choice, "SMALL", 100)
+    assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "libsvm"]
+    assert fit("perceptron", max_time=60.0).solver_ == "blockwise"
+    monkeypatch.setattr(svm_choice, "available", lambda: 100_000)
+    assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "blockwise"]
+    cached = fit("perceptron", cache_size=0.05)
+    monkeypatch.undo()
+    assert_allclose(cached.decision_function(NEW), fit("perceptron").decision_function(NEW), atol=2e-3)
+
+
+@pytest.mark.parametrize("solver", ["libsvm", "reference"])
+def test_a_matrix_without_room(solver, monkeypatch):
+    monkeypatch.setattr(svm_choice, "available", lambda: 100_000)
+    with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
+        fit("perceptron", solver=solver)
+
+
+def test_no_time():
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = fit(solver="additive", max_time=1e-9, tol=1e-12)
+    assert model.certificate_.proven
+    assert model.certificate_.relative_gap > 1e-12
+
+
+def test_an_interrupted_fit_is_certified(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "optimise_block", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = fit()
+    assert model.certificate_.proven
+    assert model.certificate_.relative_gap > 1e-7
+
+
+def test_it_works_with_scikit_learn():
+    pipeline = make_pipeline(MinMaxScaler(), InfiniteEnsembleSVC())
+    grid = {"infiniteensemblesvc__C": [0.1, 1.0], "infiniteensemblesvc__kernel": ["stump", Gaussian(1.0), linear]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, Y)
+    assert search.best_score_ > 0.6
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert_array_equal(copy.predict(NEW), search.predict(NEW))
+
+
+def test_frames_and_names():
+    sample, y = two_classes()
+    model = InfiniteEnsembleSVC().fit(pd.DataFrame(sample, columns=["a", "b", "c"]), y)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert set(model.predict(pd.DataFrame(sample, columns=["a", "b", "c"]))) == {"no", "yes"}
+
+
+BAD_PARAMETERS = [
+    *({"C": C} for C in (0, -1.0, np.nan, np.inf, "large", None, True)),
+    *({"tol": tol} for tol in (0, -1.0, np.nan, "small", None)),
+    *({"max_time": seconds} for seconds in (0, -1.0, "long")),
+    *({"gamma": gamma, "kernel": "gaussian"} for gamma in (0, -1.0, np.nan, "scale")),
+    {"gamma": 1.0},
+    {"gamma": 1.0, "kernel": Gaussian(1.0)},
+    {"gamma": 1.0, "kernel": "decision-tree"},
+    *({"kernel": kernel} for kernel in ("stumps", None, 3, "", ["stump"])),
+    {"kernel": Stump(low=(0.0,) * 4, high=(1.0,) * 4)},
+    {"kernel": HistogramIntersection()},
+    {"kernel": lambda X, Z: -X @ Z.T},
+    {"kernel": lambda X, Z: np.ones((2, 2))},
+    {"kernel": lambda X, Z: np.full((len(X), len(Z)), np.nan)},
+    *({"solver": solver} for solver in ("fast", None, 3)),
+    {"solver": "additive", "kernel": "perceptron"},
+    {"cache_size": -1.0},
+    {"random_state": "seed", "solver": "additive"},
+]
+
+
+@pytest.mark.parametrize("bad", BAD_PARAMETERS, ids=str)
+def test_bad_parameters_of_infinite_ensembles(bad):
+    model = InfiniteEnsembleSVC(**bad)
+    with pytest.raises(InvalidInput, match=next(iter(bad)).replace("kernel", "kernel|X|low|C")):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("bad", [{"kernel": "precomputed"}, {"kernel": "precomputed", "solver": "additive"}])
+def test_bad_matrices(bad):
+    with pytest.raises(InvalidInput, match=r"X|solver"):
+        InfiniteEnsembleSVC(**bad).fit(X if len(bad) == 1 else X @ X.T, Y)
+
+
+def test_a_weight_of_zero_for_a_matrix():
+    with pytest.raises(InvalidInput, match="rows and columns"):
+        InfiniteEnsembleSVC("precomputed").fit(X @ X.T, Y, sample_weight=np.arange(len(Y)))
+
+
+def test_a_scheme_that_is_not_known():
+    with pytest.raises(InvalidInput, match="multi_class"):
+        InfiniteEnsembleSVC(multi_class="all").fit(*three_classes())
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: model.predict(X),
+        lambda model: model.shape_functions_,
+        lambda model: model.cells_,
+        lambda model: model.sample_ensemble(3),
+    ],
+)
+def test_unfitted_infinite_ensembles(use):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        use(InfiniteEnsembleSVC())
+
+
+def test_every_ending_but_the_optimum_has_a_remedy():
+    assert {*infinite_ensemble_svc.REMEDIES} == {Ending.ROUNDING, Ending.MAX_TIME, Ending.INTERRUPTED}
