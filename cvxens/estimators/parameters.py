@@ -51,6 +51,33 @@ weights_ : ndarray of shape (n_weak_learners,)
         u, the weights of the samples; the bound is from them.
     decomposition_ : OneVsRestClassifier or OneVsOneClassifier
         Of more than two classes only; each of the six attributes above is then a list over the sub-problems.""",
+    "SUPERVISED_KERNEL": """\
+forest : estimator, optional
+        A tree, forest or gradient boosting of scikit-learn; by default a random forest. A clone of it is fitted, with a
+        seed from `random_state` if it has none. One that is fitted already, to an array, is taken as it is if it is
+        wrapped into a `sklearn.frozen.FrozenEstimator`.
+    kernel : {"depth", "leaf"}
+        TT06 (9), the depth of the deepest node that both samples pass, a mean over the trees; or TT06 (8), the share of
+        the trees in which they reach the same leaf. The latter is smaller by about the depth of the trees, and sees
+        little where leaves have few samples, as they have in regression: give the forest a `min_samples_leaf`.
+    gamma : float
+        Weight of the penalty, above 0.
+    n_experts : int
+        Number of experts; TT06 has 100 to 250.
+    sample_share : float or pair of floats
+        Size of their samples in proportion to all samples, above 0 and at most 1; of two numbers, the least and the
+        largest, between which sizes are uniform. Samples are drawn without replacement.
+    random_state : int, RandomState instance, Generator or None
+        Seed of the forest and of the samples.
+    n_jobs : int, optional
+        Trees grown and experts fitted at a time, as joblib counts, on threads. It does not change the model.""",
+    "EXPERTS": """\
+kernel_ : TreeEnsemble
+        The kernel, with the fitted forest as `kernel_.forest`.
+    experts_ : LeastSquaresExperts
+        Coefficients, samples and certificate of every expert.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training samples.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.

@@ -48,7 +48,8 @@ class LeastSquaresExperts:
     @cached_property
     def certificate(self) -> Certificate:
         """That of the expert with the largest relative gap: no expert is further from its optimum."""
-        worst = max(range(len(self)), key=lambda e: self.certificates[e].relative_gap)
+        gaps = [(it.relative_gap, it.kkt_residual) for it in self.certificates]
+        worst = max(range(len(self)), key=gaps.__getitem__)
         size = int(self.members[:, worst].sum())
         note = f"the largest gap of {len(self)} experts, that of expert {worst} on {size} samples"
         return replace(self.certificates[worst], note=note)

@@ -1,0 +1,115 @@
+"""What classification and regression with a supervised kernel share: the forest, its kernel, the experts."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.sample import Accepts
+from cvxens.kernels import TreeEnsemble
+from cvxens.kernels.memory import SMALL, available
+from cvxens.solvers import LeastSquaresExperts, draw_members, least_squares_experts
+from cvxens.types import Array
+
+BLOCK = 2**24
+"""Numbers in the parts in which new samples are scored: 128 MiB."""
+
+
+class SupervisedKernelExperts(ABC):
+    """Experts on one supervised kernel matrix; for a classifier or a regressor.
+
+    Parameters
+    ----------
+    forest, kernel, gamma, n_experts, sample_share, random_state, n_jobs
+        As the estimators document them.
+
+    Attributes
+    ----------
+    default_forest : class
+        The forest where none is given.
+    """
+
+    default_forest: ClassVar[Any]
+    source: ClassVar[str] = "TT06"
+    kernel_: TreeEnsemble
+    experts_: LeastSquaresExperts
+    X_fit_: Array
+
+    def __init__(
+        self,
+        forest: Any = None,
+        *,
+        kernel: str = "depth",
+        gamma: float = 1e-3,
+        n_experts: int = 100,
+        sample_share: Any = (0.5, 0.9),
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.forest = forest
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_experts = n_experts
+        self.sample_share = sample_share
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _accepts(self) -> Accepts:
+        forest = self.default_forest() if self.forest is None else self.forest
+        return Accepts(missing=isinstance(forest, BaseEstimator) and get_tags(forest).input_tags.allow_nan)
+
+    def _learn(self, X: Array, y: Any, targets: Array) -> dict[str, Any]:
+        """Fit the forest to `y`, evaluate its kernel once, and fit the experts to `targets`; returns attributes."""
+        rng = validation.generator(self.random_state)
+        seed = int(rng.integers(2**31))
+        members = draw_members(len(X), self.n_experts, self.sample_share, rng)
+        check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
+        X = X.astype(np.float64, copy=False)
+        kernel = TreeEnsemble(self._grown(X, y, seed), self.kernel)
+        experts = least_squares_experts(kernel(X), targets, self.gamma, members, n_jobs=self.n_jobs)
+        return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
+
+    def _grown(self, X: Array, y: Any, seed: int) -> Any:
+        if self.forest is None:
+            return self.default_forest(random_state=seed, n_jobs=self.n_jobs).fit(X, y)
+        if not isinstance(self.forest, BaseEstimator):
+            raise InvalidInput("forest", f"found {self.forest!r}", "give a forest of scikit-learn, or None")
+        forest = clone(self.forest)
+        if "random_state" in (given := forest.get_params()) and given["random_state"] is None:
+            forest.set_params(random_state=seed)
+        return forest.fit(X, y)
+
+    def _expert_scores(self, X: Array) -> Iterator[Array]:
+        """Yield the experts' scores (n_rows, n_experts, n_outputs) of some samples after the others."""
+        n_columns = self.experts_.coefficients[0].size
+        n_rows = max(1, BLOCK // max(len(self.X_fit_), n_columns))
+        for first in range(0, len(X), n_rows):
+            yield self.experts_.scores(self.kernel_(X[first : first + n_rows], self.X_fit_))
+
+
+def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int, n_jobs: int | None) -> None:
+    """Raise unless the kernel matrix, the experts' copies of parts of it and their coefficients fit into memory.
+
+    Raises
+    ------
+    InvalidInput
+        Says how much memory they would take.
+    """
+    n, n_experts = shape
+    copies = max(n**2, effective_n_jobs(n_jobs) * largest**2)
+    needed = 8 * (n**2 + copies + 2 * n * n_experts * n_outputs)
+    if needed > SMALL and needed > (room := available()):
+        raise InvalidInput(
+            "X",
+            f"found {n:,} samples, whose kernel matrix and {n_experts} experts take {needed / 2**30:,.1f} GiB where "
+            f"{room / 2**30:,.1f} GiB are left",
+            "give fewer samples: memory grows with their square",
+        )

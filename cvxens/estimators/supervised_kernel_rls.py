@@ -1,0 +1,162 @@
+"""TT06: majority votes and means of least-squares experts with the kernel of a forest."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Sample
+from cvxens.estimators.supervised_kernel import SupervisedKernelExperts
+from cvxens.problems import simplex_codes
+from cvxens.types import Array
+
+TIE = 1e-9
+"""Scores whose difference is below this are equal, up to rounding; targets are of size 1."""
+
+
+@final
+@documented
+class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
+    """TT06: a majority vote of regularised-least-squares experts with the supervised kernel of a forest.
+
+    A forest is grown on all samples. How far two samples go together in its trees is their kernel, evaluated once. Each
+    expert solves ``min 1/m |K c - y|^2 + gamma c'K c`` on a random sample of m rows and columns of that
+    matrix, in closed form. The targets are simplex codes, -1 and +1 for two classes, so that one factor serves
+    any number of classes: the class of the largest score is the same as with one-vs-rest targets.
+
+    Missing values are NaN, and go where the forest sends them. Forests of scikit-learn take numbers only: put an
+    `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter.
+
+    Memory grows with n_samples^2, time with n_experts n_samples^3; a sample that is too large is refused.
+
+    Parameters
+    ----------
+    <SUPERVISED_KERNEL>
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the expert with the largest relative gap: every expert is at most so far from the optimum of its problem,
+        whose kernel is given. Nothing is proven about the forest, nor about the vote.
+    <EXPERTS>
+    codes_ : ndarray of shape (n_classes, n_classes - 1)
+        The targets of every class.
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X[::7, 2] = np.nan
+    >>> model = SupervisedKernelRLSClassifier(random_state=0).fit(X, y)
+    >>> model.certificate_.holds(1e-9), len(model.experts_), model.score(X, y) > 0.9
+    (True, 100, True)
+    """
+
+    multi: ClassVar[bool] = True
+    default_forest: ClassVar[Any] = RandomForestClassifier
+    fitted: ClassVar[tuple[str, ...]] = ("certificate_", "experts_", "kernel_", "X_fit_", "codes_")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        with self._whole():
+            self._fit(Sample.read(self, X, y, self._accepts()))
+        return self
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        codes = simplex_codes(len(sample.classes))[::-1]
+        learnt = self._learn(sample.X, sample.classes[sample.labels], codes[sample.labels])
+        return {**learnt, "codes_": codes}
+
+    def _scores(self, X: Any) -> Array:
+        scores = np.concatenate([vote(part @ self.codes_.T) for part in self._expert_scores(X)])
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the share of the experts that vote for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Shares of the votes; of two classes, that of the second less that of the first. An expert whose scores tie
+            divides its vote. To each share something below 1/(3 n_experts) is added that grows with
+            the class's mean score over the experts, so that it decides between equal numbers of votes only.
+        """
+        return super().decision_function(X)
+
+
+def vote(scores: Array) -> Array:
+    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean."""
+    winners = scores >= scores.max(axis=2, keepdims=True) - TIE
+    mean = scores.mean(axis=1)
+    share = (winners / winners.sum(axis=2, keepdims=True)).mean(axis=1)
+    return share + mean / (1 + np.abs(mean)) / (3 * scores.shape[1])
+
+
+@final
+@documented
+class SupervisedKernelRLSRegressor(SupervisedKernelExperts, RegressorMixin, BaseEstimator):
+    """TT06: the mean of regularised-least-squares experts with the supervised kernel of a forest.
+
+    As `SupervisedKernelRLSClassifier`, with ``y - mean(y)`` as the targets.
+
+    Parameters
+    ----------
+    <SUPERVISED_KERNEL>
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the expert with the largest relative gap, as of the classifier.
+    <EXPERTS>
+    intercept_ : float
+        The mean of y.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = SupervisedKernelRLSRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.certificate_.holds(1e-9), model.score(X, np.sin(X[:, 0])) > 0.99
+    (True, True)
+    """
+
+    default_forest: ClassVar[Any] = RandomForestRegressor
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        fitted = copy(self)
+        X, y = validate_data(fitted, X, y, y_numeric=True, **self._accepts().checks())
+        y = y.astype(np.float64)
+        learnt = self._learn(X, y, (y - y.mean())[:, None])
+        self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the mean of the experts for each sample of X (n_samples, n_features)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        return self.intercept_ + np.concatenate([part.mean(axis=(1, 2)) for part in self._expert_scores(X)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "experts_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._accepts().missing
+        return tags
