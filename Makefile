@@ -9,13 +9,16 @@ PROBLEMS ?= 20000
 FIRST ?= 0
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test fuzz lint clean
+.PHONY: demo test notebooks fuzz lint clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
 
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest
+
+notebooks: $(VENV)/.test
+	$(VENV)/bin/python -m notebooks
 
 fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)

@@ -1,0 +1,1 @@
+"""Notebooks of one idea each: percent scripts, paired with the .ipynb that show their outputs."""
