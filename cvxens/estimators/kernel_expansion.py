@@ -1,0 +1,135 @@
+"""What the kernel machines without an intercept share: a PSD kernel of low rank, and scores over its pivots."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
+from cvxens.kernels.kernel import Kernel
+from cvxens.solvers import LowRankKernel, incomplete_cholesky
+from cvxens.types import Array
+
+BLOCK = 2**22
+"""Kernel values of new samples that are held at a time: 32 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedKernel:
+    """A kernel with all that it takes from the training sample, such as its ranges.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel between any two samples within the ranges.
+    box : ndarray of shape (2, n_features) or None
+        The ranges, if they are those of the training sample: there is no threshold beyond, so hypotheses say of a
+        sample outside what they say of the nearest one inside.
+    """
+
+    function: KernelFunction
+    box: Array | None
+
+    @classmethod
+    def of(cls, kernel: Any, gamma: Any, X: Array) -> FixedKernel:
+        """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
+        made = TrainingKernel.of(kernel, gamma, X).kernel
+        if not isinstance(made, Kernel) or made.fixed:
+            return cls(made, None)
+        low, high = X.min(axis=0), X.max(axis=0)
+        farthest = np.where(np.abs(low) > np.abs(high), low, high)
+        return cls(made.within(np.stack([low, high, farthest])), np.stack([low, high]))
+
+    def __call__(self, X: Any, Z: Any) -> Any:
+        """Evaluate between samples X, from anywhere, and Z, within the ranges."""
+        return self.function(X if self.box is None else np.clip(X, *self.box), Z)
+
+
+class KernelExpansion(ABC):
+    """f(x) = sum_j c_j k(x, x_j) over some of the training samples; for a `Classifier`.
+
+    Parameters
+    ----------
+    kernel, gamma, max_rank, tol, multi_class, n_jobs
+        As the estimators document them.
+    """
+
+    fitted: ClassVar[tuple[str, ...]] = (
+        "certificate_",
+        "kernel_",
+        "support_",
+        "support_vectors_",
+        "dual_coef_",
+        "intercept_",
+        "dual_weights_",
+    )
+    kernel_: FixedKernel
+    support_vectors_: Array
+    dual_coef_: Array
+
+    def __init__(
+        self, kernel: Any, *, gamma: float | None, max_rank: int, tol: float, multi_class: str, n_jobs: int | None
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.max_rank = max_rank
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _fixed(self, sample: Sample) -> tuple[FixedKernel, Array]:
+        """The kernel, and the sample as it takes it."""
+        X = sample.X.astype(np.float64, copy=False)
+        return FixedKernel.of(self.kernel, self.gamma, X), X
+
+    def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
+        return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+
+    def _expanded(
+        self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
+    ) -> dict[str, Any]:
+        """The fitted attributes of an expansion over the samples `support` of those that are kept."""
+        kept = np.flatnonzero(sample.shares > 0)
+        _, first = np.unique(sample.places[kept], return_index=True)
+        return {
+            "kernel_": kernel,
+            "support_": kept[first][support],
+            "support_vectors_": sample.X[support].astype(np.float64, copy=False),
+            "dual_coef_": coefficients,
+            "intercept_": np.zeros(()),
+        }
+
+    def _scores(self, X: Any) -> Array:
+        X = X.astype(np.float64, copy=False)
+        n_rows = max(1, BLOCK // len(self.dual_coef_))
+        blocks = (X[first : first + n_rows] for first in range(0, len(X), n_rows))
+        return np.concatenate([self.kernel_(block, self.support_vectors_) @ self.dual_coef_ for block in blocks])
+
+
+def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
+    """The solver of a name.
+
+    Raises
+    ------
+    InvalidInput
+        There is none.
+    """
+    if solver not in solvers:
+        raise InvalidInput("solver", f"found {solver!r}", f"give one of {list(solvers)}")
+    return solvers[solver]
+
+
+def ridge_of(C: Any, default: float, diagonal: Array) -> float:
+    """1 / C, the ridge of squared slacks; by default so that C is `default` for kernels with k(x, x) = 1 on average."""
+    return float(diagonal.mean()) / default if C is None else 1 / validation.positive("C", C)

@@ -1,0 +1,121 @@
+"""TK07's ensemble of partially trained SVMs as an estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.kernel_expansion import KernelExpansion, ridge_of
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Sample
+from cvxens.solvers import partial_svms
+from cvxens.solvers.rho_svm_low_rank import certificates
+
+PRICE = 1000.0
+"""The default C, for kernels with k(x, x) = 1 on average."""
+
+
+@dataclass(frozen=True)
+class PartialSVM:
+    """A row of the history: a hypothesis of the ensemble.
+
+    Parameters
+    ----------
+    weight : float
+        Its weight eta.
+    objective : float
+        u'K~u, above the optimum.
+    gap : float
+        The gap to that, relative to the objective.
+    """
+
+    weight: float
+    objective: float
+    gap: float
+
+
+@final
+@documented
+class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
+    """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
+
+    The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
+    length of the update that it leads to; all are over the same samples, so the ensemble is one expansion. There is
+    next to nothing to tune but the kernel. The kernel matrix is replaced by one of low rank, which takes
+    ``8 n_samples max_rank`` bytes.
+
+    Parameters
+    ----------
+    <PSD_KERNEL>
+    C : float, optional
+        1/C is added to the diagonal of the kernel matrix, which separates the classes; by default 1000 over the mean of
+        k(x, x).
+    max_rank : int
+        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+    tol : float
+        The relative gap of the last SVM at which updates end.
+    max_updates : int
+        At most so many updates.
+    <SUB_PROBLEMS>
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the last SVM, with the exact kernel: how near the updates came to the largest margin.
+    history_ : tuple of PartialSVM
+        Weight, objective and gap of every hypothesis.
+    <EXPANSION>
+    dual_weights_ : ndarray of shape (n_samples,)
+        The weights of the samples in the ensemble: the mean of the u of its hypotheses.
+    <EXPANSION_OF_PARTS>
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PartialSVMEnsembleClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.97, len(model.history_) > 5
+    (True, True)
+    """
+
+    fitted: ClassVar[tuple[str, ...]] = (*KernelExpansion.fitted, "history_")
+    source = "TK07 section 3"
+
+    def __init__(
+        self,
+        kernel: Any = "middle-stump",
+        *,
+        gamma: float | None = None,
+        C: float | None = None,
+        max_rank: int = 500,
+        tol: float = 1e-2,
+        max_updates: int = 1000,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
+        self.C = C
+        self.max_updates = max_updates
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        with self._whole():
+            self._fit(Sample.read(self, X, y, self._accepts()))
+        return self
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        (kernel, X), y = self._fixed(sample), sample.signs
+        exact = self._low_rank(kernel, X)
+        K = exact.softened(ridge_of(self.C, PRICE, exact.diagonal + exact.residual))
+        ensemble = partial_svms(K, y, tol=self.tol, max_updates=self.max_updates)
+        rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
+        return {
+            **self._expanded(sample, kernel, K.pivots, K.on_pivots(ensemble.coefficients)),
+            "certificate_": certificates(K, y, y * ensemble.last)[1],
+            "history_": tuple(PartialSVM(*row) for row in rows),
+            "dual_weights_": sample.spread(np.abs(ensemble.coefficients)),
+        }

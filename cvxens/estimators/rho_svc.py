@@ -1,0 +1,113 @@
+"""The rho-SVM as an estimator: the largest margin, with squared slacks, without an intercept."""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.certificates import Certificate
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, ridge_of
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.sample import Sample
+from cvxens.problems import RhoSVM
+from cvxens.solvers import solve_low_rank_rho_svm, solve_rho_svm
+from cvxens.types import Array
+
+Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
+"""The support, the coefficients over it, u and the certificate."""
+
+PRICE = 10.0
+"""The default C, for kernels with k(x, x) = 1 on average."""
+
+
+@final
+@documented
+class RhoSVC(KernelExpansion, Classifier):
+    """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
+
+    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix. By default the kernel
+    matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
+    certificate is nevertheless of the problem with the exact kernel.
+
+    Parameters
+    ----------
+    <PSD_KERNEL>
+    C : float, optional
+        The price of squared slacks, in proportion to one over the kernel; 10 over the mean of k(x, x) by default. The
+        larger it is, the nearer to the hard margin.
+    max_rank : int
+        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+    tol : float
+        The relative gap, for the low-rank kernel, at which the fit is done.
+    solver : {"fast", "reference"}
+        Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
+        whole matrix, for small samples.
+    <SUB_PROBLEMS>
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
+    <EXPANSION>
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, at least 0 and with sum 1; the bound is from it.
+    <EXPANSION_OF_PARTS>
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RhoSVC().fit(X, y)
+    >>> model.score(X, y) > 0.97, model.certificate_.holds(1e-2)
+    (True, True)
+    """
+
+    source = "TK07"
+
+    def __init__(
+        self,
+        kernel: Any = "middle-stump",
+        *,
+        gamma: float | None = None,
+        C: float | None = None,
+        max_rank: int = 500,
+        tol: float = 1e-4,
+        solver: str = "fast",
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
+        self.C = C
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        with self._whole():
+            self._fit(Sample.read(self, X, y, self._accepts()))
+        return self
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        solve = chosen({"fast": self._fast, "reference": self._reference}, self.solver)
+        kernel, X = self._fixed(sample)
+        support, coefficients, u, certificate = solve(kernel, X, sample.signs)
+        return {
+            **self._expanded(sample, kernel, support, coefficients),
+            "certificate_": certificate,
+            "dual_weights_": sample.spread(u),
+        }
+
+    def _fast(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
+        K = self._low_rank(kernel, X)
+        svm = solve_low_rank_rho_svm(K.softened(ridge_of(self.C, PRICE, K.diagonal + K.residual)), y, self.tol)
+        return K.pivots, svm.pivot_coefficients, svm.u, svm.exact_certificate
+
+    def _reference(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
+        K = kernel(X, X)
+        problem = RhoSVM(K + ridge_of(self.C, PRICE, K.diagonal()) * np.eye(len(K)), y)
+        solution = solve_rho_svm(problem, self.tol)
+        u = solution.duals["u"]
+        return np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution)
