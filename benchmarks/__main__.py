@@ -19,6 +19,9 @@ from benchmarks import THREADS
 
 NAMES = sorted(m.name for m in iter_modules([str(Path(__file__).parent)]) if not m.name.startswith("_"))
 
+WIDTH = 150
+"""Columns of a table where the terminal has fewer, or where there is none."""
+
 
 def as_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """Lay out rows that share their keys."""
@@ -36,7 +39,7 @@ def main(name: str, file: str | None) -> None:
     numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
     with threadpool_limits(THREADS):
         rows = import_module(f"benchmarks.{name}").run()
-    Console().print(as_table(name, rows))
+    Console(width=max(Console().width, WIDTH)).print(as_table(name, rows))
     if file:
         Path(file).write_text(json.dumps(rows, indent=1) + "\n")
 
