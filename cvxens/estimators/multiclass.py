@@ -68,11 +68,12 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
     scheme, parts_of = scheme_of(estimator.multi_class)
     with config_context(enable_metadata_routing=True):
         binary = clone(estimator)
-        weights = {"sample_weight": sample.weights} if has_fit_parameter(binary, "sample_weight") else {}
-        binary.set_fit_request(**dict.fromkeys(weights, True))
+        weighted = has_fit_parameter(binary, "sample_weight")
+        if weighted:
+            binary.set_fit_request(sample_weight=True)
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
-        decomposition.fit(sample.X, sample.labels, **weights)
+        decomposition.fit(sample.X, sample.labels, **({"sample_weight": sample.weights} if weighted else {}))
     collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}
     parts = zip(parts_of(sample.labels, len(sample.classes)), collected["dual_weights_"], strict=True)
     collected["dual_weights_"] = [sample.spread(_within(rows, u)) for (rows, _), u in parts]

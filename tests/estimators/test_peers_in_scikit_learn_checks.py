@@ -2,9 +2,15 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cvxens import AdaBoostClassifier
+from cvxens import AdaBoostClassifier, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 
-PEERS = [AdaBoostClassifier(n_rounds=10), AdaBoostClassifier(nu=0.6)]
+PEERS = [
+    AdaBoostClassifier(n_rounds=10),
+    AdaBoostClassifier(nu=0.6),
+    RhoSVC(),
+    PartialSVMEnsembleClassifier(max_updates=20),
+    RegAdaBoostClassifier(),
+]
 
 
 @parametrize_with_checks(PEERS)

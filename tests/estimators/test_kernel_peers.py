@@ -1,0 +1,243 @@
+"""The kernel machines without an intercept against the solvers, and what their kernels say of new samples."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+
+from cvxens import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.kernels import Gaussian, Laplacian, MiddleStump, Perceptron, Stump
+from cvxens.problems import RegularizedExpLoss, RhoSVM
+from cvxens.solvers import partial_svms, solve_regularized_exp_loss, solve_rho_svm
+
+X, Y = two_classes()
+SIGNS = np.where(Y == "yes", 1.0, -1.0)
+NEW, _ = two_classes(30, random_state=7)
+
+EVERY = [RhoSVC(), PartialSVMEnsembleClassifier(), RegAdaBoostClassifier()]
+NAMES = [
+    "middle-stump",
+    "stump",
+    "decision-stump",
+    "perceptron",
+    "decision-tree",
+    "laplacian",
+    "gaussian",
+]
+
+
+@pytest.mark.parametrize("kernel", [MiddleStump(X), Gaussian(0.3)])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_rho_svm_is_that_of_the_problem(kernel, C):
+    K = kernel(X)
+    problem = RhoSVM(K + np.eye(len(X)) / C, SIGNS)
+    solution = solve_rho_svm(problem)
+    fast = RhoSVC(kernel, C=C, tol=1e-9).fit(X, Y)
+    reference = RhoSVC(kernel, C=C, tol=1e-9, solver="reference").fit(X, Y)
+    expected = K @ (SIGNS * solution.duals["u"])
+    assert fast.certificate_.primal == pytest.approx(solution.objective, rel=1e-6)
+    assert fast.certificate_.holds(1e-6)
+    assert reference.certificate_.holds(1e-8)
+    np.testing.assert_allclose(fast.decision_function(X), expected, rtol=1e-4, atol=1e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(reference.decision_function(X), expected, atol=1e-7 * np.abs(expected).max())
+    np.testing.assert_allclose(fast.dual_weights_, reference.dual_weights_, atol=1e-5)
+
+
+def test_the_margin_is_that_of_squared_slacks():
+    """With xi = u / C every margin y f + xi is at least rho, and equal to it where u > 0."""
+    model = RhoSVC(C=0.1, tol=1e-10).fit(X, Y)
+    u = model.dual_weights_
+    margins = SIGNS * model.decision_function(X) + u / 0.1
+    assert u.sum() == pytest.approx(1)
+    assert margins.min() == pytest.approx(model.certificate_.primal, rel=1e-4)
+    np.testing.assert_allclose(margins[u > 1e-6], margins.min(), rtol=1e-3)
+
+
+def test_the_ensemble_of_partial_svms_is_that_of_the_updates():
+    K = Gaussian(0.3)(X)
+    expected = partial_svms(K + np.eye(len(X)) / 50.0, SIGNS, max_updates=8)
+    model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=50.0, max_updates=8).fit(X, Y)
+    assert [row.gap for row in model.history_] == pytest.approx(expected.gaps.tolist(), abs=1e-6)
+    np.testing.assert_allclose([row.weight for row in model.history_], expected.weights, rtol=1e-5)
+    np.testing.assert_allclose(model.decision_function(NEW), Gaussian(0.3)(NEW, X) @ expected.coefficients, atol=1e-6)
+    np.testing.assert_allclose(model.dual_weights_, np.abs(expected.coefficients), atol=1e-6)
+    assert model.certificate_.relative_gap == pytest.approx(expected.gaps[-1], abs=1e-6)
+
+
+def test_updates_are_limited():
+    assert len(PartialSVMEnsembleClassifier(max_updates=3).fit(X, Y).history_) == 4
+
+
+@pytest.mark.parametrize("kernel", [MiddleStump(X), Laplacian(0.5)])
+@pytest.mark.parametrize("lam", [1e-3, 0.1])
+def test_regadaboost_is_that_of_the_problem(kernel, lam):
+    problem = RegularizedExpLoss(kernel(X), SIGNS, lam)
+    eta = solve_regularized_exp_loss(problem).variables["eta"]
+    model = RegAdaBoostClassifier(kernel, lam=lam, tol=1e-9).fit(X, Y)
+    assert model.certificate_.primal == pytest.approx(problem.value({"eta": eta}), rel=1e-7)
+    assert model.certificate_.holds(1e-6)
+    np.testing.assert_allclose(model.decision_function(NEW), kernel(NEW, X) @ eta, atol=1e-3)
+    np.testing.assert_allclose(model.dual_weights_, np.exp(-SIGNS * (kernel(X) @ eta)) / len(X), atol=1e-4)
+
+
+def test_boosting_as_printed_gets_to_the_same_optimum():
+    one, two = (
+        RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, tol=1e-6, solver=solver).fit(X, Y)
+        for solver in ("fast", "boosting")
+    )
+    assert one.certificate_.holds(1e-5)
+    assert two.certificate_.holds(1e-6)
+    np.testing.assert_allclose(one.decision_function(NEW), two.decision_function(NEW), atol=1e-2)
+
+
+def test_boosting_as_printed_takes_no_weights_and_may_fail():
+    with pytest.raises(InvalidInput, match="sample_weight"):
+        RegAdaBoostClassifier(solver="boosting").fit(X, Y, sample_weight=np.arange(1, len(X) + 1))
+    with pytest.raises(SolverFailed):
+        RegAdaBoostClassifier(solver="boosting", lam=1e-12, tol=1e-12).fit(X, Y)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.integers(0, 3), min_size=40, max_size=40))
+def test_weights_count_samples(weights):
+    weights = np.array(weights)
+    weights[[np.argmax(Y == "no"), np.argmax(Y == "yes")]] = 1
+    estimator = RegAdaBoostClassifier(Gaussian(0.3), lam=0.01, tol=1e-8)
+    repeated = clone(estimator).fit(X.repeat(weights, axis=0), Y.repeat(weights))
+    weighted = clone(estimator).fit(X, Y, sample_weight=weights)
+    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
+    np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-6)
+    np.testing.assert_array_equal(weighted.support_vectors_, X[weighted.support_])
+    assert not weighted.dual_weights_[weights == 0].any()
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_certificates_of_low_rank_are_of_the_exact_kernel(estimator):
+    """A few pivots prove a wider gap, around the same optimum."""
+    full = clone(estimator).set_params(kernel=Gaussian(0.3), tol=1e-6).fit(X, Y)
+    low = clone(full).set_params(max_rank=8).fit(X, Y)
+    assert len(low.dual_coef_) == 8
+    assert low.certificate_.proven
+    assert low.certificate_.relative_gap > full.certificate_.relative_gap
+    slack = 1e-9 + full.certificate_.gap
+    bounds = sorted([low.certificate_.primal, low.certificate_.dual])
+    assert bounds[0] - slack <= full.certificate_.primal <= bounds[1] + slack
+    assert low.score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+@pytest.mark.parametrize("kernel", NAMES)
+def test_every_kernel_scores_samples_outside_its_ranges(estimator, kernel):
+    model = clone(estimator).set_params(kernel=kernel).fit(X, Y)
+    far = np.array([[99.0, 99.0, 0.0], [-99.0, -99.0, 0.0]])
+    assert model.score(X, Y) > 0.85
+    assert np.isfinite(model.decision_function(far)).all()
+    if kernel not in {"laplacian", "gaussian"}:
+        assert list(model.predict(far)) == ["yes", "no"]
+
+
+def test_samples_outside_are_judged_as_the_nearest_inside():
+    model = RhoSVC("stump").fit(X, Y)
+    corner = X.max(axis=0, keepdims=True)
+    np.testing.assert_array_equal(model.decision_function(corner + 5.0), model.decision_function(corner))
+
+
+@pytest.mark.parametrize("kernel", [lambda A, B: rbf_kernel(A, B, gamma=0.3), Stump((-9.0,) * 3, (9.0,) * 3)])
+def test_kernels_of_ones_own(kernel):
+    model = RhoSVC(kernel).fit(X, Y)
+    expected = np.asarray(kernel(NEW, X[model.support_])) @ model.dual_coef_
+    np.testing.assert_allclose(model.decision_function(NEW), expected)
+
+
+def test_ranges_that_are_given_are_kept_to():
+    model = RhoSVC(Perceptron(radius=9.0)).fit(X, Y)
+    with pytest.raises(InvalidInput, match="radius"):
+        model.predict([[99.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_scaling_features_changes_nothing_by_default(estimator):
+    scale = np.array([1e-3, 1.0, 1e4])
+    one, other = clone(estimator).fit(X, Y), clone(estimator).fit(X * scale, Y)
+    np.testing.assert_allclose(other.decision_function(NEW * scale), one.decision_function(NEW), rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_three_classes_in_sub_problems(estimator, multi_class):
+    X, y = three_classes()
+    model = clone(estimator).set_params(multi_class=multi_class).fit(X, y)
+    assert [len(model.dual_coef_), len(model.certificate_)] == [3, 3]
+    assert [u.shape for u in model.dual_weights_] == [y.shape] * 3
+    assert model.decision_function(X).shape == (len(X), 3)
+    assert model.score(X, y) > 0.8
+
+
+def test_probabilities_of_regadaboost():
+    model = RegAdaBoostClassifier().fit(X, Y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), 2 * model.decision_function(X))
+    three = RegAdaBoostClassifier().fit(*three_classes())
+    p = three.predict_proba(X[:, :2])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(p.argmax(axis=1), three.predict(X[:, :2]))
+
+
+BAD_PARAMETERS = {
+    "kernel": ["rbf", None, 3],
+    "gamma": [1.0],
+    "max_rank": [0, -1, 1.5, None],
+    "tol": [0, -1, np.nan, np.inf, "small", None],
+    "multi_class": ["both"],
+}
+
+OWN_PARAMETERS = [
+    *((estimator(C=C), "C") for C in (0, -1, np.nan, np.inf, "large") for estimator in (RhoSVC, type(EVERY[1]))),
+    *((RegAdaBoostClassifier(lam=lam), "lam") for lam in (0, -1, np.nan, np.inf, "small")),
+    *((PartialSVMEnsembleClassifier(max_updates=bad), "max_updates") for bad in (0, -1, 1.5, None)),
+    *((estimator(solver=bad), "solver") for bad in ("slow", None) for estimator in (RhoSVC, RegAdaBoostClassifier)),
+    (RhoSVC(kernel="gaussian", gamma=-1.0), "gamma"),
+    (RhoSVC(kernel=lambda A, B: -(np.asarray(A) @ np.asarray(B).T)), "kernel"),
+]
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_bad_parameters_of_every_estimator(estimator, name, value):
+    model = clone(estimator).set_params(**{name: value})
+    with pytest.raises(InvalidInput, match=name):
+        model.fit(*three_classes())
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize(("estimator", "name"), OWN_PARAMETERS)
+def test_bad_parameters_of_one_estimator(estimator, name):
+    with pytest.raises(InvalidInput, match=name):
+        estimator.fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_unfitted_use_and_other_features(estimator):
+    with pytest.raises(NotFittedError):
+        clone(estimator).predict(X)
+    model = clone(estimator).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=["b", "a", "c"]))
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_grid_search_and_pickles(estimator):
+    search = GridSearchCV(clone(estimator), {"kernel": ["gaussian", "stump"], "max_rank": [3, 500]}, cv=3).fit(X, Y)
+    restored = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(restored.decision_function(NEW), search.decision_function(NEW))
