@@ -33,7 +33,8 @@ ROOMS = [
 
 RELIED_ON = {
     "cvxens": "Certificate Formulation Run certify column_generation __version__"
-    " AdaBoostClassifier LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier",
+    " AdaBoostClassifier LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier"
+    " RhoSVC PartialSVMEnsembleClassifier RegAdaBoostClassifier",
     "cvxens.problems": "SVMPrimal SVMDual HardMarginBoosting SoftMarginBoosting InfiniteSVM LPBoost RhoSVM"
     " EntropyProjection RegularizedExpLoss SLSSVM RegularizedLeastSquares",
     "cvxens.colgen": "column_generation Formulation masters oracles iterate Oracle Master Priced MasterSolution Column",
