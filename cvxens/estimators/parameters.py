@@ -78,6 +78,28 @@ kernel_ : TreeEnsemble
         Coefficients, samples and certificate of every expert.
     X_fit_ : ndarray of shape (n_samples, n_features)
         The training samples.""",
+    "PSD_KERNEL": """\
+kernel : str or callable
+        "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
+        "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
+        from two samples to the matrix between them; PSD. All but the first want features of one scale.
+    gamma : float, optional
+        Of the last three that have a name; by default from the size of the features.""",
+    "EXPANSION": """\
+kernel_ : FixedKernel
+        The kernel as a function of two samples, with what it took from the training sample.
+    support_ : ndarray of int, shape (n_support,)
+        Training samples that scores are expanded over.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features.
+    dual_coef_ : ndarray of shape (n_support,)
+        Coefficients c of ``f(x) = sum_j c_j k(x, x_j)``.
+    intercept_ : ndarray of shape ()
+        0.""",
+    "EXPANSION_OF_PARTS": """\
+decomposition_ : OneVsRestClassifier or OneVsOneClassifier
+        Of more than two classes only; each of the attributes above is then a list over the sub-problems, with
+        `support_` of the samples that a sub-problem has.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.
