@@ -18,6 +18,7 @@ from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
+from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import LPBoostClassifier as LPBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier
 from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier

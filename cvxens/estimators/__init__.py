@@ -5,6 +5,7 @@ from cvxens.estimators.cgens import CGEnsClassifier
 from cvxens.estimators.cgens_sls import CGEnsSLSClassifier
 from cvxens.estimators.column_generation import ColumnGenerationClassifier
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
+from cvxens.estimators.infinite_ensemble_svc_cv import InfiniteEnsembleSVCCV
 from cvxens.estimators.lpboost import LPBoostClassifier
 from cvxens.estimators.partial_svm_ensemble import PartialSVMEnsembleClassifier
 from cvxens.estimators.persistence import load_model
@@ -18,6 +19,7 @@ __all__ = [
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",
     "InfiniteEnsembleSVC",
+    "InfiniteEnsembleSVCCV",
     "LPBoostClassifier",
     "PartialSVMEnsembleClassifier",
     "RegAdaBoostClassifier",

@@ -215,8 +215,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
         validation.samples(sample.X)
         learner = self._choice().learner(sample.X)
-        prices = validation.positive("C", self.C) * sample.weights
-        solution = learner.trainer.train(sample.signs, prices, self._limits())
+        C = validation.positive("C", self.C)
+        (solution,) = learner.trainer.path(sample.signs, sample.weights, [C], self._limits())
         certificate = learner.trainer.certificate(solution)
         if certificate.relative_gap > self.tol:
             self._warn(solution.ending, certificate.relative_gap)

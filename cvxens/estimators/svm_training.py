@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol, TypeAlias
@@ -22,9 +22,9 @@ from cvxens.solvers.additive import (
     AdditiveModel,
     AdditiveSolution,
     AdditiveSVM,
-    solve_additive_svm,
+    solve_additive_path,
 )
-from cvxens.solvers.blockwise import KernelSolution, KernelSVM, Rows, solve_blockwise
+from cvxens.solvers.blockwise import KernelSolution, KernelSVM, Rows, solve_blockwise_path
 from cvxens.types import Array
 
 MAX_STEPS = 1_000_000
@@ -64,14 +64,14 @@ class Trainer(Protocol):
     def among(self, chosen: Any, /) -> Any:
         """The same on some of the samples, given in ascending order."""
 
-    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> Any:
-        """Solve; returns a solution, which is a start for C that differ by one factor."""
+    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits, /) -> Sequence[Any]:
+        """Solve for prices ``C weights``, every C of `Cs` from the solution of the one before; Ctrl-C ends it."""
 
     def certificate(self, solution: Any, /) -> Certificate:
         """Certify a solution."""
 
-    def scores(self, rows: Any, trained: Any, solution: Any, /) -> Array:
-        """Score the samples `rows` by a solution that was found among the samples `trained`."""
+    def scores(self, rows: Any, trained: Any, solutions: Sequence[Any], /) -> Array:
+        """Score samples by solutions that were found among others; returns (n_solutions, n_rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +85,18 @@ class AdditiveTrainer:
         """The same on some of the samples."""
         return replace(self, kernel=self.kernel.among(chosen))
 
-    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> AdditiveSolution:
-        """Solve P2."""
-        seed = validation.generator(limits.random_state)
-        problem = AdditiveSVM.of(self.kernel, y, C)
-        return solve_additive_svm(problem, limits.tol, start=start, max_time=limits.max_time, random_state=seed)
+    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[AdditiveSolution]:
+        """Solve P2 along C."""
+        options = {"max_time": limits.max_time, "random_state": validation.generator(limits.random_state)}
+        return solve_additive_path(AdditiveSVM.of(self.kernel, y, weights), Cs, limits.tol, **options)
 
     def certificate(self, solution: AdditiveSolution) -> Certificate:
         """Certify, by products with the kernel."""
         return solution.problem.certify(solution)
 
-    def scores(self, rows: Any, trained: Any, solution: AdditiveSolution) -> Array:
-        """Evaluate the additive model."""
-        return AdditiveModel.of(solution)(self.kernel.X[rows])
+    def scores(self, rows: Any, trained: Any, solutions: Sequence[AdditiveSolution]) -> Array:
+        """Evaluate the additive models."""
+        return np.stack([AdditiveModel.of(solution)(self.kernel.X[rows]) for solution in solutions])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,20 +111,23 @@ class RowsTrainer:
         """The same on some of the samples."""
         return replace(self, rows=self.rows.among(chosen))
 
-    def train(self, y: Array, C: Any, limits: Limits, start: Any = None) -> KernelSolution:
-        """Solve P2."""
-        problem = KernelSVM.of(self.rows, y, C)
-        if start is None and self.begin is not None:
-            start = problem.evaluate(self.begin(problem, limits.tol))
-        return solve_blockwise(problem, limits.tol, start=start, max_time=limits.max_time)
+    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[KernelSolution]:
+        """Solve P2 along C."""
+        problem = KernelSVM.of(self.rows, y, weights)
+        start = None
+        if self.begin is not None:
+            priced = replace(problem, C=Cs[0] * problem.C)
+            start = priced.evaluate(self.begin(priced, limits.tol))
+        return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certificate(self, solution: KernelSolution) -> Certificate:
         """Certify, by one product with the kernel, which the solution holds."""
         return solution.certificate
 
-    def scores(self, rows: Any, trained: Any, solution: KernelSolution) -> Array:
+    def scores(self, rows: Any, trained: Any, solutions: Sequence[KernelSolution]) -> Array:
         """Expand in the kernel."""
-        return self.rows.cross(rows, trained, solution.problem.y * solution.u) + solution.b
+        coefficients = np.stack([solution.problem.y * solution.u for solution in solutions], axis=1)
+        return (self.rows.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
 
 def libsvm(problem: KernelSVM, tol: float) -> Array:

@@ -62,12 +62,14 @@ class KernelSVM:
         """The problem on some of the samples."""
         return KernelSVM(self.rows.among(chosen), self.y[chosen], self.C[chosen])
 
-    def evaluate(self, u: Array, f: Array | None = None) -> KernelSolution:
-        """Make multipliers feasible and evaluate both problems; `f` is K (y u), where that is known."""
-        hinge = Hinge(self.C)
-        u = hinge.repair(u, self.y)
-        v = self.y * u
-        f = self.rows.product(v) if f is None else f
+    def evaluate(self, u: Array) -> KernelSolution:
+        """Make multipliers feasible, and evaluate both problems at them."""
+        u = Hinge(self.C).repair(u, self.y)
+        return self.at(u, self.rows.product(self.y * u))
+
+    def at(self, u: Array, f: Array) -> KernelSolution:
+        """Evaluate both problems at feasible multipliers, with f = K (y u)."""
+        hinge, v = Hinge(self.C), self.y * u
         half_norm = float(v @ f) / 2
         if half_norm < -INDEFINITE * float(np.abs(v) @ np.abs(f)):
             raise InvalidInput(

@@ -23,14 +23,14 @@ TILE = 2**22
 
 
 def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
-    """Return ``sum_j v_j k(x_i, z_j)``, (len(X),), a part of the matrix at a time.
+    """Return ``sum_j v_j k(x_i, z_j)``, a part of the matrix at a time, for v (len(Z),) or (len(Z), n).
 
     Examples
     --------
     >>> expand(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]), np.array([1.0, -1.0]))
     array([-2., -4.])
     """
-    scores = np.zeros(len(X))
+    scores = np.zeros((len(X), *v.shape[1:]))
     height = max(1, TILE // max(1, len(Z)))
     for first in range(0, len(X) if len(Z) else 0, height):
         rows = slice(first, first + height)
@@ -55,7 +55,7 @@ class Rows(Protocol):
         """K v, shape (n_samples,)."""
 
     def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
-        """The matrix between some samples and others, times v, one coefficient for each of the others."""
+        """The matrix between some samples and others, times v, of as many rows as there are others."""
 
     def among(self, chosen: Indices, /) -> Rows:
         """The kernel on some of the samples."""
@@ -159,8 +159,8 @@ class CachedRows:
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
-        used = right[v != 0]
-        return expand(self.kernel, self.X[left], self.X[used], v[v != 0])
+        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
+        return expand(self.kernel, self.X[left], self.X[right[used]], v[used])
 
     def among(self, chosen: Indices) -> CachedRows:
         """Some samples, nothing kept yet."""

@@ -127,6 +127,7 @@ class _Search:
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
         self.block: Indices = np.empty(0, np.intp)
         self.history: list[Level] = []
+        self.best: KernelSolution
         self.n_blocks = self.waited = 0
         self.take()
 
@@ -136,11 +137,11 @@ class _Search:
 
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
-        new = self.problem.evaluate(self.problem.y * self.v, self.f)
-        n_support, n_free = np.count_nonzero(new.u), np.count_nonzero((new.u > 0) & (new.u < self.problem.C))
+        new = self.problem.at(self.problem.y * self.v, self.f.copy())
+        n_support, n_free = int((new.u > 0).sum()), int(((new.u > 0) & (new.u < self.problem.C)).sum())
         self.waited += 1
         if not self.history or new.relative_gap < self.best.relative_gap:
-            self.best, self.waited = replace(new, f=self.f.copy()), 0
+            self.best, self.waited = new, 0
         self.history.append(
             Level(new.objective, new.bound, new.relative_gap, n_support, n_free, self.n_blocks, self.seconds)
         )
@@ -162,7 +163,7 @@ class _Search:
         return Ending.OPTIMAL
 
     def result(self, ending: Ending) -> KernelSolution:
-        """The best point, its scores computed anew, with the history."""
+        """The best point, repaired and evaluated anew, with the history."""
         best = self.problem.evaluate(self.best.u)
         return replace(best, history=tuple(self.history), ending=ending)
 

@@ -1,0 +1,232 @@
+"""Model selection for support vector machines over infinite sets of hypotheses."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
+from cvxens.estimators.parameters import documented
+from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate
+from cvxens.types import Array
+
+PRICES = tuple(2.0**k for k in range(-17, 4, 2))
+"""The grid of C of LL08 section 7."""
+
+WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
+"""The grid of gamma, for the kernels that have one of any size."""
+
+
+@final
+@documented
+class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
+    """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
+
+    The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted
+    features or the kernel matrix, and every C starts from the solution of the one before.
+
+    Parameters
+    ----------
+    estimator : InfiniteEnsembleSVC, optional
+        All but what is chosen; the stump kernel by default.
+    Cs : array-like of shape (n_Cs,)
+        Prices to try; by default 2^-17, 2^-15, ..., 2^3.
+    gammas : array-like of shape (n_gammas,), optional
+        For "decision-tree", "laplacian" and "gaussian". By default 2^-15, 2^-13, ..., 2^3 for the last two where the
+        estimator says none, else what the estimator says.
+    cv : int, splitter or iterable
+        As scikit-learn has it; a number means stratified folds.
+    scoring : str or callable, optional
+        As scikit-learn has it, of the classes or of the decision function; accuracy by default.
+    n_jobs : int, optional
+        Folds at a time, in threads, as joblib counts.
+
+    Attributes
+    ----------
+    best_estimator_ : InfiniteEnsembleSVC
+        Fitted to all samples with the best parameters.
+    best_params_ : dict
+        The first of the best in the order of `cv_results_`.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its row in `cv_results_`.
+    cv_results_ : dict of str to sequence
+        A column per key, a row per candidate, as GridSearchCV has them: param_C, param_gamma, params,
+        split0_test_score, ..., mean_test_score, std_test_score, rank_test_score; and max_relative_gap, the largest
+        certified gap of the candidate's fits.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds of the last fit.
+    <CLASSES>
+
+    Examples
+    --------
+    >>> from cvxens.datasets import make_twonorm
+    >>> X, y = make_twonorm(200, 5, random_state=0)
+    >>> model = InfiniteEnsembleSVCCV(Cs=[0.001, 0.1, 10.0]).fit(X, y)
+    >>> len(model.cv_results_["params"]), bool(model.cv_results_["max_relative_gap"].max() <= 1e-3)
+    (3, True)
+    """
+
+    def __init__(
+        self,
+        estimator: InfiniteEnsembleSVC | None = None,
+        *,
+        Cs: Any = PRICES,
+        gammas: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the parameters, then fit all samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the kernel matrix if the kernel is "precomputed".
+        y : array-like of shape (n_samples,)
+            Classes, two or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above. Scores are not weighted.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        """
+        template, grid = self._template(), self._grid()
+        scores, gaps = self._search(template, grid, X, y, sample_weight)
+        if gaps.max() > template.tol:
+            self._warn(gaps, template.tol)
+        table = tabulate(grid, scores, gaps)
+        index = int(table["rank_test_score"].argmin())
+        start = time.perf_counter()
+        best = template.set_params(**table["params"][index]).fit(X, y, sample_weight)
+        self.refit_time_ = time.perf_counter() - start
+        self.best_estimator_, self.cv_results_, self.best_index_ = best, table, index
+        self.best_params_, self.best_score_ = table["params"][index], float(table["mean_test_score"][index])
+        self.n_splits_ = len(scores)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Score samples, as the best estimator does."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray:
+        """Classify samples, as the best estimator does."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @property
+    def classes_(self) -> NDArray:
+        """The classes."""
+        return self._best("classes_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._best("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> NDArray:
+        """Names of the features, where X had names that are all strings."""
+        return self._best("feature_names_in_")
+
+    def _best(self, name: str) -> Any:
+        """An attribute of the best estimator; an AttributeError before there is one."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{name} is known once the classifier is fitted")
+        return getattr(self.best_estimator_, name)
+
+    def _template(self) -> InfiniteEnsembleSVC:
+        """An estimator of its own to fit."""
+        template = InfiniteEnsembleSVC() if self.estimator is None else self.estimator
+        if not isinstance(template, InfiniteEnsembleSVC):
+            raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
+        return clone(template)
+
+    def _grid(self) -> dict[str, Sequence[float]]:
+        """The values of every parameter that is searched."""
+        grid = {"C": _values("Cs", self.Cs)}
+        template = self._template()
+        searched = isinstance(template.kernel, str) and template.kernel in {"laplacian", "gaussian"}
+        default = WIDTHS if searched and template.gamma is None else None
+        gammas = default if self.gammas is None else self.gammas
+        return grid if gammas is None else {**grid, "gamma": _values("gammas", gammas)}
+
+    def _search(
+        self, template: InfiniteEnsembleSVC, grid: dict[str, Sequence[float]], X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Array, Array]:
+        """Scores and gaps of all folds and candidates, both (n_splits, n_candidates)."""
+        X, y = validate_data(clone(template), X, y, dtype="numeric")
+        check_classification_targets(y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        score = accuracy if self.scoring is None else check_scoring(template, self.scoring)
+        folds = Folds(X, y, weights, template.class_weight, template.multi_class, score)
+        order = np.argsort(grid["C"], kind="stable")
+        ascending = np.array(grid["C"])[order]
+        found = []
+        for gamma in grid.get("gamma", [template.gamma]):
+            kernel = SharedKernel(replace(template._choice(), gamma=gamma), X)
+            along = delayed(folds.along)
+            found.append(
+                Parallel(self.n_jobs, prefer="threads")(
+                    along(kernel, ascending, template._limits(), split) for split in splits
+                )
+            )
+        by_split = np.moveaxis(np.array(found), (2, 1, 3, 0), (0, 1, 2, 3))[:, :, np.argsort(order)]
+        scores, gaps = by_split.reshape(2, len(splits), -1)
+        return scores, gaps
+
+    def _warn(self, gaps: Array, tol: float) -> None:
+        told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"
+        message = (
+            f"{type(self).__name__}: {told}, at most {gaps.max():.3g}: raise tol or max_time, or leave out large Cs"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
+        return tags
+
+
+def _values(argument: str, values: Any) -> Sequence[float]:
+    return [validation.positive(argument, value) for value in validation.finite_array(argument, values, ndim=1)]

@@ -1,0 +1,156 @@
+"""Cross-validation of support vector machines along C, on one kernel for all folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from cvxens.errors import InvalidInput
+from cvxens.estimators.multiclass import scheme_of
+from cvxens.estimators.svm_choice import Choice
+from cvxens.estimators.svm_kernels import TrainingKernel
+from cvxens.estimators.svm_training import Limits, Trainer
+from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
+
+Score: TypeAlias = Callable[[Any, Any, Any], float]
+"""A scorer as scikit-learn has it: takes a fitted classifier, samples and their classes."""
+
+
+def accuracy(answers: Answers, _X: Any, y: NDArray) -> float:
+    """The share of right answers."""
+    return float((answers.predict(_X) == y).mean())
+
+
+class Answers(ClassifierMixin, BaseEstimator):
+    """A classifier for one sample only, whose scores are known."""
+
+    def __init__(self, classes_: NDArray, scores: Array) -> None:
+        self.classes_ = classes_
+        self.scores = scores
+
+    def decision_function(self, _X: Any) -> Array:
+        """Return the scores."""
+        return self.scores
+
+    def predict(self, _X: Any) -> NDArray:
+        """Return the classes of the largest scores."""
+        binary = self.scores.ndim == 1
+        return self.classes_[(self.scores > 0).astype(np.intp) if binary else self.scores.argmax(axis=1)]
+
+
+def _of_pairs(scores: Array, n_classes: int) -> Array:
+    """scikit-learn's scores of classes from those of pairs, (n_samples, n_pairs)."""
+    return _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
+
+
+def _of_rest(scores: Array, _n_classes: int) -> Array:
+    """The scores themselves."""
+    return scores
+
+
+COMBINE: Mapping[str, Callable[[Array, int], Array]] = {"ovr": _of_rest, "ovo": _of_pairs}
+"""How the scores of sub-problems become those of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """A sample whose parts are trained on and scored.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features, or a kernel matrix.
+    y : ndarray of shape (n_samples,)
+        Classes.
+    weights : ndarray of shape (n_samples,)
+        Of the samples, 0 or above.
+    class_weight : dict, "balanced" or None
+        As scikit-learn has it, on the samples that are trained on.
+    multi_class : str
+        "ovr" or "ovo".
+    score : callable
+        The scorer.
+    """
+
+    X: NDArray
+    y: NDArray
+    weights: Array
+    class_weight: Any
+    multi_class: str
+    score: Score
+
+    def along(
+        self, kernel: SharedKernel, Cs: Sequence[float], limits: Limits, split: tuple[Indices, Indices]
+    ) -> tuple[Array, Array]:
+        """Train at every C, ascending, and score; returns the scores and the largest certified gaps, both (n_Cs,)."""
+        train, test = np.sort(split[0]), split[1]
+        weights = self.weights[train] * compute_sample_weight(self.class_weight, self.y[train])
+        train, weights = train[weights > 0], weights[weights > 0]
+        classes, labels = np.unique(self.y[train], return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
+        several = len(classes) > 2
+        parts_of = scheme_of(self.multi_class)[1]
+        scores, gaps = [], []
+        for rows, part in parts_of(labels, len(classes)) if several else [(np.full(len(labels), True), labels)]:
+            trainer, evaluate = kernel.on(train[rows], test)
+            solutions = trainer.path(2.0 * part - 1, weights[rows], Cs, limits)
+            if len(solutions) < len(Cs):
+                raise KeyboardInterrupt
+            scores.append(evaluate(solutions))
+            gaps.append([solution.relative_gap for solution in solutions])
+        combine = COMBINE[self.multi_class]
+        found = np.moveaxis(np.array(scores), 0, -1) if several else np.array(scores[0])
+        answers = [Answers(classes, combine(each, len(classes)) if several else each) for each in found]
+        return np.array([self.score(each, self.X[test], self.y[test]) for each in answers]), np.max(gaps, axis=0)
+
+
+class SharedKernel:
+    """One kernel for all parts of a sample, unless it is another one on a part.
+
+    Parameters
+    ----------
+    choice : Choice
+        Kernel and solver.
+    X : ndarray of shape (n_samples, n_features)
+        The whole sample.
+    """
+
+    def __init__(self, choice: Choice, X: NDArray) -> None:
+        self.choice, self.X = choice, X
+        self.whole = choice.learner(X)
+
+    def on(self, members: Indices, test: Indices) -> tuple[Trainer, Callable[[Sequence[Any]], Array]]:
+        """What trains on some samples, and what scores others by solutions, (n_solutions, n_test)."""
+        kernel, whole = self.whole.kernel, self.whole.trainer
+        if kernel.given or TrainingKernel.of(self.choice.kernel, self.choice.gamma, self.X[members]).is_that_of(kernel):
+            return whole.among(members), lambda solutions: whole.scores(test, members, solutions)
+        own = self.choice.learner(self.X[members])
+        return own.trainer, lambda solutions: np.stack([own.predictor(each)(self.X[test]) for each in solutions])
+
+
+def tabulate(grid: Mapping[str, Sequence[Any]], scores: Array, gaps: Array) -> dict[str, Any]:
+    """Lay out scores and gaps (n_splits, n_candidates) as GridSearchCV does."""
+    params = list(ParameterGrid(grid))
+    columns: dict[str, Any] = {f"param_{name}": np.array([each[name] for each in params]) for name in grid}
+    means = scores.mean(axis=0)
+    return {
+        **columns,
+        "params": params,
+        **{f"split{k}_test_score": row for k, row in enumerate(scores)},
+        "mean_test_score": means,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
+        "max_relative_gap": gaps.max(axis=0),
+    }
