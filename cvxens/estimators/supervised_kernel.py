@@ -16,6 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.sample import Accepts
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.memory import SMALL, available
+from cvxens.kernels.tree_ensemble import KINDS
 from cvxens.solvers import LeastSquaresExperts, draw_members, least_squares_experts
 from cvxens.types import Array
 
@@ -68,13 +69,15 @@ class SupervisedKernelExperts(ABC):
 
     def _learn(self, X: Array, y: Any, targets: Array) -> dict[str, Any]:
         """Fit the forest to `y`, evaluate its kernel once, and fit the experts to `targets`; returns attributes."""
-        rng = validation.generator(self.random_state)
+        if self.kernel not in KINDS:
+            raise InvalidInput("kernel", f"found {self.kernel!r}", f"give one of {', '.join(map(repr, KINDS))}")
+        gamma, rng = validation.positive("gamma", self.gamma), validation.generator(self.random_state)
         seed = int(rng.integers(2**31))
         members = draw_members(len(X), self.n_experts, self.sample_share, rng)
         check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
         X = X.astype(np.float64, copy=False)
         kernel = TreeEnsemble(self._grown(X, y, seed), self.kernel)
-        experts = least_squares_experts(kernel(X), targets, self.gamma, members, n_jobs=self.n_jobs)
+        experts = least_squares_experts(kernel(X), targets, gamma, members, n_jobs=self.n_jobs)
         return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
 
     def _grown(self, X: Array, y: Any, seed: int) -> Any:

@@ -1,0 +1,328 @@
+"""Ensembles with the kernel of a forest, by brute force, and inside scikit-learn."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
+from cvxens.errors import InvalidInput
+from cvxens.estimators import supervised_kernel
+from cvxens.estimators.supervised_kernel_rls import vote
+
+X, Y = two_classes()
+X3, Y3 = three_classes()
+NEW = np.random.default_rng(5).normal(size=(25, 3))
+TARGET = X[:, 0] ** 2 + X[:, 1] + 100
+FEW = {"n_experts": 7, "random_state": 0}
+BOTH = [SupervisedKernelRLSClassifier(**FEW), SupervisedKernelRLSRegressor(**FEW)]
+
+
+def targets_of(estimator):
+    return Y if hasattr(estimator, "decision_function") else TARGET
+
+
+def same_leaf(model, X, Z):
+    left, right = (model.kernel_.forest.apply(sample) for sample in (X, Z))
+    return (left[:, None] == right[None]).mean(axis=2)
+
+
+def brute_scores(model, kernel, X_train, targets, X_new):
+    """One list of scores per expert, from numpy's solutions of the stated systems."""
+    K, rows = kernel(model, X_train, X_train), kernel(model, X_new, X_train)
+    for member in model.experts_.members.T:
+        m = member.sum()
+        c = np.linalg.solve(m * model.gamma * np.eye(m) + K[np.ix_(member, member)], targets[member])
+        yield rows[:, member] @ c
+
+
+@parametrize_with_checks(
+    [
+        SupervisedKernelRLSClassifier(RandomForestClassifier(20), n_experts=20),
+        SupervisedKernelRLSRegressor(RandomForestRegressor(20), n_experts=20),
+    ]
+)
+def test_scikit_learn_checks_of_supervised_kernels(estimator, check):
+    assert check(estimator) is None
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+def test_votes_of_two_classes_by_brute_force(gamma):
+    model = SupervisedKernelRLSClassifier(kernel="leaf", gamma=gamma, **FEW).fit(X, Y)
+    scores = np.array(list(brute_scores(model, same_leaf, X, np.where(Y == "yes", 1.0, -1.0), NEW)))
+    votes = (scores > 0).sum(axis=0)
+    assert_array_equal(model.predict(NEW), np.where(votes > 3, "yes", "no"))
+    shares = (2 * votes - 7) / 7
+    decision = model.decision_function(NEW)
+    assert np.abs(decision - shares).max() < 1 / 7
+    assert_array_equal(np.sign(decision - shares), np.sign(scores.mean(axis=0)))
+
+
+def test_votes_of_three_classes_by_one_against_the_rest():
+    model = SupervisedKernelRLSClassifier(kernel="leaf", **FEW).fit(X3, Y3)
+    targets = np.where(Y3[:, None] == np.arange(3), 1.0, -1.0)
+    scores = np.array(list(brute_scores(model, same_leaf, X3, targets, NEW[:, :2])))
+    votes = (scores.argmax(axis=2)[:, :, None] == np.arange(3)).sum(axis=0)
+    ranked = [max(range(3), key=lambda k: (votes[i, k], scores[:, i, k].mean())) for i in range(len(NEW))]
+    assert_array_equal(model.predict(NEW[:, :2]), ranked)
+    assert_allclose(model.decision_function(NEW[:, :2]), votes / 7, atol=1 / 21)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 4))
+def test_more_votes_win_and_the_mean_score_where_votes_are_equal(seed, n_experts, n_classes):
+    scores = np.random.default_rng(seed).integers(-3, 4, (n_experts, n_classes)).astype(float)
+    votes = np.zeros(n_classes)
+    for row in scores:
+        votes += (row == row.max()) / (row == row.max()).sum()
+    keys = [(round(v, 9), round(s, 9)) for v, s in zip(votes, scores.mean(axis=0), strict=True)]
+    shares = vote(scores[None])[0]
+    for i, j in np.ndindex(n_classes, n_classes):
+        assert (keys[i] > keys[j]) <= (shares[i] > shares[j] - 1e-9)
+    assert keys[int(shares.argmax())] == max(keys)
+
+
+def test_the_mean_of_a_regressor_by_brute_force():
+    model = SupervisedKernelRLSRegressor(kernel="leaf", **FEW).fit(X, TARGET)
+    scores = list(brute_scores(model, same_leaf, X, TARGET - TARGET.mean(), NEW))
+    assert_allclose(model.predict(NEW), TARGET.mean() + np.mean(scores, axis=0), rtol=1e-9)
+    assert model.intercept_ == pytest.approx(TARGET.mean())
+
+
+@pytest.mark.parametrize("kernel", ["leaf", "depth"])
+def test_one_expert_on_all_samples_is_kernel_ridge_regression(kernel):
+    whole = {"kernel": kernel, "n_experts": 1, "sample_share": 1.0, "random_state": 0, "gamma": 0.01}
+    regressor = SupervisedKernelRLSRegressor(**whole).fit(X, TARGET)
+    ridge = KernelRidge(alpha=len(X) * 0.01, kernel="precomputed").fit(regressor.kernel_(X), TARGET - TARGET.mean())
+    assert_allclose(regressor.predict(NEW), ridge.predict(regressor.kernel_(NEW, X)) + TARGET.mean(), rtol=1e-9)
+    classifier = SupervisedKernelRLSClassifier(**whole).fit(X, Y)
+    ridge.fit(classifier.kernel_(X), np.where(Y == "yes", 1.0, -1.0))
+    assert_array_equal(classifier.predict(NEW) == "yes", ridge.predict(classifier.kernel_(NEW, X)) > 0)
+
+
+@pytest.mark.parametrize("kernel", ["leaf", "depth"])
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_fitted_attributes(estimator, kernel):
+    model = clone(estimator).set_params(kernel=kernel).fit(X, targets_of(estimator))
+    assert model.certificate_.holds(1e-9)
+    assert model.certificate_ == model.experts_.certificate
+    assert (model.kernel_.kind, len(model.experts_), model.n_features_in_) == (kernel, 7, 3)
+    sizes = model.experts_.members.sum(axis=0)
+    assert 20 <= sizes.min() <= sizes.max() <= 36
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_a_seed_gives_one_model_whatever_the_threads(estimator):
+    y = targets_of(estimator)
+    first, second = (clone(estimator).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (None, 2))
+    assert_array_equal(first.experts_.coefficients, second.experts_.coefficients)
+    assert_array_equal(first.predict(NEW), second.predict(NEW))
+    other = clone(estimator).set_params(random_state=1).fit(X, y)
+    assert not np.array_equal(first.experts_.members, other.experts_.members)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_parts_change_nothing(estimator, monkeypatch):
+    model = clone(estimator).fit(X, targets_of(estimator))
+    whole = model.predict(NEW)
+    monkeypatch.setattr(supervised_kernel, "BLOCK", 150)
+    if whole.dtype.kind == "f":
+        assert_allclose(model.predict(NEW), whole, rtol=1e-12)
+    else:
+        assert_array_equal(model.predict(NEW), whole)
+
+
+def test_a_forest_that_is_given_is_cloned_and_seeded():
+    forest = ExtraTreesClassifier(n_estimators=9)
+    models = [SupervisedKernelRLSClassifier(forest, **FEW).fit(X, Y) for _ in range(2)]
+    assert not hasattr(forest, "estimators_")
+    assert forest.random_state is None
+    assert len(models[0].kernel_.forest.estimators_) == 9
+    assert_array_equal(*(model.decision_function(NEW) for model in models))
+    seeded = SupervisedKernelRLSClassifier(RandomForestClassifier(5, random_state=3), **FEW).fit(X, Y)
+    assert seeded.kernel_.forest.random_state == 3
+
+
+def test_a_frozen_forest_is_taken_as_it_is():
+    forest = RandomForestClassifier(5, random_state=3).fit(X[:20], Y[:20])
+    model = SupervisedKernelRLSClassifier(FrozenEstimator(forest), **FEW).fit(X, Y)
+    assert model.kernel_.forest.estimator is forest
+    assert_array_equal(model.kernel_.forest.apply(X), forest.apply(X))
+    assert model.score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "forest", [GradientBoostingClassifier(n_estimators=5), DecisionTreeRegressor(max_leaf_nodes=6)]
+)
+def test_other_ensembles_of_trees(forest):
+    model = SupervisedKernelRLSClassifier(forest, **FEW).fit(X3, Y3)
+    assert model.score(X3, Y3) > 0.7
+    assert model.certificate_.holds(1e-9)
+
+
+def test_missing_values_go_where_the_forest_sends_them():
+    holes = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+    model = SupervisedKernelRLSClassifier(kernel="leaf", **FEW).fit(holes, Y)
+    assert_allclose(model.kernel_(holes), same_leaf(model, holes, holes))
+    assert model.score(holes, Y) > 0.8
+    regressor = SupervisedKernelRLSRegressor(**FEW).fit(holes, TARGET)
+    assert regressor.score(holes, TARGET) > 0.5
+
+
+def test_the_forest_decides_whether_values_may_be_missing():
+    assert get_tags(SupervisedKernelRLSClassifier()).input_tags.allow_nan
+    boosting = SupervisedKernelRLSClassifier(GradientBoostingClassifier())
+    assert not get_tags(boosting).input_tags.allow_nan
+    with pytest.raises(ValueError, match="NaN"):
+        boosting.fit(np.where(X > 1, np.nan, X), Y)
+
+
+def test_mixed_types_in_a_pipeline():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sky": rng.choice(["clear", "grey", None], 80), "heat": rng.normal(size=80)})
+    y = np.where((frame["sky"] == "clear") ^ (frame["heat"] > 0), "play", "stay")
+    frame.loc[::9, "heat"] = np.nan
+    encode = make_column_transformer((OrdinalEncoder(), ["sky"]), remainder="passthrough")
+    model = make_pipeline(encode, SupervisedKernelRLSClassifier(**FEW))
+    assert model.fit(frame, y).score(frame, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_inside_scikit_learn(estimator):
+    y = targets_of(estimator)
+    pipeline = make_pipeline(StandardScaler(), clone(estimator))
+    name = type(estimator).__name__.lower()
+    search = GridSearchCV(pipeline, {f"{name}__kernel": ["leaf", "depth"]}, cv=3, n_jobs=2).fit(X, y)
+    best = search.best_estimator_
+    scores = [cross_validate(best, X, y, cv=3, n_jobs=n_jobs)["test_score"] for n_jobs in (1, 2)]
+    assert_allclose(*scores)
+    assert search.best_score_ == pytest.approx(scores[0].mean())
+    again = pickle.loads(pickle.dumps(best))
+    assert_array_equal(again.predict(NEW), search.predict(NEW))
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_names_of_features(estimator):
+    y, names = targets_of(estimator), ["a", "b", "c"]
+    model = clone(estimator).fit(pd.DataFrame(X, columns=names), y)
+    assert_array_equal(model.feature_names_in_, names)
+    assert_array_equal(model.predict(pd.DataFrame(NEW, columns=names)), clone(estimator).fit(X, y).predict(NEW))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(NEW, columns=["b", "a", "c"]))
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_short_types_of_numbers(estimator):
+    y = targets_of(estimator)
+    coarse, fine = (clone(estimator).fit(X.astype(dtype), y) for dtype in (np.float32, np.float64))
+    assert coarse.experts_.coefficients.dtype == np.float64
+    assert_allclose(coarse.certificate_.primal, fine.certificate_.primal, rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_features_that_tell_nothing(estimator):
+    y = targets_of(estimator)
+    model = clone(estimator).fit(np.ones_like(X), y)
+    assert len(set(model.predict(NEW))) == 1
+    assert model.certificate_.holds(1e-9)
+
+
+BAD_SAMPLES = {
+    "no samples": (X[:0], "0 sample"),
+    "one dimension": (X[:, 0], "2D array"),
+    "infinity": (np.where(X > 1, np.inf, X), "infinity"),
+    "words": (np.full(X.shape, "red"), "could not convert|numeric"),
+    "complex numbers": (X + 1j, "[Cc]omplex"),
+    "another number of labels": (X[:5], "inconsistent"),
+}
+
+BAD_PARAMETERS = {
+    "gamma": [0, -1.0, np.nan, np.inf, "small", None, True],
+    "kernel": ["leaves", None, 3],
+    "n_experts": [0, -1, 2.5, "many", None],
+    "sample_share": [0, 1.5, (0.9, 0.5), "half", None],
+    "forest": ["random", 3, RandomForestClassifier, StandardScaler()],
+    "random_state": [-1, "seed", 0.5],
+    "n_jobs": [0],
+}
+
+
+@pytest.mark.parametrize("case", BAD_SAMPLES)
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_bad_samples_of_supervised_kernels(estimator, case):
+    bad, message = BAD_SAMPLES[case]
+    model = clone(estimator)
+    before = dict(vars(model))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(bad, targets_of(model)[: len(bad) if len(bad) == 0 else None])
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_bad_parameters_of_supervised_kernels(estimator, name, value):
+    y = targets_of(estimator)
+    model = clone(estimator).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=name):
+        model.set_params(**{name: value}).fit(X[:, :2], y)
+    assert vars(model) == {**before, name: value}
+
+
+@pytest.mark.parametrize("y", [np.full(40, "yes"), TARGET, Y[:5], np.stack([Y, Y], axis=1), None])
+def test_bad_classes(y):
+    with pytest.raises(ValueError, match=r"class|continuous|inconsistent|1d array|requires y"):
+        SupervisedKernelRLSClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("y", [Y, np.where(TARGET > 101, np.nan, TARGET), TARGET[:5], np.stack([TARGET] * 2, 1), None])
+def test_bad_targets(y):
+    with pytest.raises(ValueError, match=r"convert|NaN|inconsistent|1d array|requires y"):
+        SupervisedKernelRLSRegressor().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_bad_use(estimator):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        clone(estimator).predict(X)
+    model = clone(estimator).fit(X, targets_of(estimator))
+    with pytest.raises(ValueError, match="2 features"):
+        model.predict(X[:, :2])
+    with pytest.raises(TypeError, match="dense"):
+        model.predict(csr_array(X))
+    with pytest.raises(TypeError, match="sample_weight"):
+        model.fit(X, targets_of(estimator), sample_weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_samples_that_do_not_fit_into_memory(estimator, monkeypatch):
+    monkeypatch.setattr(supervised_kernel, "SMALL", 0)
+    monkeypatch.setattr(supervised_kernel, "available", lambda: 1000)
+    with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose kernel matrix and 7 experts take"):
+        clone(estimator).fit(X, targets_of(estimator))
