@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cvxens.estimators.multiclass import decompose
+from cvxens.estimators.persistence import Persistent
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.types import Array
 
 
-class Classifier(ClassifierMixin, BaseEstimator, ABC):
+class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a

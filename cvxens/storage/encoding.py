@@ -11,6 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+PLAIN = "biufU"
+"""Kinds of numpy's types that are numbers and text."""
+
 
 class Packing(Protocol):
     """Where arrays go."""
@@ -77,10 +80,10 @@ class Encoding:
         """Turn a value into what `json` can write."""
         written: Any
         match value:
+            case np.generic() if value.dtype.kind in PLAIN:
+                written = {"scalar": value.dtype.str, "of": value.item()}
             case None | bool() | int() | str() | float():
                 written = value
-            case np.generic():
-                written = self.write(value.item())
             case np.ndarray():
                 written = self._array(value)
             case tuple():
@@ -96,7 +99,7 @@ class Encoding:
         return written
 
     def _array(self, array: NDArray) -> Any:
-        if array.dtype.kind in "biufU":
+        if array.dtype.kind in PLAIN:
             return self.packing.pack(array)
         if array.dtype.kind == "O":
             return {"objects": self._all(array.ravel().tolist()), "shape": list(array.shape)}
@@ -119,6 +122,8 @@ class Encoding:
         """Turn it back into the value."""
         value: Any = written
         match written:
+            case {"scalar": str(dtype), "of": plain} if np.dtype(dtype).kind in PLAIN:
+                value = np.dtype(dtype).type(plain)
             case {"array": _}:
                 value = self.packing.unpack(written)
             case {"objects": list(parts), "shape": list(shape)}:

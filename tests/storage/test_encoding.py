@@ -81,9 +81,11 @@ def test_arrays_are_read_as_they_were_written(array):
     assert_array_equal(read, array)
 
 
-def test_numbers_of_numpy_become_numbers():
-    assert same(again(np.float64(0.1)), 0.1)
-    assert same(again(np.int32(3)), 3)
+@pytest.mark.parametrize(
+    "value", [np.float64(0.1), np.float32(0.1), np.int8(3), np.True_, np.str_("a"), np.float64(inf)]
+)
+def test_numbers_of_numpy_keep_their_type(value):
+    assert same(again(value), value)
 
 
 def test_what_is_not_plain_is_refused():

@@ -1,0 +1,320 @@
+"""Saved models predict what they did, to the last bit; files that are damaged, forged or foreign run nothing."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import EVERY, called, three_classes, two_classes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier, load_model
+from cvxens.colgen import Column, Formulation, Priced, formulations, oracles
+from cvxens.errors import DataFileError, InvalidInput
+from cvxens.estimators.persistence import FILE
+from cvxens.kernels import Gaussian
+from cvxens.problems.losses import SquaredHinge
+from cvxens.problems.penalties import SquaredL2
+from cvxens.storage import file as storage_file
+
+X, Y = two_classes()
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A user's hypothesis: a feature as it is."""
+
+    feature: int
+    sign: float
+
+    def __call__(self, X, /):
+        return self.sign * np.asarray(X)[:, self.feature]
+
+
+class Coordinates:
+    """A user's oracle."""
+
+    def __init__(self, X):
+        self.X = X
+
+    def price(self, s, /):
+        edges = self.X.T @ s.ravel()
+        best = np.argsort(-np.abs(edges)).tolist()
+        return Priced([Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best], abs(edges).max())
+
+
+OWN = [Coordinate, Coordinates]
+
+
+def saved(model, path):
+    model.save(path)
+    return path
+
+
+def assert_same(a, b):
+    """Equal in type and value, all the way down, but for scikit-learn's requests of metadata."""
+    assert type(a) is type(b)
+    if hasattr(a, "get_params") and not isinstance(a, type):
+        kept = [{k: v for k, v in vars(x).items() if not k.startswith("_")} for x in (a, b)]
+        assert_same(*kept)
+    elif isinstance(a, np.ndarray):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_array_equal(a, b)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for parts in zip(a, b, strict=True):
+            assert_same(*parts)
+    elif not isinstance(a, partial | Formulation):
+        assert a == b
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
+def test_every_estimator_is_read_as_it_was_written(tmp_path, estimator, sample):
+    model = clone(estimator).fit(*sample)
+    again = load_model(saved(model, tmp_path / "model"))
+    assert_same(again, model)
+    np.testing.assert_array_equal(again.decision_function(sample[0]), model.decision_function(sample[0]))
+    np.testing.assert_array_equal(again.predict(sample[0]), model.predict(sample[0]))
+    first = again.certify(*sample)
+    assert_same(first, model.certify(*sample))
+
+
+VARIANTS = {
+    "pairs": LPBoostClassifier(multi_class="ovo"),
+    "fourier": LPBoostClassifier(oracle="fourier", random_state=0, tol=0.1),
+    "trees": LPBoostClassifier(oracle="trees"),
+    "an oracle's class": LPBoostClassifier(oracle=oracles.Stumps),
+    "a partial oracle": LPBoostClassifier(
+        oracle=partial(oracles.Perceptrons, n_directions=30), tol=0.9, random_state=0
+    ),
+    "kernel columns": LPBoostClassifier(oracle=partial(oracles.KernelColumns, Gaussian(0.5))),
+    "a formulation": ColumnGenerationClassifier(Formulation(SquaredHinge(0.1), SquaredL2(), intercept=True)),
+    "balanced classes": CGEnsClassifier(class_weight="balanced"),
+    "a limit of none": LPBoostClassifier(max_time=1000.0, max_columns=1000),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
+def test_what_parameters_can_be(tmp_path, case, sample):
+    model = clone(VARIANTS[case]).fit(*sample)
+    again = load_model(saved(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.decision_function(sample[0]), model.decision_function(sample[0]))
+    assert repr(again.get_params()) == repr(model.get_params())
+    refitted = clone(again).fit(*sample)
+    np.testing.assert_array_equal(refitted.decision_function(sample[0]), model.decision_function(sample[0]))
+
+
+@pytest.mark.parametrize("weights", [{"yes": 3.0, "no": 1}, {"yes": np.float64(3.0)}])
+def test_weights_of_classes(tmp_path, weights):
+    model = CGEnsClassifier(class_weight=weights).fit(X, Y)
+    assert load_model(saved(model, tmp_path / "model")).class_weight == weights
+
+
+@pytest.mark.parametrize(
+    "y", [Y.astype(object), Y == "yes", (Y == "yes").astype(np.int8), np.where(Y == "yes", 2.0, -1.0)]
+)
+def test_types_of_classes(tmp_path, y):
+    model = LPBoostClassifier(tol=0.1).fit(X, y)
+    again = load_model(saved(model, tmp_path / "model"))
+    assert again.predict(X).dtype == model.predict(X).dtype
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_names_of_features(tmp_path):
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    again = load_model(saved(LPBoostClassifier().fit(table, Y), tmp_path / "model"))
+    assert again.predict(table).shape == Y.shape
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(table.rename(columns={"a": "d"}))
+
+
+def test_sparse_samples(tmp_path):
+    model = LPBoostClassifier().fit(csr_array(X), Y)
+    again = load_model(saved(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.decision_function(csr_array(X)), model.decision_function(csr_array(X)))
+
+
+def test_a_model_of_this_class_only(tmp_path):
+    path = saved(LPBoostClassifier(tol=0.1).fit(X, Y), tmp_path / "model")
+    assert isinstance(LPBoostClassifier.load(path), LPBoostClassifier)
+    with pytest.raises(DataFileError, match="found a LPBoostClassifier in"):
+        CGEnsClassifier.load(path)
+
+
+def test_ones_own_classes_have_to_be_trusted(tmp_path):
+    model = ColumnGenerationClassifier(formulations.soft_margin(1.0), Coordinates).fit(X, Y)
+    path = saved(model, tmp_path / "model")
+    again = load_model(path, trusted=OWN)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    for known in ([], OWN[:1], OWN[1:]):
+        with pytest.raises(
+            DataFileError, match=rf"^model: found that it names {__name__}:Coordinates?, which is not tr"
+        ):
+            load_model(path, trusted=known)
+
+
+class Anonymous(oracles.Stumps):
+    """An oracle whose hypotheses are functions."""
+
+    def price(self, s, /, inside=()):
+        priced = super().price(s)
+        return Priced([Column(lambda X, h=c.hypothesis: h(X), c.sample, c.edge) for c in priced.columns])
+
+
+UNWRITABLE = {
+    "oracle": LPBoostClassifier(oracle=lambda X: oracles.Stumps(X[:])),
+    "formulation": ColumnGenerationClassifier(lambda weights: formulations.soft_margin(2 * weights)),
+    "weak_learners_": LPBoostClassifier(oracle=Anonymous, tol=0.9),
+    "random_state": LPBoostClassifier(random_state=np.random.RandomState(0)),
+}
+
+
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_what_only_code_could_make_again_is_refused(tmp_path, name):
+    model = UNWRITABLE[name].fit(X, Y)
+    with pytest.raises(InvalidInput, match=f"^{name}: found what a file cannot hold: "):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_classifiers_of_other_libraries_are_refused(tmp_path):
+    model = LPBoostClassifier(tol=0.1).fit(X, Y)
+    model.weak_learners_ = (oracles.sklearn_learner.FittedClassifier(DecisionTreeClassifier().fit(X, Y)),)
+    with pytest.raises(InvalidInput, match=r"^weak_learners_: found what a file cannot hold: DecisionTreeClassifier"):
+        model.save(tmp_path / "model")
+
+
+def test_an_unfitted_estimator(tmp_path):
+    with pytest.raises(NotFittedError):
+        LPBoostClassifier().save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("place", ["nowhere/model", "."])
+def test_a_place_that_cannot_be_written(tmp_path, place):
+    model = LPBoostClassifier(tol=0.1).fit(X, Y)
+    with pytest.raises(DataFileError, match=r"^model: found that .* cannot be written"):
+        model.save(tmp_path / place)
+
+
+def test_a_full_disk_leaves_the_last_model(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    path = saved(LPBoostClassifier(tol=0.1).fit(X, Y), tmp_path / "model")
+    before = path.read_bytes()
+    monkeypatch.setattr(storage_file.os, "fsync", full)
+    with pytest.raises(DataFileError, match="No space left"):
+        LPBoostClassifier(tol=0.5).fit(X, Y).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model"
+    LPBoostClassifier(tol=0.1).fit(*three_classes()).save(path)
+    return path
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_damage_is_told_of(whole, data):
+    content = whole.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    flipped = bytes([content[at] ^ data.draw(st.integers(1, 255))])
+    damaged = whole.with_name("damaged")
+    damaged.write_bytes(content[:at] if data.draw(st.booleans()) else content[:at] + flipped + content[at + 1 :])
+    with pytest.raises(DataFileError, match=r"^model: found (no model in|version \d+ of|.* truncated or damaged)"):
+        load_model(damaged)
+
+
+def forged(whole, change):
+    """The file with another header and the digest that goes with it."""
+    arrays = FILE.read(whole)
+    header = json.loads(arrays["header"].tobytes())
+    text = change(header)
+    arrays["header"] = np.frombuffer((text if isinstance(text, str) else json.dumps(header)).encode(), np.uint8)
+    path = whole.with_name("forged")
+    FILE.write(path, arrays)
+    return path
+
+
+def put(name, value):
+    return lambda header: header["of"].update({name: value})
+
+
+RUNS = {"other": {"name": "os:system"}}
+FORGED = {
+    "another library's function": (put("oracle", RUNS), "names os:system, which is not trusted"),
+    "a function of ours that is no parameter": (
+        put("oracle", {"other": {"name": "cvxens.cli.main:main"}}),
+        "names cvxens.cli.main:main, which is not trusted",
+    ),
+    "a call": (put("oracle", {"other": {"partial": [RUNS, {"tuple": ["true"]}, {"dict": []}]}}), "os:system"),
+    "another library's record": (put("tol", {"record": "os:stat_result", "of": []}), "names os:stat_result"),
+    "no record": (put("tol", {"record": "cvxens.cli.main:main", "of": []}), "not a dataclass"),
+    "a record of other fields": (
+        put("tol", {"record": "cvxens.certificates.certificate:Certificate", "of": []}),
+        "miss",
+    ),
+    "another library's estimator": (
+        put("tol", {"other": {"estimator": "sklearn.svm._classes:SVC", "of": {}}}),
+        "names sklearn.svm._classes:SVC",
+    ),
+    "an estimator that hides a method": (put("predict", 0), "LPBoostClassifier with"),
+    "a private attribute": (put("_repr_html_", 0), "LPBoostClassifier with"),
+    "a parameter less": (lambda header: str(header["of"].pop("tol")) and None, "LPBoostClassifier with"),
+    "an array that is not there": (put("tol", {"array": "array 1000"}), "array 1000"),
+    "no matrix": (put("tol", {"other": {"matrix": "dia", "of": [1, 1, 1, 1]}}), "dia"),
+    "an unknown reference": (put("tol", {"other": {"code": "print(1)"}}), "found"),
+    "no text": (lambda header: "{", "JSON"),
+    "a deep nest": (lambda header: "[" * 100_000, "recursion"),
+    "a list": (lambda header: "[]", "found"),
+    "no estimator": (lambda header: '{"partial": [1, {"tuple": []}, {"dict": []}]}', "callable"),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_forged_files_run_nothing(whole, case):
+    change, why = FORGED[case]
+    path = forged(whole, change)
+    with pytest.raises(DataFileError, match=r"^model: found") as refused:
+        load_model(path)
+    assert why in str(refused.value)
+
+
+def test_a_file_without_a_header(tmp_path):
+    FILE.write(tmp_path / "file", {"x": np.zeros(3)})
+    with pytest.raises(DataFileError, match=r"truncated or damaged .*header"):
+        load_model(tmp_path / "file")
+
+
+def test_a_checkpoint_is_no_model(tmp_path, whole):
+    digest, content = hashlib.sha256(b"").hexdigest(), whole.read_bytes()
+    (tmp_path / "run").write_bytes(f"cvxens checkpoint 1 {digest}\n".encode())
+    with pytest.raises(DataFileError, match="found no model in"):
+        load_model(tmp_path / "run")
+    (tmp_path / "later").write_bytes(content.replace(b"model 1 ", b"model 2 ", 1))
+    with pytest.raises(DataFileError, match=r"found version 2 of the format .* this one writes version 1"):
+        load_model(tmp_path / "later")
+
+
+def test_the_file_holds_no_pickle(whole):
+    arrays = FILE.read(whole)
+    assert {array.dtype.kind for array in arrays.values()} <= set("biufU")
+    assert b"pickle" not in whole.read_bytes()
+    assert [entry.name for entry in whole.parent.iterdir() if entry.name.startswith(".")] == []
