@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
@@ -19,7 +20,13 @@ from cvxens.solvers import LowRankKernel, incomplete_cholesky
 from cvxens.types import Array
 
 BLOCK = 2**22
-"""Kernel values of new samples that are held at a time: 32 MiB."""
+"""Kernel values that are held at a time: 32 MiB."""
+
+LARGE = 25_000
+"""Samples up to which all kernel values are evaluated once, for the certificate."""
+
+NEGLIGIBLE = 1e-6
+"""The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +135,34 @@ def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
     if solver not in solvers:
         raise InvalidInput("solver", f"found {solver!r}", f"give one of {list(solvers)}")
     return solvers[solver]
+
+
+def left_out(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
+    """Return v'E v of the residual E = kernel(X, X) - G G'; above `LARGE` samples the bound (sum |v_i| sqrt(E_ii))^2."""
+    kept = float(((K.G.T @ v) ** 2).sum())
+    bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
+    used = np.flatnonzero(v)
+    if len(used) > LARGE or bound <= NEGLIGIBLE * kept:
+        return bound
+    n_rows = max(1, BLOCK // max(len(used), 1))
+    blocks = (used[first : first + n_rows] for first in range(0, len(used), n_rows))
+    form = sum(float(v[rows] @ (kernel(X[rows], X[used]) @ v[used])) for rows in blocks)
+    return min(bound, max(form - kept, 0.0))
+
+
+def of_exact_kernel(certificate: Certificate, change: float, *, maximise: bool) -> Certificate:
+    """The certificate of a problem of low rank as one of the exact kernel, from how that changes the dual value.
+
+    The primal value stays: the function is one of the exact kernel, with the same norm and the same scores.
+    """
+    return Certificate.between(
+        certificate.primal,
+        certificate.dual + change,
+        maximise=maximise,
+        residuals=certificate.residuals,
+        repair=certificate.repair,
+        note="for the exact kernel",
+    )
 
 
 def ridge_of(C: Any, default: float, diagonal: Array) -> float:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.kernel_expansion import KernelExpansion, ridge_of
+from cvxens.estimators.kernel_expansion import KernelExpansion, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
 from cvxens.solvers import partial_svms
@@ -112,10 +112,11 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
         exact = self._low_rank(kernel, X)
         K = exact.softened(ridge_of(self.C, PRICE, exact.diagonal + exact.residual))
         ensemble = partial_svms(K, y, tol=self.tol, max_updates=self.max_updates)
+        low_rank, _ = certificates(K, y, y * ensemble.last)
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
         return {
             **self._expanded(sample, kernel, K.pivots, K.on_pivots(ensemble.coefficients)),
-            "certificate_": certificates(K, y, y * ensemble.last)[1],
+            "certificate_": of_exact_kernel(low_rank, left_out(kernel, X, K, ensemble.last), maximise=True),
             "history_": tuple(PartialSVM(*row) for row in rows),
             "dual_weights_": sample.spread(np.abs(ensemble.coefficients)),
         }

@@ -16,7 +16,7 @@ from cvxens.colgen.masters import SmoothMaster
 from cvxens.colgen.oracles.pool import TabulatedColumn
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen
+from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel
 from cvxens.estimators.links import ExponentialLink
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
@@ -116,8 +116,10 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
     def _fast(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K = self._low_rank(kernel, X)
         loss = Exponential(sample.weights / sample.weights.sum())
-        w, u, certificate = newton(K, sample.signs, loss, self._lam(K.diagonal + K.residual), self.tol)
-        return K.pivots, solve_triangular(K.G[K.pivots], w, lower=True, trans="T"), u, certificate
+        y, lam = sample.signs, self._lam(K.diagonal + K.residual)
+        w, u, certificate = newton(K, y, loss, lam, self.tol)
+        exact = of_exact_kernel(certificate, -left_out(kernel, X, K, y * u) / (4 * lam), maximise=False)
+        return K.pivots, solve_triangular(K.G[K.pivots], w, lower=True, trans="T"), u, exact
 
     def _boosting(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         if np.ptp(sample.weights) > 0:
@@ -130,31 +132,25 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
 
 
 def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float) -> tuple[Array, Array, Certificate]:
-    """Minimise loss(y G w) + lam |w|^2, and certify it for the exact kernel.
-
-    As the residual E is PSD, the f of w has the norm |w| with the exact kernel as well, so the value is that of a
-    feasible point; and ``(y u)'K(y u) <= |G'(y u)|^2 + (sum_i u_i sqrt(E_ii))^2`` in the dual value.
+    """Minimise loss(y G w) + lam |w|^2; returns w, u and the certificate of that.
 
     Examples
     --------
-    >>> from cvxens.solvers import incomplete_cholesky
-    >>> K = incomplete_cholesky(lambda X, Z: 1 + X @ Z.T, np.array([[0.0], [1.0], [2.0], [3.0]]), rank=2)
-    >>> *_, certificate = newton(K, np.array([-1.0, -1.0, 1.0, 1.0]), Exponential(0.25), 0.1, 1e-6)
-    >>> certificate.holds(1e-6)
-    True
+    >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.zeros(2))
+    >>> w, u, certificate = newton(K, np.array([1.0, -1.0]), Exponential(0.5), 0.1, 1e-9)
+    >>> w.round(3), u.round(3), certificate.holds(1e-9)
+    (array([1.327]), array([0.133, 0.133]), True)
     """
     master = SmoothMaster(Formulation(loss, SquaredL2(2 * lam)), y, tol=tol)
     master.add([Column(TabulatedColumn(j, K.rank, 1), K.G, 0.0) for j in range(K.rank)])
     with threadpool_limits(1, "blas"):
         solution = master.solve()
-    pull, missed = K.G.T @ (y * solution.u), float(solution.u @ np.sqrt(K.residual)) ** 2
-    dual = loss.dual_value(solution.u) - (float(pull @ pull) + missed) / (4 * lam)
-    size = max(float(np.abs(pull).max()), np.finfo(float).tiny)
+    pull = K.G.T @ (y * solution.u)
+    distance = float(np.abs(2 * lam * solution.w - pull).max())
     certificate = Certificate.between(
         solution.objective,
-        dual,
-        residuals={"stationarity": float(np.abs(2 * lam * solution.w - pull).max()) / size},
+        loss.dual_value(solution.u) - float(pull @ pull) / (4 * lam),
+        residuals={"stationarity": distance / max(float(np.abs(pull).max()), np.finfo(float).tiny)},
         repair={},
-        note="for the exact kernel, by the residual",
     )
     return solution.w, solution.u, certificate

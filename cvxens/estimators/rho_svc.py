@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, ridge_of
+from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
 from cvxens.problems import RhoSVM
@@ -103,7 +103,8 @@ class RhoSVC(KernelExpansion, Classifier):
     def _fast(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
         K = self._low_rank(kernel, X)
         svm = solve_low_rank_rho_svm(K.softened(ridge_of(self.C, PRICE, K.diagonal + K.residual)), y, self.tol)
-        return K.pivots, svm.pivot_coefficients, svm.u, svm.exact_certificate
+        certificate = of_exact_kernel(svm.certificate, left_out(kernel, X, K, svm.coefficients), maximise=True)
+        return K.pivots, svm.pivot_coefficients, svm.u, certificate
 
     def _reference(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
         K = kernel(X, X)
