@@ -9,6 +9,7 @@ import click
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
@@ -20,8 +21,14 @@ def executed(script: Path) -> nbformat.NotebookNode:
     notebook = jupytext.read(script)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
-    quiet = ["--log-level=ERROR"]
-    NotebookClient(notebook, timeout=SECONDS_A_CELL, record_timing=False, extra_arguments=quiet).execute(cwd=str(HERE))
+    client = NotebookClient(
+        notebook,
+        timeout=SECONDS_A_CELL,
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
+    )
+    client.execute(cwd=str(HERE))
     notebook.metadata.language_info = {"name": "python"}
     return notebook
 
@@ -40,7 +47,10 @@ def main(names: tuple[str, ...], check: bool) -> None:
     for name in names or NAMES:
         start = time.perf_counter()
         script = HERE / f"{name}.py"
-        notebook = executed(script)
+        try:
+            notebook = executed(script)
+        except CellExecutionError as error:
+            raise click.ClickException(f"{name} failed: {click.unstyle(str(error))}") from None
         if warnings := warned(notebook):
             raise click.ClickException(f"{name} warned: {warnings}")
         if not check:

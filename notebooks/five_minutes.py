@@ -17,14 +17,12 @@
 
 # %%
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from cvxens import LPBoostClassifier
+from cvxens import InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.plotting import ConvergenceDisplay, ShapeDisplay
-from cvxens.solvers.additive import AdditiveModel, AdditiveSVM, solve_additive_svm
 
 data = load_breast_cancer(as_frame=True)
 X, X_test, y, y_test = train_test_split(data.data, 2.0 * data.target - 1, random_state=0, stratify=data.target)
@@ -68,17 +66,17 @@ plt.show()
 # $$\min_u\; \tfrac12 \sum_{i,k} u_i u_k y_i y_k K(x_i, x_k) - \sum_i u_i
 # \quad\text{with}\quad 0 \le u_i \le C,\; \sum_i y_i u_i = 0,$$
 #
-# is solved without forming $K$.
+# has one variable per sample, however many hypotheses there are.
 
 # %%
-problem = AdditiveSVM.of(X.to_numpy(), y, C=0.03)
-solution = solve_additive_svm(problem)
-infinite = AdditiveModel.of(solution)
-accuracy = np.mean(np.sign(infinite(X_test)) == y_test)
-print(f"{solution.n_support} support vectors, accuracy on the test data {accuracy:.3f}")
-problem.certify(solution)
+infinite = InfiniteEnsembleSVC(C=0.03, kernel="stump", tol=1e-6).fit(X, y)
+print(f"{len(infinite.support_)} support vectors, accuracy on the test data {infinite.score(X_test, y_test):.3f}")
+infinite.certificate_
 
 # %% [markdown]
+# The *primal* here is the objective of the problem above, which is negative, and the *dual* is minus the value of the
+# support vector machine's first problem, $\frac12 \int w^2 + C \sum_i \xi_i$.
+#
 # ## What was learnt
 #
 # A sum of stumps is a sum of one function per feature, $f(x) = b + \sum_d g_d(x_d)$, so it can be looked at. The
@@ -88,6 +86,6 @@ problem.certify(solution)
 # %%
 largest = ShapeDisplay.from_estimator(boosted, X, n_shown=4)
 chosen = [shape.name for shape in largest.shapes]
-of = dict(zip(data.feature_names, infinite.shape_functions, strict=True))
+of = dict(zip(data.feature_names, infinite.shape_functions_, strict=True))
 ShapeDisplay.from_shapes({name: of[name] for name in chosen}, X[chosen])
 plt.show()
