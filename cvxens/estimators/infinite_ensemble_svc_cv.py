@@ -23,7 +23,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.parameters import documented
-from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate
+from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.types import Array
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
@@ -113,7 +113,7 @@ class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes, two or more.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors on the price of each sample's slack, 0 or above. Scores are not weighted.
+            Factors on the price of each sample's slack, and on its part in scores that take weights; 0 or above.
 
         Returns
         -------
@@ -125,7 +125,8 @@ class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        template, grid = self._template(), self._grid()
+        template = self._template()
+        grid = self._grid(template)
         scores, gaps = self._search(template, grid, X, y, sample_weight)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
@@ -177,10 +178,9 @@ class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
             raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
         return clone(template)
 
-    def _grid(self) -> dict[str, Sequence[float]]:
+    def _grid(self, template: InfiniteEnsembleSVC) -> dict[str, Sequence[float]]:
         """The values of every parameter that is searched."""
         grid = {"C": _values("Cs", self.Cs)}
-        template = self._template()
         searched = isinstance(template.kernel, str) and template.kernel in {"laplacian", "gaussian"}
         default = WIDTHS if searched and template.gamma is None else None
         gammas = default if self.gammas is None else self.gammas
@@ -190,12 +190,13 @@ class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
         self, template: InfiniteEnsembleSVC, grid: dict[str, Sequence[float]], X: Any, y: Any, sample_weight: Any
     ) -> tuple[Array, Array]:
         """Scores and gaps of all folds and candidates, both (n_splits, n_candidates)."""
-        X, y = validate_data(clone(template), X, y, dtype="numeric")
+        X, y = validate_data(template, X, y, dtype="numeric")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         score = accuracy if self.scoring is None else check_scoring(template, self.scoring)
-        folds = Folds(X, y, weights, template.class_weight, template.multi_class, score)
+        weighted = sample_weight is not None and takes_weights(score)
+        folds = Folds(X, y, weights, template.class_weight, template.multi_class, score, weighted)
         order = np.argsort(grid["C"], kind="stable")
         ascending = np.array(grid["C"])[order]
         found = []

@@ -87,12 +87,21 @@ class Learner:
         v = solution.problem.y * solution.u
         if self.kernel.given:
             return MatrixExpansion(v, solution.b)
+        support = np.flatnonzero(v)
         if self.kernel.scale is None:
-            support = np.flatnonzero(v)
             return Expansion(self.kernel.function, np.asarray(self.X[support], np.float64), v[support], solution.b)
-        kernel = AdditiveKernel.of(self.X, self.kernel.scale)
-        problem = AdditiveSVM.of(kernel, solution.problem.y, solution.problem.C)
-        return AdditiveModel.of(AdditiveSolution.at(problem, solution.u))
+        support = support if len(support) else np.arange(1)
+        return AdditiveModel.of(_on_support(solution, self.X, support, self.kernel.scale))
+
+
+def _on_support(solution: Any, X: NDArray, support: NDArray[np.intp], scale: Array) -> AdditiveSolution:
+    """A solution on its support vectors alone, which are sorted here, whatever solved it."""
+    X = X[support]
+    rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
+    kernel = AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), scale)
+    problem = AdditiveSVM(kernel, solution.problem.y[support], solution.problem.C[support])
+    u, f = solution.u[support], solution.f[support]
+    return AdditiveSolution(problem, u, solution.b, f, solution.objective, solution.bound)
 
 
 @dataclass(frozen=True)

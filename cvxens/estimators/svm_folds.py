@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +24,18 @@ from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
 
-Score: TypeAlias = Callable[[Any, Any, Any], float]
-"""A scorer as scikit-learn has it: takes a fitted classifier, samples and their classes."""
+Score: TypeAlias = Callable[..., float]
+"""A scorer as scikit-learn has it: takes a fitted classifier, samples, their classes, and maybe `sample_weight`."""
 
 
-def accuracy(answers: Answers, _X: Any, y: NDArray) -> float:
-    """The share of right answers."""
-    return float((answers.predict(_X) == y).mean())
+def accuracy(answers: Answers, X: Any, y: NDArray, sample_weight: Array | None = None) -> float:
+    """The share of right answers, by weight."""
+    return float(np.average(answers.predict(X) == y, weights=sample_weight))
+
+
+def takes_weights(score: Score) -> bool:
+    """Whether a scorer, or the metric that it is made of, takes `sample_weight`."""
+    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters
 
 
 class Answers(ClassifierMixin, BaseEstimator):
@@ -81,6 +87,8 @@ class Folds:
         "ovr" or "ovo".
     score : callable
         The scorer.
+    weighted : bool
+        Whether scores are weighted.
     """
 
     X: NDArray
@@ -89,31 +97,41 @@ class Folds:
     class_weight: Any
     multi_class: str
     score: Score
+    weighted: bool
 
     def along(
         self, kernel: SharedKernel, Cs: Sequence[float], limits: Limits, split: tuple[Indices, Indices]
     ) -> tuple[Array, Array]:
         """Train at every C, ascending, and score; returns the scores and the largest certified gaps, both (n_Cs,)."""
-        train, test = np.sort(split[0]), split[1]
-        weights = self.weights[train] * compute_sample_weight(self.class_weight, self.y[train])
-        train, weights = train[weights > 0], weights[weights > 0]
-        classes, labels = np.unique(self.y[train], return_inverse=True)
-        if len(classes) < 2:
-            raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
+        test = split[1]
+        train, weights, classes, labels = self._training(split[0])
         several = len(classes) > 2
         parts_of = scheme_of(self.multi_class)[1]
         scores, gaps = [], []
         for rows, part in parts_of(labels, len(classes)) if several else [(np.full(len(labels), True), labels)]:
             trainer, evaluate = kernel.on(train[rows], test)
-            solutions = trainer.path(2.0 * part - 1, weights[rows], Cs, limits)
+            solutions = trainer.path(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, limits)
             if len(solutions) < len(Cs):
                 raise KeyboardInterrupt
             scores.append(evaluate(solutions))
             gaps.append([solution.relative_gap for solution in solutions])
         combine = COMBINE[self.multi_class]
-        found = np.moveaxis(np.array(scores), 0, -1) if several else np.array(scores[0])
-        answers = [Answers(classes, combine(each, len(classes)) if several else each) for each in found]
-        return np.array([self.score(each, self.X[test], self.y[test]) for each in answers]), np.max(gaps, axis=0)
+        found = [combine(s, len(classes)) for s in np.stack(scores, axis=-1)] if several else scores[0]
+        return self._scored(test, [Answers(classes, each) for each in found]), np.max(gaps, axis=0)
+
+    def _training(self, train: Indices) -> tuple[Indices, Array, NDArray, NDArray[np.intp]]:
+        """The samples of positive weight, ascending, with their weights; the classes, and which one each has."""
+        train = np.sort(train)
+        weights = self.weights[train] * compute_sample_weight(self.class_weight, self.y[train])
+        train, weights = train[weights > 0], weights[weights > 0]
+        classes, labels = np.unique(self.y[train], return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
+        return train, weights, classes, labels
+
+    def _scored(self, test: Indices, answers: Sequence[Answers]) -> Array:
+        by_weight = {"sample_weight": self.weights[test]} if self.weighted else {}
+        return np.array([self.score(each, self.X[test], self.y[test], **by_weight) for each in answers])
 
 
 class SharedKernel:

@@ -90,7 +90,7 @@ class DenseRows:
 
     def block(self, chosen: Indices) -> Array:
         """The matrix among distinct samples, in order where they are all."""
-        return self.K if len(chosen) == len(self.K) else self.K[np.ix_(chosen, chosen)]
+        return self.K if len(chosen) == len(self.K) else _part(self.K, chosen, chosen)
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
         """Add the chosen columns, times their weights, to f."""
@@ -102,11 +102,15 @@ class DenseRows:
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
-        return self.K[np.ix_(left, right)] @ v
+        return _part(self.K, left, right) @ v
 
     def among(self, chosen: Indices) -> DenseRows:
         """Some rows and columns."""
-        return DenseRows(self.K[np.ix_(chosen, chosen)])
+        return DenseRows(_part(self.K, chosen, chosen))
+
+
+def _part(K: Array, left: Indices, right: Indices) -> Array:
+    return K.take(left, axis=0).take(right, axis=1)
 
 
 class CachedRows:

@@ -35,15 +35,17 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
     int
         Steps taken.
     """
-    r, least = point[1], 0.0
-    for k in range(len(r)):
-        least = max(least, abs(K[k, k]))
-    least = max(SINGULAR * least, 1e-300)
+    r = point[1]
+    diagonal, curvature = np.diag(K).copy(), np.empty(len(K))
+    least = max(SINGULAR * np.abs(diagonal).max(), 1e-300)
     for step in range(max_steps):
         i, violation = _steepest(point, bounds)
         if violation <= tol:
             return step
-        j, length = _partner(K, point, bounds, i, least)
+        row = K[i]
+        for k in range(len(r)):
+            curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
+        j, length = _partner(curvature, point, bounds[0], r[i])
         length = _move(point[0], bounds, i, j, length)
         for k in range(len(r)):
             r[k] -= length * (K[i, k] - K[j, k])
@@ -64,16 +66,15 @@ def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
 
 
 @njit(cache=True, nogil=True)
-def _partner(K: Array, point: Array, bounds: Array, i: int, least: float) -> tuple[int, float]:
-    """The variable to lower when i is raised, and by how much if there were no bounds."""
-    v, r, low = point[0], point[1], bounds[0]
+def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tuple[int, float]:
+    """The variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
+    v, r = point[0], point[1]
     j, gain, length = -1, 0.0, 0.0
     for k in range(len(v)):
-        if v[k] > low[k] and r[k] < r[i]:
-            fall = r[i] - r[k]
-            curvature = max(K[i, i] + K[k, k] - 2 * K[i, k], least)
-            if fall * fall > gain * curvature:
-                j, gain, length = k, fall * fall / curvature, fall / curvature
+        if v[k] > low[k] and r[k] < steepest:
+            fall = steepest - r[k]
+            if fall * fall > gain * curvature[k]:
+                j, gain, length = k, fall * fall / curvature[k], fall / curvature[k]
     return j, length
 
 

@@ -29,6 +29,9 @@ SHARPER = 0.03
 STEPS = 100
 """Steps in a block, per variable of it."""
 
+DRIFT = 1e-12
+"""The error of scores that is none, relative to the largest."""
+
 PATIENCE = 30
 """Blocks in a row without progress after which rounding is to blame."""
 
@@ -163,8 +166,10 @@ class _Search:
         return Ending.OPTIMAL
 
     def result(self, ending: Ending) -> KernelSolution:
-        """The best point, repaired and evaluated anew, with the history."""
-        best = self.problem.evaluate(self.best.u)
+        """The best point with the history, evaluated anew if its scores have drifted by rounding."""
+        best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
+        if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
+            best = self.problem.evaluate(best.u)
         return replace(best, history=tuple(self.history), ending=ending)
 
     def _optimise(self, r: Array, tol: float) -> None:
