@@ -34,7 +34,7 @@ ROOMS = [
 RELIED_ON = {
     "cvxens": "Certificate Formulation Run certify column_generation __version__"
     " AdaBoostClassifier LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier"
-    " RhoSVC PartialSVMEnsembleClassifier RegAdaBoostClassifier",
+    " AdaBoostECCClassifier AdaBoostMHClassifier RhoSVC PartialSVMEnsembleClassifier RegAdaBoostClassifier",
     "cvxens.problems": "SVMPrimal SVMDual HardMarginBoosting SoftMarginBoosting InfiniteSVM LPBoost RhoSVM"
     " EntropyProjection RegularizedExpLoss SLSSVM RegularizedLeastSquares",
     "cvxens.colgen": "column_generation Formulation masters oracles iterate Oracle Master Priced MasterSolution Column",

@@ -1,6 +1,8 @@
 """Classifiers as scikit-learn knows them, each fitted with a certificate."""
 
 from cvxens.estimators.adaboost import AdaBoostClassifier
+from cvxens.estimators.adaboost_ecc import AdaBoostECCClassifier
+from cvxens.estimators.adaboost_mh import AdaBoostMHClassifier
 from cvxens.estimators.cgens import CGEnsClassifier
 from cvxens.estimators.cgens_sls import CGEnsSLSClassifier
 from cvxens.estimators.column_generation import ColumnGenerationClassifier
@@ -15,6 +17,8 @@ from cvxens.estimators.supervised_kernel_rls import SupervisedKernelRLSClassifie
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostECCClassifier",
+    "AdaBoostMHClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",

@@ -100,6 +100,24 @@ kernel_ : FixedKernel
 decomposition_ : OneVsRestClassifier or OneVsOneClassifier
         Of more than two classes only; each of the attributes above is then a list over the sub-problems, with
         `support_` of the samples that a sub-problem has.""",
+    "CODED_BOOSTING": """\
+oracle : str or callable
+        The weak learners of two classes, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps"
+        (at most 32 per feature), "perceptrons", "fourier", or a function from X to an oracle that prices several
+        outputs at once. Stumps take sparse X.
+    n_rounds : int
+        At most so many rounds. Fewer where no weak learner is better than chance, or on Ctrl-C.
+    random_state : int, RandomState instance or None
+        Seed of random codes, and of an oracle that samples.""",
+    "CODED_ENSEMBLE": """\
+history_ : tuple of BoostingRound
+        Hypothesis, with its code, edge, weight and loss, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,); each once.
+    weights_ : ndarray of shape (n_weak_learners, n_classes)
+        Their votes for the classes: w v, summed over the rounds.
+    intercept_ : ndarray of shape (n_classes,)
+        0.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.

@@ -2,11 +2,20 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cvxens import AdaBoostClassifier, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+)
 
 PEERS = [
     AdaBoostClassifier(n_rounds=10),
     AdaBoostClassifier(nu=0.6),
+    AdaBoostMHClassifier(n_rounds=10),
+    AdaBoostECCClassifier(n_rounds=10),
     RhoSVC(),
     PartialSVMEnsembleClassifier(max_updates=20),
     RegAdaBoostClassifier(),
