@@ -22,6 +22,9 @@ from cvxens.types import Array
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
 
+PRICE = 10.0
+"""The default C, for kernels with k(x, x) = 1 on average."""
+
 LARGE = 25_000
 """Samples up to which all kernel values are evaluated once, for the certificate."""
 
@@ -138,7 +141,7 @@ def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
 
 
 def left_out(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
-    """Return v'E v of the residual E = kernel(X, X) - G G'; above `LARGE` samples the bound (sum |v_i| sqrt(E_ii))^2."""
+    """Compute v'E v, E = kernel(X, X) - G G'; above `LARGE` samples the bound (sum_i |v_i| sqrt(E_ii))^2."""
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
@@ -165,6 +168,6 @@ def of_exact_kernel(certificate: Certificate, change: float, *, maximise: bool) 
     )
 
 
-def ridge_of(C: Any, default: float, diagonal: Array) -> float:
-    """1 / C, the ridge of squared slacks; by default so that C is `default` for kernels with k(x, x) = 1 on average."""
-    return float(diagonal.mean()) / default if C is None else 1 / validation.positive("C", C)
+def ridge_of(C: Any, diagonal: Array) -> float:
+    """1 / C, the ridge of squared slacks; by default so that C is `PRICE` for kernels with k(x, x) = 1 on average."""
+    return float(diagonal.mean()) / PRICE if C is None else 1 / validation.positive("C", C)

@@ -14,9 +14,6 @@ from cvxens.estimators.sample import Sample
 from cvxens.solvers import partial_svms
 from cvxens.solvers.rho_svm_low_rank import certificates
 
-PRICE = 1000.0
-"""The default C, for kernels with k(x, x) = 1 on average."""
-
 
 @dataclass(frozen=True)
 class PartialSVM:
@@ -51,7 +48,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
     ----------
     <PSD_KERNEL>
     C : float, optional
-        1/C is added to the diagonal of the kernel matrix, which separates the classes; by default 1000 over the mean of
+        1/C is added to the diagonal of the kernel matrix, which separates the classes; by default 10 over the mean of
         k(x, x).
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
@@ -110,7 +107,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fixed(sample), sample.signs
         exact = self._low_rank(kernel, X)
-        K = exact.softened(ridge_of(self.C, PRICE, exact.diagonal + exact.residual))
+        K = exact.softened(ridge_of(self.C, exact.diagonal + exact.residual))
         ensemble = partial_svms(K, y, tol=self.tol, max_updates=self.max_updates)
         low_rank, _ = certificates(K, y, y * ensemble.last)
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)

@@ -29,7 +29,7 @@ from cvxens.types import Array
 Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 """The support, the coefficients over it, u and the certificate."""
 
-PENALTY = 1e-3
+PENALTY = 3e-4
 """The default lam, for kernels with k(x, x) = 1 on average."""
 
 
@@ -45,7 +45,7 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
     ----------
     <PSD_KERNEL>
     lam : float, optional
-        Weight of the penalty, above 0, in proportion to the kernel; by default 0.001 times the mean of k(x, x).
+        Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float

@@ -19,9 +19,6 @@ from cvxens.types import Array
 Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 """The support, the coefficients over it, u and the certificate."""
 
-PRICE = 10.0
-"""The default C, for kernels with k(x, x) = 1 on average."""
-
 
 @final
 @documented
@@ -102,13 +99,13 @@ class RhoSVC(KernelExpansion, Classifier):
 
     def _fast(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
         K = self._low_rank(kernel, X)
-        svm = solve_low_rank_rho_svm(K.softened(ridge_of(self.C, PRICE, K.diagonal + K.residual)), y, self.tol)
+        svm = solve_low_rank_rho_svm(K.softened(ridge_of(self.C, K.diagonal + K.residual)), y, self.tol)
         certificate = of_exact_kernel(svm.certificate, left_out(kernel, X, K, svm.coefficients), maximise=True)
         return K.pivots, svm.pivot_coefficients, svm.u, certificate
 
     def _reference(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
         K = kernel(X, X)
-        problem = RhoSVM(K + ridge_of(self.C, PRICE, K.diagonal()) * np.eye(len(K)), y)
+        problem = RhoSVM(K + ridge_of(self.C, K.diagonal()) * np.eye(len(K)), y)
         solution = solve_rho_svm(problem, self.tol)
         u = solution.duals["u"]
         return np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution)
