@@ -101,7 +101,7 @@ class TrainingKernel:
 
     def check(self, X: Any) -> None:
         """Raise if a sample is outside the ranges that an additive kernel was given; others see to that themselves."""
-        if self.scale is not None:
+        if self.scale is not None and self.kernel != Stump():
             self.kernel.within(X)
 
     def is_that_of(self, other: TrainingKernel) -> bool:
