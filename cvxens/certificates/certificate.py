@@ -102,6 +102,18 @@ class Certificate:
         """Whether the point is proven to be within a relative gap of `tol`, weak duality intact."""
         return self.proven and 0 <= self.relative_gap <= tol
 
+    def to_dict(self) -> dict[str, float | bool | None]:
+        """The certificate as JSON has it; a number that is not finite is null."""
+        numbers = {
+            "primal": self.primal,
+            "dual": self.dual,
+            "gap": self.gap,
+            "relative_gap": self.relative_gap,
+            "kkt_residual": self.kkt_residual,
+        }
+        finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
+        return {**finite, "proven": self.proven}
+
     def _rows(self) -> list[tuple[str, str]]:
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cvxens.crosscheck import Row, Sample
-    from cvxens.datasets import Dataset
     from cvxens.problems import Problem
 
 
@@ -32,43 +30,21 @@ def crosscheck(data: str | None, formulation: str | None, json_file: Path | None
 
     Exit status 1 where objectives differ by more than 1e-5, relative, or where a certificate does not hold.
     """
+    from cvxens.cli.files import dataset_of, write
     from cvxens.cli.reports import print_crosscheck
     from cvxens.crosscheck import Sample, named
 
     chosen = named(formulation)
-    dataset = _dataset(data)
+    dataset = dataset_of(data).as_signs()
     sample = Sample.of(dataset.X, dataset.y)
-    _write(json_file, "")
+    write("--json", json_file, "")
     rows: list[Row] = []
     try:
         _fill(rows, sample, chosen)
     finally:
         print_crosscheck(rows, dataset.name, sample)
-        _write(json_file, json.dumps(_document(rows, dataset.name, sample), indent=2) + "\n")
+        write("--json", json_file, json.dumps(_document(rows, dataset.name, sample), indent=2) + "\n")
     return 0 if all(row.agrees for row in rows) else 1
-
-
-def _dataset(data: str | None) -> Dataset:
-    from cvxens import datasets
-
-    if data is None:
-        return datasets.breast_cancer().as_signs()
-    is_file = os.path.exists(data) or data != Path(data).stem
-    return (datasets.load_file(data) if is_file else datasets.load(data)).as_signs()
-
-
-def _write(json_file: Path | None, text: str) -> None:
-    """Write to the file, if there is one; an empty text before the work shows that it can be written."""
-    from cvxens.errors import InvalidInput
-
-    if json_file is None:
-        return
-    try:
-        json_file.write_text(text)
-    except OSError as error:
-        raise InvalidInput(
-            "--json", f"found {str(json_file)!r}, which cannot be written ({error.strerror})", "name another file"
-        ) from None
 
 
 def _fill(rows: list[Row], sample: Sample, chosen: Sequence[type[Problem]]) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 import click
 
 from cvxens import __version__
+from cvxens.cli.certify import certify
 from cvxens.cli.crosscheck import crosscheck
+from cvxens.cli.fit import fit
 from cvxens.cli.listing import list_all
+from cvxens.cli.predict import predict
 from cvxens.errors import CvxensError
 
 FAILED = 1
@@ -20,14 +23,14 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: cross-check formulations, read certificates.
+    """Ensemble learning as convex modelling: fit, predict, certify, cross-check.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-cvxens.add_command(crosscheck)
-cvxens.add_command(list_all)
+for command in (fit, predict, certify, crosscheck, list_all):
+    cvxens.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

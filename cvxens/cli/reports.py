@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cvxens.certificates import Certificate
 from cvxens.crosscheck import Row, Sample, Side
 
 MIN_WIDTH = 128
@@ -59,6 +60,15 @@ def _side(side: Side) -> Text:
     objective = "failed" if isnan(side.objective) else f"{side.objective:.10g}"
     objective = "no feasible point" if isinf(side.objective) else objective
     return Text.assemble(objective, "\n", (f"{side.solver}, {side.seconds:.2f} s", "dim"))
+
+
+def print_certificates(certificates: Sequence[Certificate]) -> None:
+    """Print every certificate, under the number of its sub-problem where there are several."""
+    out = console()
+    for number, certificate in enumerate(certificates):
+        if len(certificates) > 1:
+            out.print(Text(f"sub-problem {number}", "bold"))
+        out.print(Text(str(certificate)))
 
 
 def print_names(groups: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cvxens import validation
-from cvxens.errors import DataFileError, InvalidInput
-from cvxens.storage import FileKind, qualified_name
+from cvxens.errors import DataFileError
+from cvxens.storage import FileKind, check_place, qualified_name
 
 FILE = FileKind("checkpoint", 1, "restore it, or remove it to start anew")
 
@@ -69,10 +69,7 @@ class Checkpoint:
     every_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        path = Path(self.path)
-        if path.is_dir() or not path.parent.is_dir():
-            found = "a folder" if path.is_dir() else "no folder for it"
-            raise InvalidInput("path", f"found {found} at {path}", "name a file in a folder that exists")
+        check_place("path", self.path)
         if self.every_rounds is not None:
             validation.positive("every_rounds", self.every_rounds)
         if self.every_seconds != inf:

@@ -72,21 +72,13 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON has it; a number that is not finite is null."""
-        certificate = self.certificate
         return {
             "formulation": self.formulation,
             "source": self.source,
             "reference": _side(self.reference),
             "fast": _side(self.fast),
             "relative_difference": _finite(self.relative_difference),
-            "certificate": {
-                "primal": _finite(certificate.primal),
-                "dual": _finite(certificate.dual),
-                "gap": _finite(certificate.gap),
-                "relative_gap": _finite(certificate.relative_gap),
-                "kkt_residual": _finite(certificate.kkt_residual),
-                "proven": certificate.proven,
-            },
+            "certificate": self.certificate.to_dict(),
             "agrees": self.agrees,
             "note": self.note,
         }

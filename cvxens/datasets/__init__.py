@@ -4,6 +4,7 @@ from cvxens.datasets.catalogue import available, breast_cancer, load
 from cvxens.datasets.labels import as_signs
 from cvxens.datasets.reading import load_file
 from cvxens.datasets.record import Dataset
+from cvxens.datasets.samples import load_samples
 from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm, make_waveform
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "breast_cancer",
     "load",
     "load_file",
+    "load_samples",
     "make_ringnorm",
     "make_threenorm",
     "make_twonorm",

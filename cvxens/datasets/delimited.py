@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.datasets.encoding import Column, Encoder, encoder
+from cvxens.datasets.encoding import Column, Encoder, Learnt, encoder, restored
 from cvxens.datasets.labels import MISSING, NUMBER
 from cvxens.datasets.memory import check_room
 from cvxens.datasets.record import Dataset
@@ -60,7 +60,29 @@ def read_delimited(sources: Sequence[Source]) -> Dataset:
         X_test=X_test[0] if X_test else None,
         y_test=y_test[0] if y_test else None,
         notes=tuple(one.note for one in encoders if one.note),
+        columns={name: one.learnt for name, one in zip(tables[0].names, encoders, strict=False)},
     )
+
+
+def read_samples(source: Source, columns: Mapping[str, Learnt]) -> tuple[Array, NDArray | None]:
+    """Read a table whose columns become features as they did in another one, and its target if it has one.
+
+    Columns are found by their names. One more, the last, is the target.
+
+    Raises
+    ------
+    DataFileError
+        A column is missing, or there are others.
+    """
+    table = _parse(source, 1)
+    found = dict(zip(table.names, table.columns, strict=True))
+    if absent := [name for name in columns if name not in found]:
+        raise source.error(f"found no column {absent[0]!r}", f"give the columns {', '.join(columns)}")
+    others = [name for name in table.names if name not in columns]
+    if others not in ([], [table.names[-1]]):
+        raise source.error(f"found the column {others[0]!r}, which is no feature", "leave it out")
+    parts = [restored(name, learnt).encode(found[name]) for name, learnt in columns.items()]
+    return np.hstack(parts), np.array(table.columns[-1].cells) if others else None
 
 
 def _features(source: Source, table: Table, encoders: Sequence[Encoder]) -> Array:
@@ -79,10 +101,10 @@ def _targets(table: Table) -> NDArray:
     return np.array(target.cells)
 
 
-def _parse(source: Source) -> Table:
+def _parse(source: Source, least: int = 2) -> Table:
     lines, rows = zip(*(_rows(source) or [(1, [])]), strict=True)
     header = tuple(rows[0])
-    _check_header(source, header)
+    _check_header(source, header, least)
     if len(rows) == 1:
         raise source.error("found a header only", "give at least two samples below it")
     for line, row in zip(lines, rows, strict=True):
@@ -107,8 +129,8 @@ def _rows(source: Source) -> list[tuple[int, list[str]]]:
     return [(line, row) for line, row in numbered if row not in ([], [""])]
 
 
-def _check_header(source: Source, header: tuple[str, ...]) -> None:
-    if len(header) < 2:
+def _check_header(source: Source, header: tuple[str, ...], least: int) -> None:
+    if len(header) < least:
         raise source.error("found one column only", "separate columns by commas, the target last")
     if any(NUMBER.fullmatch(name) for name in header):
         raise source.error("found numbers in the first line, so no header", "put a line of column names first")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from cvxens.errors import DataFileError
 from cvxens.types import Array
 
 MOST_CATEGORIES = 20
+
+Learnt: TypeAlias = float | tuple[str, ...]
+"""What is learnt of a column: the median of its numbers, or its categories."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ class Encoder(Protocol):
     def note(self) -> str:
         """What was changed; empty if nothing was."""
 
+    @property
+    def learnt(self) -> Learnt:
+        """What `restored` makes the encoder of again."""
+
     def encode(self, column: Column, /) -> Array:
         """Return the features, shape (n_samples, n_names)."""
 
@@ -64,6 +71,11 @@ class Numeric:
     feature_names: tuple[str, ...]
     median: float
     note: str
+
+    @property
+    def learnt(self) -> float:
+        """The median."""
+        return self.median
 
     def encode(self, column: Column) -> Array:
         """Return the numbers, shape (n_samples, 1)."""
@@ -80,10 +92,22 @@ class Nominal:
     categories: tuple[str, ...]
     note: str
 
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """The categories; none of a column that is left out."""
+        return self.categories
+
     def encode(self, column: Column) -> Array:
         """Return the indicators, shape (n_samples, n_categories); all 0 for a category never seen."""
         cells = np.array(["?" if cell in MISSING else cell for cell in column.cells])
         return (cells[:, None] == np.array(self.categories, dtype=str)).astype(np.float64)
+
+
+def restored(name: str, learnt: Learnt) -> Encoder:
+    """The encoder of a column that has learnt this."""
+    if isinstance(learnt, tuple):
+        return Nominal(tuple(f"{name}={category}" for category in learnt), learnt, "")
+    return Numeric((name,), learnt, "")
 
 
 def encoder(column: Column) -> Encoder:

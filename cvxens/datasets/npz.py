@@ -23,6 +23,7 @@ from cvxens.storage import UNREADABLE
 
 Arrays = Mapping[str, NDArray]
 
+
 def is_npz(content: bytes) -> bool:
     """Tell whether `content` starts like a zip archive."""
     return content.startswith(b"PK\x03\x04")
@@ -41,7 +42,7 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
         raise other.error(
             "found an npz archive beside a separate test file", "put X_test and y_test into the one archive"
         )
-    arrays = _load(source)
+    arrays = arrays_of(source)
     train = _part(source, arrays, "") or _part(source, arrays, "_train")
     if train is None:
         raise source.error(
@@ -66,7 +67,8 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
     )
 
 
-def _load(source: Source) -> dict[str, NDArray]:
+def arrays_of(source: Source) -> dict[str, NDArray]:
+    """Read every array of an archive."""
     # a member read as a whole has its checksum tested before numpy sees it
     try:
         with ZipFile(BytesIO(source.content)) as archive:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
+from cvxens.datasets.encoding import Learnt
 from cvxens.datasets.labels import as_signs
 
 Split = tuple[NDArray, NDArray]
@@ -33,6 +35,8 @@ class Dataset:
         What was done to the file's values (missing values, nominal columns), and what its author says.
     splits : tuple of (train, test) pairs of ndarray
         Published partitions of the samples of `X` into training and test rows, as row numbers.
+    columns : mapping of str to float or tuple of str
+        Of a table, how each column but the target became features: its median, or its categories.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class Dataset:
     y_test: NDArray | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     splits: tuple[Split, ...] = field(default=(), repr=False)
+    columns: Mapping[str, Learnt] = field(default_factory=dict, repr=False)
 
     def as_signs(self) -> Dataset:
         """Return this set with labels -1 and +1, the larger label of the training part being +1.

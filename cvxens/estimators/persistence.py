@@ -30,6 +30,9 @@ Trusted: TypeAlias = Iterable[Callable[..., Any]]
 MATRICES: Mapping[str, Any] = {"csc": csc_array, "csr": csr_array}
 """The sparse matrices that a file can hold."""
 
+NOT_KEPT = {"_metadata_request", "_sklearn_output_config"}
+"""What scikit-learn sets beside parameters and fitted attributes."""
+
 
 class Persistent:
     """An estimator that can be written to a file and read again, without pickle."""
@@ -247,8 +250,8 @@ def _matrix(kind: str, data: Any, indices: Any, indptr: Any, shape: Sequence[int
 
 
 def _is_kept(kind: type, name: str) -> bool:
-    """Whether an attribute is a parameter, or a fitted one."""
-    return name in signature(kind).parameters or (name.endswith("_") and not name.startswith("_"))
+    """Whether an attribute is a parameter, or one that a fit has set and that hides nothing of the class."""
+    return name in signature(kind).parameters or not (name in NOT_KEPT or hasattr(kind, name))
 
 
 def _estimators() -> Iterator[type]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from numpy.typing import NDArray
 
-from cvxens.errors import DataFileError
+from cvxens.errors import DataFileError, InvalidInput
 from cvxens.storage.archive import UNREADABLE, Arrays, pack, unpack
 
 
@@ -99,6 +99,15 @@ class FileKind:
 
     def _error(self, found: str, remedy: str) -> DataFileError:
         return DataFileError(self.name, f"found {found}", remedy)
+
+
+def check_place(argument: str, path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
+    path = Path(path).expanduser()
+    if path.is_dir() or not path.parent.is_dir():
+        found = "a folder" if path.is_dir() else "no folder for it"
+        raise InvalidInput(argument, f"found {found} at {path}", "name a file in a folder that exists")
+    return path
 
 
 def _write_through(path: Path, content: bytes) -> None:

@@ -20,7 +20,18 @@ finally:
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["crosscheck", "--help"], ["list", "--help"], ["--version"], []])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["crosscheck", "--help"],
+        ["fit", "--help"],
+        ["predict", "--help"],
+        ["list", "--help"],
+        ["--version"],
+        [],
+    ],
+)
 def test_help_loads_no_numerical_library(arguments):
     done = python("-c", LOADED, *arguments)
     assert done.returncode == (0 if arguments else 2)

@@ -1,0 +1,297 @@
+"""`cvxens fit`, `predict` and `certify`, from a file to a model and back, and what they refuse."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from command_line import WRITERS, python, run, small, write_csv, write_npz
+
+from cvxens import LPBoostClassifier, load_model
+
+TOWNS = "age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n60,Ulm,yes\n33,Bonn,no\n"
+
+
+@pytest.fixture
+def csv(tmp_path):
+    return write_csv(tmp_path / "small.csv", *small())
+
+
+@pytest.fixture
+def model(capsys, tmp_path, csv):
+    assert run(capsys, "fit", csv, "--model", "LPBoostClassifier", "--out", tmp_path / "model")[0] == 0
+    return tmp_path / "model"
+
+
+def refused(capsys, *arguments):
+    """Standard error of a command that is refused, one line of it."""
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_model(capsys, tmp_path, name):
+    X, y = small()
+    file, out = WRITERS[name](tmp_path / name, X, y), tmp_path / "model"
+    status, told, err = run(capsys, "fit", file, "--model", "lpboostclassifier", "--param", "C=0.5", "--out", out)
+    assert (status, err) == (0, "")
+    assert "LPBoostClassifier on data: 24 samples, 2 features" in told
+    assert "proven                   yes" in told
+    assert f"saved to {out}" in told
+    fitted = load_model(out)
+    np.testing.assert_array_equal(fitted.decision_function(X), LPBoostClassifier(C=0.5).fit(X, y).decision_function(X))
+    status, predicted, err = run(capsys, "predict", out, file)
+    assert status == 0
+    assert predicted.split() == ["prediction", *map(str, fitted.predict(X).tolist())]
+    assert err.strip() == f"score {fitted.score(X, np.where(y > 0, *fitted.classes_[::-1])):.4f}"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("LPBoostClassifier", ["oracle=quantile_stumps", "tol=1e-2", "nu=0.5"]),
+        ("CGEnsClassifier", ["C=0.1", "class_weight={'good': 2, 'bad': 1}"]),
+        ("CGEnsSLSClassifier", ["max_time=None"]),
+        ("InfiniteEnsembleSVC", ["kernel=stump", "C=0.5"]),
+        ("RhoSVC", []),
+    ],
+)
+def test_estimators_and_their_parameters(capsys, tmp_path, csv, name, parameters):
+    given = [part for parameter in parameters for part in ("--param", parameter)]
+    out = tmp_path / "model"
+    assert run(capsys, "fit", csv, "--model", name, *given, "--out", out)[0] == 0
+    fitted = load_model(out)
+    assert type(fitted).__name__ == name
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        assert str(fitted.get_params()[key]) == str(float(value) if value[0].isdigit() else value)
+    status, predicted, _ = run(capsys, "predict", out, csv)
+    assert status == 0
+    assert set(predicted.split()) <= {"prediction", "good", "bad"}
+
+
+def test_three_classes_have_a_certificate_each(capsys, tmp_path):
+    X, _ = small()
+    file = write_npz(tmp_path / "three.npz", X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    report = tmp_path / "report.json"
+    arguments = ["--model", "LPBoostClassifier", "--out", tmp_path / "model", "--json", report]
+    status, out, _ = run(capsys, "fit", file, *arguments)
+    assert status == 0
+    assert re.findall(r"sub-problem \d", out) == ["sub-problem 0", "sub-problem 1", "sub-problem 2"]
+    assert [certificate["proven"] for certificate in json.loads(report.read_text())["certificates"]] == [True] * 3
+    assert run(capsys, "certify", tmp_path / "model", file, "--tol", "0.1")[0] == 0
+
+
+def test_the_report_of_a_fit(capsys, tmp_path, csv):
+    report = tmp_path / "report.json"
+    arguments = ["--model", "LPBoostClassifier", "--param", "tol=0.01", "--out", tmp_path / "model", "--json", report]
+    assert run(capsys, "fit", csv, *arguments)[0] == 0
+    document = json.loads(report.read_text())
+    fitted = load_model(tmp_path / "model")
+    assert document["model"] == "LPBoostClassifier"
+    assert document["parameters"]["tol"] == "0.01"
+    assert document["data"] == {"name": "small", "n_samples": 24, "n_features": 2, "notes": []}
+    assert document["certificates"] == [fitted.certificate_.to_dict()]
+    assert document["training_score"] == fitted.score(*small_words())
+    assert document["seconds"] > 0
+    assert document["warnings"] == []
+
+
+def small_words():
+    X, y = small()
+    return X, np.where(y > 0, "good", "bad")
+
+
+def test_a_limit_reached_is_told_on_standard_error(capsys, tmp_path, csv):
+    arguments = ["--param", "max_columns=2", "--param", "columns_per_round=1", "--out", tmp_path / "model"]
+    status, _, err = run(capsys, "fit", csv, "--model", "LPBoostClassifier", *arguments)
+    assert status == 0
+    assert err.startswith("warning: LPBoostClassifier: max_columns reached")
+    assert err.count("\n") == 1
+    assert run(capsys, "certify", tmp_path / "model", "--tol", "1e-3")[0] == 1
+    assert run(capsys, "certify", tmp_path / "model", "--tol", "10")[0] == 0
+
+
+def test_predictions_in_files(capsys, tmp_path, csv, model):
+    out, report = tmp_path / "predictions.csv", tmp_path / "report.json"
+    status, printed, _ = run(capsys, "predict", model, csv, "--out", out, "--json", report)
+    assert (status, printed) == (0, "")
+    document = json.loads(report.read_text())
+    assert out.read_text().split() == ["prediction", *document["predictions"]]
+    assert document["score"] == load_model(model).score(*small_words())
+
+
+def test_columns_are_found_by_name_and_encoded_as_in_the_fit(capsys, tmp_path):
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    out = tmp_path / "model"
+    assert run(capsys, "fit", tmp_path / "towns.csv", "--model", "LPBoostClassifier", "--out", out)[0] == 0
+    assert load_model(out).columns_ == {"age": 41.5, "town": ("Bonn", "Ulm")}
+    (tmp_path / "new.csv").write_text("town;age\nBonn;?\nUlm;40\nParis;50\n")
+    status, predicted, err = run(capsys, "predict", out, tmp_path / "new.csv")
+    assert (status, err) == (0, "")
+    assert predicted.split()[:3] == ["prediction", "no", "yes"]
+
+
+BAD_NEW = {
+    "missing.csv": (b"age,class\n31,yes\n", "found no column 'town'"),
+    "more.csv": (b"age,size,town,class\n31,2,Ulm,yes\n", "found the column 'size', which is no feature"),
+    "words.csv": (b"age,town\nold,Ulm\n", "found 'old' in line 2"),
+    "wide.svm": (b"1 1:2 2:1 3:1 4:1\n-1 1:3\n", "3 features per sample"),
+    "empty.csv": (b"age,town\n", "a header only"),
+    "gone.csv": (None, "no such file"),
+    "junk.bin": (bytes(range(256)), "found"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_NEW)
+def test_new_samples_that_cannot_be_used(capsys, tmp_path, name):
+    content, message = BAD_NEW[name]
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    assert run(capsys, "fit", tmp_path / "towns.csv", "--model", "RhoSVC", "--out", tmp_path / "model")[0] == 0
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    err = refused(capsys, "predict", tmp_path / "model", tmp_path / name)
+    assert name in err
+    assert message in err
+
+
+def test_archives_of_new_samples(capsys, tmp_path, model):
+    X, _ = small()
+    np.savez(tmp_path / "new.npz", X=X[:3])
+    assert run(capsys, "predict", model, tmp_path / "new.npz")[1].count("\n") == 4
+    for arrays, message in (
+        ({"X": X[:, :1]}, "2 features per sample"),
+        ({"X": np.full_like(X, np.nan)}, "finite numbers"),
+        ({"X": X, "y": [1, 2]}, "found y of shape (2,)"),
+        ({"Z": X}, "found no X, only Z"),
+    ):
+        np.savez(tmp_path / "new.npz", **arrays)
+        assert message in refused(capsys, "predict", model, tmp_path / "new.npz")
+
+
+def test_a_table_for_a_model_of_no_table(capsys, tmp_path, csv):
+    file = write_npz(tmp_path / "small.npz", *small())
+    assert run(capsys, "fit", file, "--model", "LPBoostClassifier", "--out", tmp_path / "model")[0] == 0
+    assert "fitted to none" in refused(capsys, "predict", tmp_path / "model", csv)
+
+
+def test_certify_shows_the_fit_or_another_sample(capsys, tmp_path, csv, model):
+    report = tmp_path / "report.json"
+    status, out, _ = run(capsys, "certify", model, "--json", report)
+    assert status == 0
+    fitted = load_model(model)
+    assert out.strip() == str(fitted.certificate_)
+    assert json.loads(report.read_text())["certificates"] == [fitted.certificate_.to_dict()]
+    status, _, _ = run(capsys, "certify", model, csv, "--json", report)
+    assert status == 0
+    document = json.loads(report.read_text())
+    assert document["on"] == str(csv)
+    assert document["certificates"] == [fitted.certify(*small_words()).to_dict()]
+
+
+def test_certify_fails_above_the_tolerance(capsys, tmp_path, model):
+    X, y = small(60)
+    other = write_csv(tmp_path / "other.csv", X + 1, -y)
+    status, out, _ = run(capsys, "certify", model, other, "--tol", "1e-6")
+    assert status == 1
+    assert "proven" in out
+
+
+def test_what_cannot_be_certified(capsys, tmp_path, csv, model):
+    (tmp_path / "unlabelled.csv").write_text("x0,x1\n1,2\n")
+    assert "found no target" in refused(capsys, "certify", model, tmp_path / "unlabelled.csv")
+    assert run(capsys, "fit", csv, "--model", "RhoSVC", "--out", tmp_path / "svc")[0] == 0
+    assert "RhoSVC, which is certified where it is fitted" in refused(capsys, "certify", tmp_path / "svc", csv)
+    assert "found the classes ['bad' 'odd']" in refused(
+        capsys, "certify", model, write_words(tmp_path / "odd.csv", "odd")
+    )
+
+
+def write_words(path, word):
+    X, y = small()
+    return path if path.write_text(write_csv(path, X, y).read_text().replace("good", word)) else None
+
+
+BAD_ARGUMENTS = [
+    (["--model", "LPBoost"], "--model: found 'LPBoost'; did you mean LPBoostClassifier?"),
+    (["--model", "zzz"], "name one of AdaBoostClassifier, "),
+    (["--model", "LPBoostClassifier", "--param", "c=1"], "--param: found 'c=1'; give name=value for one of C, "),
+    (["--model", "LPBoostClassifier", "--param", "C"], "--param: found 'C'"),
+    (["--model", "LPBoostClassifier", "--param", "C=-1"], "C: found -1; give a finite number above 0"),
+    (["--model", "LPBoostClassifier", "--param", "C=[1"], "C: found '[1'"),
+    (["--model", "LPBoostClassifier", "--param", "oracle=stump"], "oracle: found 'stump'"),
+    (["--model", "SupervisedKernelRLSRegressor"], "which the model cannot use"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS[:-1])
+def test_arguments_that_cannot_be_used(capsys, tmp_path, csv, arguments, message):
+    assert message in refused(capsys, "fit", csv, *arguments, "--out", tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_samples_that_a_model_cannot_use(capsys, tmp_path, csv):
+    arguments, _ = BAD_ARGUMENTS[-1]
+    assert "what the model cannot use" in refused(capsys, "fit", csv, *arguments, "--out", tmp_path / "model")
+
+
+@pytest.mark.parametrize("place", ["nowhere/model", "."])
+def test_a_place_for_no_model(capsys, tmp_path, csv, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(LPBoostClassifier, "fit", None)
+    err = refused(capsys, "fit", csv, "--model", "LPBoostClassifier", "--out", place)
+    assert err.startswith("error: --out: found ")
+
+
+def test_files_that_are_no_models(capsys, tmp_path, csv, model):
+    for command in ("predict", "certify"):
+        assert "model: found no model in" in refused(capsys, command, csv, csv)
+        assert "cannot be read" in refused(capsys, command, tmp_path / "gone", csv)
+        damaged = tmp_path / "damaged"
+        damaged.write_bytes(model.read_bytes()[:-5])
+        assert "truncated or damaged" in refused(capsys, command, damaged, csv)
+
+
+def test_ctrl_c_keeps_what_there_is(capsys, tmp_path, csv, monkeypatch):
+    from cvxens.colgen.oracles import Stumps
+
+    original, calls = Stumps.price, []
+
+    def impatient(self, s, /, inside=()):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(self, s, inside)
+
+    monkeypatch.setattr(Stumps, "price", impatient)
+    arguments = ["--param", "columns_per_round=1", "--out", tmp_path / "model"]
+    status, _, err = run(capsys, "fit", csv, "--model", "LPBoostClassifier", *arguments)
+    assert status == 130
+    assert "interrupted" in err
+    assert len(load_model(tmp_path / "model").history_) == 2
+
+
+def test_ctrl_c_outside_of_a_fit(capsys, tmp_path, csv, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cvxens.datasets.load_file", interrupted)
+    status, out, err = run(capsys, "fit", csv, "--model", "RhoSVC", "--out", tmp_path / "model")
+    assert (status, out, err.strip()) == (130, "", "interrupted")
+
+
+def test_a_process_of_its_own(tmp_path, csv):
+    command = ["-c", "from cvxens.cli import main; main()"]
+    environment = {**os.environ, "COLUMNS": "200"}
+    fitted = python(*command, "fit", csv, "--model", "LPBoostClassifier", "--out", tmp_path / "m", env=environment)
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    predicted = python(*command, "predict", tmp_path / "m", csv)
+    assert predicted.returncode == 0
+    assert predicted.stdout.split()[1:] == load_model(tmp_path / "m").predict(small()[0]).tolist()
+    failed = python(*command, "certify", csv)
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr
