@@ -33,7 +33,7 @@ from sklearn.datasets import load_breast_cancer
 
 from cvxens.colgen import Column, Formulation, Priced, column_generation
 from cvxens.colgen.oracles import Stump, Stumps
-from cvxens.errors import SolverFallbackWarning
+from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.plotting import MarginDisplay, ShapeDisplay
 from cvxens.problems import StumpColumns
 from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
@@ -53,6 +53,7 @@ def solve(name, formulation, oracle=stumps):
     found = f"{np.count_nonzero(np.abs(run.weights) > 1e-6)} stumps after {len(run.history)} rounds"
     primal, dual, words = run.certificate.primal, run.certificate.dual, run.certificate.note
     print(f"{name}: {primal:.5f}, bound {dual:.5f}, {found}\n  proven: {run.certificate.proven}, {words}")
+    assert abs(primal - dual) <= 1e-4 * abs(primal)
 
 
 # %% [markdown]
@@ -145,7 +146,7 @@ class Falling:
 
     def price(self, s):
         edges, at = self.H.edges(s), (self.H.features.tolist(), self.H.thresholds)
-        signs = np.where(self.falls, -1, np.sign(edges)).astype(int)
+        signs = np.where(self.falls | (edges < 0), -1, 1)
         best = np.argsort(-signs * edges)[:20].tolist()
         columns = [Column(Stump(at[0][j], at[1][j], int(signs[j])), self.X, signs[j] * edges[j]) for j in best]
         return Priced(columns, edge_bound=max(columns[0].edge, 0.0))
@@ -164,6 +165,7 @@ for name in ("hinge, certified", "monotone"):
     shapes = ShapeDisplay.from_run(runs[name], X, feature_names=names, n_shown=6)
     shapes.figure_.suptitle(name)
 plt.show()
+assert all(np.diff(shape.values).max() <= 0 for shape in shapes.shapes if shape.name in names[sizes])
 
 # %% [markdown]
 # ## 8. A fair share of the margin
@@ -184,6 +186,7 @@ solve("fair", Formulation(Hinge(C), L1(), intercept=True, constraints=similar_me
 for name in ("hinge, certified", "fair"):
     z = y * runs[name].decision_function(X)
     print(f"{name}: mean margins {z[large].mean():.3f} and {z[~large].mean():.3f}")
+assert abs(z[large].mean() - z[~large].mean()) <= 0.05 + 1e-6
 
 # %% [markdown]
 # ## Side by side
@@ -207,5 +210,18 @@ plt.show()
 # 4. An **oracle**: `Stumps`, `Perceptrons`, `Trees`, any classifier of scikit-learn through `SklearnLearner`, or a
 #    class with `price`.
 #
-# What cvxpy does not see as convex is refused with a message that says which part it is. To have proofs, use or write
-# a loss with its conjugate, as in `cvxens.problems.losses`.
+# The run is a function of new samples, `run.decision_function(X)`; `ColumnGenerationClassifier(formulation)` is the
+# same as an estimator of scikit-learn's. To have proofs, use or write a loss with its conjugate, as in
+# `cvxens.problems.losses`. What cvxpy does not see as convex is refused, and the message says which part it is:
+
+# %%
+try:
+    solve("bounded loss", Formulation(lambda z: cp.sum(cp.minimum(cp.pos(1 - z), 1)), cp.norm1))
+except InvalidInput as error:
+    print(error)
+
+# %%
+for name in ("hinge", "logistic", "squared hinge"):
+    known, claimed = runs[f"{name}, certified"].certificate, runs[name].certificate
+    assert known.holds(1e-4)
+    assert abs(known.primal - claimed.primal) < 1e-4 * known.primal
