@@ -90,6 +90,28 @@ def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(seed, n_rows, 
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
 
 
+def test_a_path_starts_inside_also_at_a_vertex():
+    program = program_of(np.random.default_rng(3), 4, 20, 1, 2.0)
+    vertex = np.arange(20.0) % 2
+    at, gap = follow(program, start(vertex, program.rows.times(vertex)[1:], program), 1e-8)
+    assert gap <= 1e-8
+    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
+
+
+def test_a_row_that_exceeds_the_limit_by_rounding_leaves_room():
+    program = program_of(np.random.default_rng(4), 3, 20, 0, 2.0)
+    v = np.ones(20)
+    at, _ = follow(program, start(v, program.rows.times(v), program), 1e-14)
+    row = np.ones((1, 20)) * (2.0 + 1e-15) / at.v.sum()
+    program.rows.add(row)
+    at = entered(at, row @ at.v, program)
+    assert at.s.min() > 0
+    assert np.isfinite(at.w).all()
+    at, gap = follow(program, at, 1e-8)
+    assert gap <= 1e-8
+    assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
+
+
 def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
     program = program_of(np.random.default_rng(1), 12, 300, 1, 20.0)
     at = start(np.ones(300), program.rows.times(np.ones(300))[1:], program)

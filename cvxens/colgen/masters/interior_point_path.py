@@ -16,6 +16,12 @@ from cvxens.types import Array
 ROOM = 0.1
 """New rows are met with this share of what they were violated by to spare."""
 
+LEAST_VIOLATION = 1e-8
+"""Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
+
+LEAST_SHARE = 1e-3
+"""A path starts with every v at least at this share of its upper bound: a vertex of the simplex method has zeros."""
+
 FAR = 2.0
 """Edges above this multiple of the limit are not met by scaling."""
 
@@ -115,7 +121,7 @@ class Iterate:
 
 def start(v: Array, edges: Array, program: Program) -> Iterate:
     """A point with all products alike, far from the boundary, feasible or not, from v and its edges in the rows A."""
-    v = v / 2
+    v = np.maximum(v, LEAST_SHARE * program.upper) / 2
     t, s = program.upper - v, np.maximum(program.limit - edges / 2, float(np.abs(edges).max()) / 2)
     product = float(v.mean()) / 2
     return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s)
@@ -133,7 +139,7 @@ def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
         v = np.clip(at.v, 0.1 * program.upper, 0.9 * program.upper)
         return start(v, program.rows.times(v)[program.n_free :], program)
     gap = product * (old + 2 * len(at.v)) / float(at.v.sum())
-    scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap)))
+    scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
     s = np.append((1 - scale) * limit + scale * at.s, limit - scale * edges)
     w = np.append(np.zeros(program.n_free + old), product / s[old:])
     further = replace(
