@@ -30,13 +30,7 @@ class AdaBoostECCClassifier(CodedBoosting):
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest
-        margin is from the largest possible. Proven for stumps and up to 5 classes; infinite where a margin is negative.
     <CODED_ENSEMBLE>
-    dual_weights_ : ndarray of shape (n_samples, n_classes)
-        The weights of the pairs, with sum 1, of the round that proves the bound;
-        0 for a sample's own class.
     <CLASSES>
 
     Examples

@@ -22,7 +22,7 @@ class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a
-    `fit`: that of `Weighted`, or its own which calls `_fit`.
+    `fit`: that of `Weighted` or `Unweighted`, or its own which calls `_fit`.
 
     Attributes
     ----------
@@ -98,6 +98,16 @@ class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
         accepts = self._accepts()
         tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
         return tags
+
+
+class Unweighted:
+    """A `fit` that takes no sample weights; for a `Classifier`."""
+
+    def fit(self: Any, X: Any, y: Any) -> Any:
+        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        with self._whole():
+            self._fit(Sample.read(self, X, y, self._accepts()))
+        return self
 
 
 class Weighted:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 from cvxens.colgen import Formulation, formulations
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import Classifier, Unweighted
 from cvxens.estimators.ensemble import Ensemble
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
@@ -16,7 +16,7 @@ from cvxens.types import Array
 
 @final
 @documented
-class CGEnsSLSClassifier(Ensemble, Classifier):
+class CGEnsSLSClassifier(Ensemble, Unweighted, Classifier):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
     All classes are learnt at once, with the same weak learners, and every master has a closed form. As with
@@ -78,12 +78,6 @@ class CGEnsSLSClassifier(Ensemble, Classifier):
             verbose=verbose,
         )
         self.C = C
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole():
-            self._fit(Sample.read(self, X, y, self._accepts()))
-        return self
 
     def _factors(self) -> dict[str, Any]:
         return {}

@@ -100,7 +100,7 @@ class KernelExpansion(ABC):
 
     def _fixed(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """The kernel, and the sample as it takes it."""
-        X = sample.X.astype(np.float64, copy=False)
+        X = validation.samples(sample.X)
         return FixedKernel.of(self.kernel, self.gamma, X), X
 
     def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:

@@ -110,14 +110,19 @@ oracle : str or callable
     random_state : int, RandomState instance or None
         Seed of random codes, and of an oracle that samples.""",
     "CODED_ENSEMBLE": """\
-history_ : tuple of BoostingRound
+certificate_ : Certificate
+        Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest
+        margin is from the largest possible. Proven for stumps and up to 5 classes; infinite where a margin is negative.
+    history_ : tuple of BoostingRound
         Hypothesis, with its code, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis
         Functions from X to (n_samples,); each once.
     weights_ : ndarray of shape (n_weak_learners, n_classes)
         Their votes for the classes: w v, summed over the rounds.
     intercept_ : ndarray of shape (n_classes,)
-        0.""",
+        0.
+    dual_weights_ : ndarray of shape (n_samples, n_classes)
+        The weights of the pairs, with sum 1, of the round that proves the bound; 0 where there is no pair.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.

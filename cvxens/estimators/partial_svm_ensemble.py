@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import Classifier, Unweighted
 from cvxens.estimators.kernel_expansion import KernelExpansion, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
@@ -36,7 +36,7 @@ class PartialSVM:
 
 @final
 @documented
-class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
+class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
     """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
 
     The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
@@ -97,12 +97,6 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Classifier):
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.max_updates = max_updates
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole():
-            self._fit(Sample.read(self, X, y, self._accepts()))
-        return self
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fixed(sample), sample.signs

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.certificates import Certificate
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import Classifier, Unweighted
 from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
@@ -22,7 +22,7 @@ Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 
 @final
 @documented
-class RhoSVC(KernelExpansion, Classifier):
+class RhoSVC(KernelExpansion, Unweighted, Classifier):
     """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
     Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix. By default the kernel
@@ -80,12 +80,6 @@ class RhoSVC(KernelExpansion, Classifier):
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.solver = solver
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole():
-            self._fit(Sample.read(self, X, y, self._accepts()))
-        return self
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         solve = chosen({"fast": self._fast, "reference": self._reference}, self.solver)
