@@ -16,9 +16,9 @@
 # $$\min_{w, b}\; \mathrm{loss}(z) + \mathrm{penalty}(w) \quad\text{with}\quad z = y \circ (H w + b),$$
 #
 # where $H_{ij} = h_j(x_i)$ has a column for every hypothesis, far too many to list. Column generation solves it all
-# the same. The multiplier $u$ of that one equality weighs the samples; the *edge* of a hypothesis is $\sum_i u_i y_i
-# h(x_i)$; and a hypothesis outside can improve the answer only if its edge exceeds the slope of the penalty at 0. So
-# an *oracle* that finds the largest edges is all that is needed, and boosting is what comes out.
+# the same. The multiplier $u$ of that one equality weighs the samples; the *edge* of a hypothesis is
+# $\sum_i u_i y_i h(x_i)$; and a hypothesis outside can improve the answer only if its edge exceeds the slope of the
+# penalty at 0. So an *oracle* that finds the largest edges is all that is needed, and boosting is what comes out.
 #
 # Below are eight algorithms, none longer than ten lines. The sample: 300 tumours, ten measurements, $y = 1$ where
 # benign.
@@ -133,9 +133,9 @@ solve("elastic net", Formulation(Hinge(C), elastic_net, intercept=True))
 # ## 7. Monotone features
 #
 # A larger tumour should never look more benign for being larger. That is not a matter of the formulation, but of the
-# hypotheses: of some features, only stumps that fall. An oracle is a class with one method, `price`, that takes $s =
-# y \circ u$. `StumpColumns` evaluates the edges $H's$ of all stumps, so ours is exact: it returns the best twenty and
-# the largest edge of all, and with that bound the run is a proof.
+# hypotheses: of some features, only stumps that fall. An oracle is a class with one method, `price`, that takes
+# $s = y \circ u$. `StumpColumns` evaluates the edges $H's$ of all stumps, so ours is exact: it returns the best
+# twenty and the largest edge of all, and with that bound the run is a proof.
 
 
 # %%
