@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.colgen import boosting_steps, gathered, round_bound
@@ -114,7 +115,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         )
         target = {} if nu is None else {"target": lambda smallest_edge: smallest_edge - nu}
         steps = boosting_steps(oracle, sample.signs, prior=sample.weights, **target)
-        boosted = gathered(islice(steps, limit), len(sample.labels))
+        with threadpool_limits(1, "blas"):
+            boosted = gathered(islice(steps, limit), len(sample.labels))
         return {
             "certificate_": boosted.certificate,
             "history_": boosted.history,

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.colgen import Boosted, boosting_steps, gathered
@@ -74,7 +75,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
         oracle = make_oracle(self.oracle, sample.X, columns_per_round=None, random_state=seed, square_sum=False)
         coded = CodedOracle(oracle, sample.X, pairs, random)
         steps = boosting_steps(coded, pairs.signs, prior=pairs.spread(sample.weights))
-        boosted = gathered(islice(steps, n_rounds), len(pairs.signs))
+        with threadpool_limits(1, "blas"):
+            boosted = gathered(islice(steps, n_rounds), len(pairs.signs))
         learners, weights = votes(boosted, len(sample.classes))
         return {
             "certificate_": boosted.certificate,
