@@ -77,6 +77,16 @@ def test_two_samples():
     assert solution.b == pytest.approx(0.0)
 
 
+def test_separable_classes_are_certified_whatever_C_makes_of_rounding():
+    sample = X[:30] + 1e3
+    problem = AdditiveSVM.of(sample, np.sign(X[:30, 0]), 1e10)
+    certificate = problem.certify(solve_additive_svm(problem, 1e-8))
+    assert certificate.relative_gap <= 1e-8
+    softer = solve_additive_svm(problem.priced(1e3), 1e-8)
+    assert certificate.dual <= softer.objective * (1 - 1e-8)
+    assert certificate.primal == pytest.approx(softer.objective, rel=1e-6)
+
+
 def test_duplicates_of_both_classes_are_all_bounded():
     problem = AdditiveSVM.of(np.repeat(X[:10], 2, axis=0), np.tile([1.0, -1.0], 10), C=0.5)
     solution = solve_additive_svm(problem, 1e-9)

@@ -24,7 +24,7 @@ class AdditiveSVM:
 
     LL08 P2, as `cvxens.problems.SVMDual`, for kernels that need no Gram matrix. The scores are ``f + b`` with
     ``f = K (y u)``. The bound from any b is minus the primal objective,
-    ``-(1/2 u'(K o yy')u + sum_i C_i max(0, 1 - y_i (f_i + b)))``.
+    ``-(1/2 u'(K o yy')u + sum_i C_i max(0, 1 - y_i (f_i + b)))``, or that at f and b scaled to spare all slack.
 
     Parameters
     ----------
@@ -114,9 +114,10 @@ class AdditiveSVM:
         return self.half_norm(point["u"], self.scores(point)) - float(point["u"].sum())
 
     def dual_value(self, point: Point) -> float:
-        """Minus the objective of LL08 P1 at f and b."""
-        f = self.scores(point)
-        return -(self.half_norm(point["u"], f) + Hinge(self.C).value(self.y * (f + point["b"])))
+        """Minus the objective of LL08 P1 at f and b, or at both scaled to spare all slack."""
+        hinge, f = Hinge(self.C), self.scores(point)
+        half_norm, z = self.half_norm(point["u"], f), self.y * (f + point["b"])
+        return -min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
 
     def rounding(self, point: Point) -> float:
         """That of the quadratic form."""
