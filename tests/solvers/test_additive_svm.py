@@ -87,6 +87,20 @@ def test_separable_classes_are_certified_whatever_C_makes_of_rounding():
     assert certificate.primal == pytest.approx(softer.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.0, 5e-324])
+def test_samples_that_the_kernel_does_not_tell_apart(scale):
+    kernel = AdditiveKernel.of([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [scale, 1.0])
+    solution = solve_additive_svm(AdditiveSVM.of(kernel, [1.0, -1.0, 1.0], C=0.5), 1e-9)
+    assert solution.ending is Ending.OPTIMAL
+    assert solution.objective == pytest.approx(-1.0)
+    assert solution.b == 1.0
+
+
+def test_a_fold_of_copies():
+    problem = AdditiveSVM.of([[0.0], [0.0], [2.0]], [1.0, -1.0, 1.0], C=0.5).among(np.arange(2))
+    assert_allclose(solve_additive_svm(problem, 1e-9).u, 0.5)
+
+
 def test_duplicates_of_both_classes_are_all_bounded():
     problem = AdditiveSVM.of(np.repeat(X[:10], 2, axis=0), np.tile([1.0, -1.0], 10), C=0.5)
     solution = solve_additive_svm(problem, 1e-9)
@@ -219,6 +233,7 @@ def test_bad_problems(change, argument):
     [
         ({"tol": 0.0}, "tol"),
         ({"start": np.ones(3)}, "start"),
+        ({"start": solve_additive_svm(AdditiveSVM.of(X[:3], [1.0, -1.0, 1.0], 1.0))}, "start"),
         ({"max_time": -1.0}, "max_time"),
         ({"max_steps": 0}, "max_steps"),
         ({"sample_size": -1}, "sample_size"),

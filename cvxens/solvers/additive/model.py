@@ -144,7 +144,7 @@ def _function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Ar
 
 def _checked(X: Any, n_features: int) -> NDArray:
     X = validation.finite_array("X", X, ndim=2)
-    if X.ndim != 2 or X.shape[1] != n_features:
+    if X.shape[1] != n_features:
         raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {n_features} features")
     return X
 

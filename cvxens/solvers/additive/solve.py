@@ -42,6 +42,9 @@ STEPS = 30
 PATIENCE = 12
 """Certified points in a row without progress after which rounding is to blame."""
 
+TINY = float(np.finfo(float).tiny)
+"""What a kernel counts as where all samples are alike."""
+
 STIFFEST = 1e9
 """The largest step, in units of the kernel's total mass."""
 
@@ -172,7 +175,7 @@ class _Search:
         self.problem, self.limits = problem, limits
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
-        self.step = np.minimum(problem.C / 2, 1 / problem.kernel.mean_distance)
+        self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
         self.accuracy = ACCURACY
         self.history: list[Level] = []
         self.best: AdditiveSolution
@@ -235,7 +238,7 @@ class _Search:
         return float(self.step.min()) * self.problem.kernel.total_mass >= STIFFEST
 
     def _capped_step(self) -> Array:
-        return np.minimum(self.step, STIFFEST / self.problem.kernel.total_mass)
+        return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
     def _reached(self) -> Ending | None:
         if self.best.relative_gap <= self.limits.tol:
@@ -251,6 +254,7 @@ def _begin(search: _Search, start: Any, sample_size: int | None, random_state: A
     """Prepare the start; an ending if it was interrupted."""
     problem = search.problem
     if isinstance(start, AdditiveSolution):
+        validation.same_length("start", start.u, len(problem.y))
         search.take(start.u)
         search.start_near(start)
         return None
