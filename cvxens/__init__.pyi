@@ -27,6 +27,8 @@ from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier
 from .estimators import RhoSVC as RhoSVC
 from .estimators import SupervisedKernelRLSClassifier as SupervisedKernelRLSClassifier
 from .estimators import SupervisedKernelRLSRegressor as SupervisedKernelRLSRegressor
+from .estimators import certify_model as certify_model
 from .estimators import load_model as load_model
+from .estimators import reweight as reweight
 
 __version__: str

@@ -6,6 +6,7 @@ from cvxens.estimators.adaboost_mh import AdaBoostMHClassifier
 from cvxens.estimators.cgens import CGEnsClassifier
 from cvxens.estimators.cgens_sls import CGEnsSLSClassifier
 from cvxens.estimators.column_generation import ColumnGenerationClassifier
+from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.infinite_ensemble_svc_cv import InfiniteEnsembleSVCCV
 from cvxens.estimators.lpboost import LPBoostClassifier
@@ -30,5 +31,7 @@ __all__ = [
     "RhoSVC",
     "SupervisedKernelRLSClassifier",
     "SupervisedKernelRLSRegressor",
+    "certify_model",
     "load_model",
+    "reweight",
 ]
