@@ -106,6 +106,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     >>> knots, values = model.shape_functions_[0]
     """
 
+    source = "LL08 Algorithm 1"
+
     fitted: ClassVar[tuple[str, ...]] = (
         "certificate_",
         "history_",

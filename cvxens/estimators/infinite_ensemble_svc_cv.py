@@ -86,6 +86,8 @@ class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
     (3, True)
     """
 
+    source = "LL08 Algorithm 1"
+
     def __init__(
         self,
         estimator: InfiniteEnsembleSVC | None = None,
