@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, uniform, until, update_bound
 from cvxens.types import Array
-
-
-class KernelMatrix(Protocol):
-    """What updates need of a kernel matrix: an array, or a `LowRankKernel`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(n_samples, n_samples)."""
-
-    def __matmul__(self, v: Array, /) -> Array:
-        """K v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +89,14 @@ def _weight(update: Update, otherwise: float) -> float:
     return update.eta if update.eta > 0 else otherwise
 
 
-def partial_svms(K: KernelMatrix, y: Any, *, tol: float = 1e-3, max_updates: int = 1000) -> PartialSVMEnsemble:
+def partial_svms(K: Any, y: Any, *, tol: float = 1e-3, max_updates: int = 1000) -> PartialSVMEnsemble:
     """Train the rho-SVM by adaptive multiplicative updates, and keep every iterate's hypothesis.
 
     TK07 section 3: boosting of weighted Parzen windows, without a parameter to tune.
 
     Parameters
     ----------
-    K : ndarray of shape (n_samples, n_samples), or LowRankKernel
+    K : array-like of shape (n_samples, n_samples), or LowRankKernel
         Kernel matrix, PSD; positive where separability is in doubt, by a ridge.
     y : array-like of shape (n_samples,)
         Labels -1 and +1.
@@ -119,14 +110,27 @@ def partial_svms(K: KernelMatrix, y: Any, *, tol: float = 1e-3, max_updates: int
     PartialSVMEnsemble
         With the number of updates taken beside their bound.
 
+    Raises
+    ------
+    InvalidInput
+        A matrix that is not square and symmetric, or has a negative diagonal entry, or another argument out of range.
+
     Examples
     --------
     >>> ensemble = partial_svms(np.diag([1.0, 3.0]), [1.0, -1.0])
     >>> ensemble.first, ensemble.last.round(3), ensemble.coefficients.round(2)
     (array([ 0.5, -0.5]), array([ 0.75, -0.25]), array([ 0.62, -0.38]))
     """
+    K = K if isinstance(K, LowRankKernel) else _checked(K)
     y = validation.signs(y, K.shape[0])
     validation.positive("tol", tol)
     with threadpool_limits(1, "blas"):
         updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
         return ensemble_of(until(updates, tol, validation.whole("max_updates", max_updates)), y)
+
+
+def _checked(K: Any) -> Array:
+    K = validation.symmetric(K)
+    if (least := float(K.diagonal().min())) < 0:
+        raise InvalidInput("K", f"found {least:.3g} on the diagonal", "give the matrix of a PSD kernel")
+    return K

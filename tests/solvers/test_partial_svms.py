@@ -67,6 +67,12 @@ def test_hypotheses_of_fixed_updates_weigh_alike():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
+        ("K", lambda: partial_svms(np.where(K > 0.9 * K.max(), np.nan, K), Y)),
+        ("K", lambda: partial_svms(K[:, :7], Y)),
+        ("K", lambda: partial_svms(K[0], Y)),
+        ("K", lambda: partial_svms(np.triu(K), Y)),
+        ("K", lambda: partial_svms(-np.eye(50), Y)),
+        ("K", lambda: partial_svms(None, Y)),
         ("y", lambda: partial_svms(K, Y[:-1])),
         ("tol", lambda: partial_svms(K, Y, tol=0.0)),
         ("max_updates", lambda: partial_svms(K, Y, max_updates=0)),
