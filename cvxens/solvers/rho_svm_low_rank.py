@@ -142,7 +142,7 @@ def _newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, in
         direction = cho_solve(cho_factor(hessian), active.T @ slack[slack > 0] - K.ridge * w)
         length = _backtracked(signed, w, direction, K.ridge)
         if length == 0:
-            break
+            return u, step
         w = w + length * direction
     return u, MAX_STEPS
 

@@ -119,6 +119,11 @@ def test_newton_needs_no_updates_and_few_steps():
     assert svm.certificate.holds(1e-12)
 
 
+def test_a_stall_counts_the_steps_before_it():
+    svm = solve_low_rank_rho_svm(incomplete_cholesky(gaussian, X, rank=60).softened(0.5), Y, tol=1e-300, max_updates=0)
+    assert 0 < svm.n_newton_steps < 20
+
+
 def test_more_rank_brings_the_exact_optimum_nearer():
     gaps = [
         solve_low_rank_rho_svm(incomplete_cholesky(gaussian, X, rank).softened(0.5), Y).exact_certificate.gap
