@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
+from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import RhoSVM
 from cvxens.solvers.rho_svm_updates import adaptive_updates, relative_gap, uniform, until
@@ -32,11 +33,11 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     problem : RhoSVM
         Needs memory for n_samples^2 numbers.
     tol : float
-        Relative gap at which to stop.
+        Relative gap at which to stop, above 0.
     warm_gap : float
-        Relative gap, between ``min(K~u)^2 / u'K~u`` and ``u'K~u``, at which the active-set method takes over.
+        Relative gap, between ``min(K~u)^2 / u'K~u`` and ``u'K~u``, at which the active-set method takes over; above 0.
     max_updates : int
-        Number of multiplicative updates after which it takes over at the latest.
+        Number of multiplicative updates, at least 0, after which it takes over at the latest.
 
     Returns
     -------
@@ -50,6 +51,9 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     True
     """
     start = time.perf_counter()
+    validation.positive("tol", tol)
+    validation.positive("warm_gap", warm_gap)
+    validation.whole("max_updates", max_updates, 0)
     Q = problem.K * np.outer(problem.y, problem.y)
     with threadpool_limits(1, "blas"):
         u = multiplicative_updates(Q, uniform(len(Q)), warm_gap, max_updates)

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from cvxens.datasets import make_twonorm
+from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import rho_svm as module
@@ -133,3 +134,12 @@ def test_the_take_over_may_come_at_once():
     assert early.objective == pytest.approx(late.objective, rel=1e-9)
     none = solve_rho_svm(problem, max_updates=0)
     assert none.objective == pytest.approx(late.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("tol", 0.0), ("tol", "a"), ("warm_gap", np.nan), ("warm_gap", None), ("max_updates", -1), ("max_updates", 2.5)],
+)
+def test_bad_options_are_named(argument, value):
+    with pytest.raises(InvalidInput, match=f"^{argument}: "):
+        solve_rho_svm(RhoSVM(SOFTENED, Y), **{argument: value})
