@@ -132,7 +132,7 @@ def lpboost(H, y, nu):
 assert test_lpboost(lpboost)
 
 # %% [markdown]
-# What the defect does to a user: he turns $\nu$ and gets something else. Left, the gap that the certificate finds
+# To a user the defect means that $\nu$ does something else than it says. Left, the gap that the certificate finds
 # along $\nu$. From 0.06 to 0.2 there is none: here the hard margin is best, at either price, and the defect hides; so
 # test at strong regularisation, too. Right, margins at $\nu = 0.3$: the right ensemble gives up a few samples to
 # raise the margins of all others, the wrong one strains for every single sample.
@@ -155,7 +155,7 @@ plt.show()
 # %% [markdown]
 # ## A forgotten intercept
 #
-# The second formulation is the support vector machine over the columns (LL08 P1),
+# The second formulation is the support vector machine (LL08 P1), here with the features themselves as columns of $H$,
 #
 # $$\min_{w, b, \xi \ge 0}\; \tfrac12 \sum_j w_j^2 + C \sum_i \xi_i
 # \quad\text{with}\quad y_i \Big(\sum_j w_j h_j(x_i) + b\Big) \ge 1 - \xi_i .$$
