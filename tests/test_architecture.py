@@ -46,6 +46,7 @@ LIBRARIES = {
     "rich": ("cli", "estimators.progress"),
     "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers"),
     "highspy": ("colgen.masters",),
+    "pyarrow": ("datasets.parquet",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""

@@ -24,7 +24,7 @@ INTERRUPTED = 130
 def fit(data: str, name: str, parameters: Sequence[str], out: Path, json_file: Path | None) -> int:
     """Fit a model to DATA, certify it, and save it to FILE.
 
-    DATA is a file (CSV with a header and the target last, LIBSVM, or npz; plain or compressed) or the name of a data
+    DATA is a file (CSV or Parquet with the target last, LIBSVM, or npz; plain or compressed) or the name of a data
     set in the directory CVXENS_DATA. The model can be read by `cvxens predict`, `cvxens certify`, and
     cvxens.load_model(FILE).
 

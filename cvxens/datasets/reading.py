@@ -15,11 +15,13 @@ from cvxens.datasets.labels import clean_labels
 from cvxens.datasets.libsvm import is_libsvm, read_libsvm
 from cvxens.datasets.memory import MEBIBYTE, as_dense, dense_bytes, dense_dtype
 from cvxens.datasets.npz import is_npz, read_npz
+from cvxens.datasets.parquet import is_parquet, read_parquet
 from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source, open_source
 
 READERS: tuple[tuple[Callable[[bytes], bool], Callable[[Sequence[Source]], Dataset]], ...] = (
     (is_npz, read_npz),
+    (is_parquet, read_parquet),
     (is_libsvm, read_libsvm),
     (is_delimited, read_delimited),
 )
@@ -29,7 +31,7 @@ READERS: tuple[tuple[Callable[[bytes], bool], Callable[[Sequence[Source]], Datas
 def load_file(
     path: str | os.PathLike[str], *, test: str | os.PathLike[str] | None = None, sparse: bool = False
 ) -> Dataset:
-    r"""Read a data set from a file: CSV, LIBSVM/SVMlight or npz, plain or packed by gzip, bzip2 or xz.
+    r"""Read a data set from a file: CSV, LIBSVM/SVMlight, npz or Parquet, plain or packed by gzip, bzip2, xz.
 
     - Delimited text (comma, semicolon or tab): a header, the target in the last column. Missing values are
       empty cells, ``?``, ``NA`` or ``NaN``. Columns of numbers are taken as they are, missing ones replaced
@@ -38,6 +40,7 @@ def load_file(
       (nominal, more than 20 categories, less than two samples each). `notes` lists all of this.
     - LIBSVM: one line per sample, ``label index:value ...``.
     - npz: arrays as listed in `cvxens.datasets.npz`; pickled objects are never loaded.
+    - Parquet: a table as that of delimited text; needs pyarrow, ``pip install cvxens[parquet]``.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def _reader(source: Source) -> Callable[[Sequence[Source]], Dataset]:
     for recognises, read in READERS:
         if recognises(source.content):
             return read
-    raise source.error("found neither text nor an npz archive", "give CSV, LIBSVM/SVMlight or npz")
+    raise source.error("found neither text nor an npz archive", "give CSV, LIBSVM/SVMlight, npz or Parquet")
 
 
 def _with_clean_labels(source: Source, data: Dataset) -> Dataset:

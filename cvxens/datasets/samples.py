@@ -14,6 +14,7 @@ from cvxens.datasets.encoding import Learnt
 from cvxens.datasets.labels import clean_labels
 from cvxens.datasets.libsvm import is_libsvm, read_libsvm
 from cvxens.datasets.npz import arrays_of, is_npz
+from cvxens.datasets.parquet import as_text
 from cvxens.datasets.source import Source, open_source
 from cvxens.types import Array
 
@@ -27,7 +28,7 @@ def load_samples(path: str | os.PathLike[str], n_features: int, columns: Mapping
     ----------
     path : str or path-like
         Delimited text with the columns that the model knows, in any order, and perhaps a target as the last one;
-        LIBSVM; or npz with `X` and perhaps `y`.
+        LIBSVM; Parquet; or npz with `X` and perhaps `y`.
     n_features : int
         The number of features of the model.
     columns : mapping of str to float or tuple of str
@@ -79,4 +80,4 @@ def _read(source: Source, n_features: int, columns: Mapping[str, Learnt]) -> tup
         return np.pad(data.X.toarray(), ((0, 0), (0, max(missing, 0)))), data.y
     if not columns:
         raise source.error("found a table for a model that was fitted to none", "give LIBSVM or npz")
-    return read_samples(source, columns)
+    return read_samples(as_text(source), columns)
