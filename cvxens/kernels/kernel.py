@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.kernels.hypotheses import XOR, Formula, Hypothesis
+from cvxens.kernels.pair import pair
 from cvxens.kernels.tiles import Tile, assemble
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -79,6 +80,7 @@ class Kernel(ABC):
 
     def diag(self, X: Any) -> Array:
         """K(x_i, x_i) for every row of `X`, shape (n_samples,); the total mass where hypotheses are -1/+1-valued."""
+        X, _ = pair(X)
         return np.full(len(X), self.total_mass(X))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:

@@ -35,7 +35,7 @@ class Logical(Kernel):
 
     def __post_init__(self) -> None:
         for part in (self.first, self.second):
-            if not part.neutral:
+            if not isinstance(part, Kernel) or not part.neutral:
                 raise InvalidInput(
                     "kernel",
                     f"found {part!r}, whose hypotheses are not -1/+1-valued with an average of 0 at every x",

@@ -47,7 +47,7 @@ class WeakLearner(Kernel):
     source = "KIE06 (7)"
 
     def __post_init__(self) -> None:
-        columns = tuple(self.columns)
+        columns = tuple(self.columns) if np.iterable(self.columns) else ()
         if not columns or not all(map(callable, columns)):
             raise InvalidInput("columns", f"found {len(columns)} columns", "give at least one, all of them callable")
         weights = np.full(len(columns), 1 / len(columns)) if self.weights is None else self.weights

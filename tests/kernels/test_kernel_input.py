@@ -51,7 +51,11 @@ CHECKING = [name for name in EVERY if name not in {"weak learners", "same leaf",
 )
 def test_samples_that_are_no_finite_table(name, bad, found):
     kernel = EVERY[name](X)
-    for call, argument in ((lambda: kernel(bad), "X"), (lambda: kernel(X, bad), "Z")):
+    for call, argument in (
+        (lambda: kernel(bad), "X"),
+        (lambda: kernel(X, bad), "Z"),
+        (lambda: kernel.diag(bad), "X"),
+    ):
         error = refused(call)
         assert error.argument == argument
         assert found in error.found
@@ -112,6 +116,9 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
         (lambda: Precomputed(np.eye(3)).diag(INDEX + 0.5), "X", "found the index 0.5"),
         (lambda: Precomputed(np.eye(3))(np.eye(3)), "X", "found 3 features"),
         (lambda: WeakLearner([]), "columns", "found 0 columns"),
+        (lambda: WeakLearner(None), "columns", "found 0 columns"),
+        (lambda: and_(Stump(), 1.0), "kernel", "found 1.0"),
+        (lambda: or_(None, Stump()), "kernel", "found None"),
         (lambda: WeakLearner([1.0]), "columns", "found 1 columns"),
         (lambda: WeakLearner([np.sum], [0.5, 0.5]), "weights", "found 2 weights for 1 columns"),
         (lambda: WeakLearner([np.sum, np.sum], [0.5, -0.5]), "weights", "found weights from -0.5 to 0.5"),
