@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Protocol
 
+from cvxens import validation
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
 from cvxens.errors import InvalidInput
@@ -76,7 +77,7 @@ class Averaged:
 
 
 def _check(share: float) -> None:
-    if not 0 <= share < 1:
+    if not 0 <= validation.number("share", share) < 1:
         raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
 
 

@@ -143,7 +143,7 @@ def test_under_a_heuristic_oracle_the_end_is_the_masters_own():
 
 
 @pytest.mark.parametrize("rule", [InOut, Averaged])
-@pytest.mark.parametrize("share", [-0.1, 1.0, inf, np.nan])
+@pytest.mark.parametrize("share", [-0.1, 1.0, inf, np.nan, "a", None])
 def test_shares_that_are_none(rule, share):
     with pytest.raises(InvalidInput, match=re.escape(f"share: found {share!r}")):
         rule(share)
