@@ -183,6 +183,8 @@ def test_what_cannot_be_used_is_named():
         HingeMaster(formulations.svm(1.0), y, tol=0)
     with pytest.raises(InvalidInput, match=r"^C: found -1"):
         list(hinge_path(np.eye(2), y, [-1.0]))
+    with pytest.raises(InvalidInput, match=r"^C: found 0 dimensions"):
+        list(hinge_path(np.eye(2), y, 1.0))
     with pytest.raises(InvalidInput, match=r"^y: found 2 rows for 3 samples"):
         list(hinge_path(np.eye(3), y, [1.0]))
 

@@ -102,7 +102,7 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
     H, y = validation.finite_array("H", H, ndim=2), validation.signs(y)
     validation.same_length("y", y, len(H))
     rows, point, last = np.ascontiguousarray(H.T), HingePoint.zero(len(y)), 0.0
-    for price in C:
+    for price in validation.finite_array("C", C, ndim=1).tolist():
         prices = np.full(len(y), validation.positive("C", price))
         solver = ProximalHinge(y, prices, 1.0, True, validation.positive("tol", tol))
         # a multiplier at the old bound starts at the new one
