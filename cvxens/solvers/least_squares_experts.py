@@ -60,14 +60,14 @@ class LeastSquaresExperts:
         return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, n_experts, n_outputs)
 
 
-def draw_members(n_samples: int, n_experts: int, share: Any, random_state: RandomState = None) -> Members:
+def draw_members(n_samples: int, n_experts: int, sample_share: Any, random_state: RandomState = None) -> Members:
     """Draw a sample without replacement for every expert.
 
     Parameters
     ----------
     n_samples, n_experts : int
         At least 1 of each.
-    share : float or pair of floats
+    sample_share : float or pair of floats
         Size of every sample in proportion to n_samples, above 0 and at most 1; of two numbers, the least and the
         largest, between which sizes are uniform.
     random_state : int, Generator, RandomState or None
@@ -83,7 +83,8 @@ def draw_members(n_samples: int, n_experts: int, share: Any, random_state: Rando
     >>> draw_members(10, 3, 0.5, random_state=0).sum(axis=0)
     array([5, 5, 5])
     """
-    least, largest = _range(share)
+    n_samples = validation.whole("n_samples", n_samples)
+    least, largest = _range(sample_share)
     rng = validation.generator(random_state)
     shares = rng.uniform(least, largest, size=validation.whole("n_experts", n_experts))
     members = np.zeros((n_samples, n_experts), bool)

@@ -159,4 +159,10 @@ def test_bad_input(change, argument):
 )
 def test_bad_shares(share):
     with pytest.raises(InvalidInput, match="sample_share: "):
-        draw_members(10, 3, share)
+        draw_members(10, 3, sample_share=share)
+
+
+@pytest.mark.parametrize("n_samples", [0, -1, 2.5, "a", None])
+def test_bad_numbers_of_samples(n_samples):
+    with pytest.raises(InvalidInput, match="n_samples: "):
+        draw_members(n_samples, 3, 0.5)
