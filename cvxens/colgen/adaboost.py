@@ -217,7 +217,8 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
             raise
     weights = _summed(history)
     margins = scores / max(sum(weights.values()), np.finfo(float).tiny)
-    certificate = _certificate(float(margins.min()), bound)
+    unbounded = "the oracle cannot bound the edges" if history else "no hypothesis with an edge was found"
+    certificate = _certificate(float(margins.min()), bound, unbounded)
     return Boosted(certificate, tuple(weights), np.array(list(weights.values())), margins, u, tuple(history))
 
 
@@ -323,7 +324,7 @@ def _bounded(column: Column) -> Array:
     return values
 
 
-def _certificate(margin: float, edge_bound: float) -> Certificate:
+def _certificate(margin: float, edge_bound: float, unbounded: str) -> Certificate:
     """1 / margin is the value of P3 at w / (margin sum w), 1 / edge_bound its dual value at u / edge_bound."""
     return Certificate.between(
         1 / margin if margin > 0 else inf,
@@ -331,5 +332,5 @@ def _certificate(margin: float, edge_bound: float) -> Certificate:
         residuals={"primal feasibility": max(0.0, -margin)},
         repair={},
         proven=edge_bound < inf,
-        note="over every hypothesis of the oracle" if edge_bound < inf else "the oracle cannot bound the edges",
+        note="over every hypothesis of the oracle" if edge_bound < inf else unbounded,
     )

@@ -125,6 +125,7 @@ def test_no_edge_ends_it_without_a_hypothesis():
     boosted = adaboost(Stumps(XOR), XOR_Y)
     assert boosted.hypotheses == ()
     assert_allclose(boosted.decision_function(XOR), np.zeros(4))
+    assert boosted.certificate.note == "no hypothesis with an edge was found"
     assert not boosted.certificate.proven
 
 
