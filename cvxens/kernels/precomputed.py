@@ -56,13 +56,12 @@ class Precomputed(Kernel):
         return self._matrix.diagonal()[self._indices(pair(X)[0], "X")]
 
     def _indices(self, X: Array, argument: str) -> NDArray[np.intp]:
-        indices = X.astype(np.intp)
-        known = (indices >= 0) & (indices < len(self._matrix)) & (indices == X)
+        known = (X >= 0) & (len(self._matrix) > X) & (np.rint(X) == X)
         if X.shape[1] != 1 or not known.all():
             found = f"found {X.shape[1]} features" if X.shape[1] != 1 else f"found the index {X[~known][0]:g}"
             remedy = f"give one column of indices from 0 to {len(self._matrix) - 1}"
             raise InvalidInput(argument, found, remedy)
-        return indices[:, 0]
+        return X[:, 0].astype(np.intp)
 
     def __repr__(self) -> str:
         return f"Precomputed(K of shape {np.shape(self.K)})"

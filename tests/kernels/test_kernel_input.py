@@ -113,6 +113,7 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
         (lambda: Precomputed(np.triu(np.ones((3, 3))))(INDEX), "K", "found |K - K'| up to 1"),
         (lambda: Precomputed(np.eye(3))(INDEX, INDEX + 1), "Z", "found the index 3"),
         (lambda: Precomputed(np.eye(3))(INDEX - 1), "X", "found the index -1"),
+        (lambda: Precomputed(np.eye(3))(INDEX + 1e300), "X", "found the index 1e+300"),
         (lambda: Precomputed(np.eye(3)).diag(INDEX + 0.5), "X", "found the index 0.5"),
         (lambda: Precomputed(np.eye(3))(np.eye(3)), "X", "found 3 features"),
         (lambda: WeakLearner([]), "columns", "found 0 columns"),
