@@ -30,7 +30,7 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     from cvxens.errors import InvalidInput
 
     fitted = load_model(model)
-    found = fitted.certificate_
+    found = getattr(fitted, "certificate_", [])
     write("--json", json_file, "")
     if data is not None:
         X, y = load_samples(data, fitted.n_features_in_, getattr(fitted, "columns_", {}))
@@ -43,6 +43,10 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
         with told(data):
             found = fitted.certify(X, y)
     certificates = certificates_of(found)
+    if not certificates:
+        raise InvalidInput(
+            "MODEL", f"found a {type(fitted).__name__}, which has no certificate", "fit what it is made of"
+        )
     print_certificates(certificates)
     report = {
         "model": type(fitted).__name__,

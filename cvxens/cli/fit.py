@@ -52,7 +52,7 @@ def fit(data: str, name: str, parameters: Sequence[str], out: Path, json_file: P
     seconds = time.perf_counter() - start
     model.columns_ = dict(dataset.columns)
     model.save(out)
-    certificates = certificates_of(model.certificate_)
+    certificates = certificates_of(getattr(model, "certificate_", []))
     score = float(model.score(dataset.X, dataset.y))
     n_samples, n_features = dataset.X.shape
     click.echo(f"{type(model).__name__} on {dataset.name}: {n_samples} samples, {n_features} features, {seconds:.2f} s")

@@ -23,6 +23,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.persistence import Persistent
 from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.types import Array
 
@@ -35,7 +36,7 @@ WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
 
 @final
 @documented
-class InfiniteEnsembleSVCCV(ClassifierMixin, BaseEstimator):
+class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
 
     The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.persistence import Persistent
 from cvxens.estimators.sample import Sample
 from cvxens.estimators.supervised_kernel import SupervisedKernelExperts
 from cvxens.problems import simplex_codes
@@ -107,7 +108,7 @@ def vote(scores: Array) -> Array:
 
 @final
 @documented
-class SupervisedKernelRLSRegressor(SupervisedKernelExperts, RegressorMixin, BaseEstimator):
+class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, RegressorMixin, BaseEstimator):
     """TT06: the mean of regularised-least-squares experts with the supervised kernel of a forest.
 
     As `SupervisedKernelRLSClassifier`, with ``y - mean(y)`` as the targets.

@@ -239,6 +239,18 @@ def test_samples_that_a_model_cannot_use(capsys, tmp_path, csv):
     assert "what the model cannot use" in refused(capsys, "fit", csv, *arguments, "--out", tmp_path / "model")
 
 
+def test_a_model_without_a_certificate(capsys, tmp_path, csv):
+    out = tmp_path / "model"
+    assert run(capsys, "fit", csv, "--model", "InfiniteEnsembleSVCCV", "--out", out)[0] == 0
+    assert "has no certificate" in refused(capsys, "certify", out)
+
+
+def test_a_model_that_no_file_can_hold(capsys, tmp_path, csv):
+    arguments = ["--model", "SupervisedKernelRLSClassifier", "--out", tmp_path / "model"]
+    assert "kernel_: found what a file cannot hold: RandomForestClassifier" in refused(capsys, "fit", csv, *arguments)
+    assert not (tmp_path / "model").exists()
+
+
 @pytest.mark.parametrize("place", ["nowhere/model", "."])
 def test_a_place_for_no_model(capsys, tmp_path, csv, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
