@@ -34,7 +34,18 @@ ROOMS = {
     "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
-    | {"certificates", "problems", "kernels", "colgen", "solvers", "estimators", "crosscheck", "datasets", "storage", ""},
+    | {
+        "certificates",
+        "problems",
+        "kernels",
+        "colgen",
+        "solvers",
+        "estimators",
+        "crosscheck",
+        "datasets",
+        "storage",
+        "",
+    },
     "": set(),
 }
 """What each room may import; the package itself is the room without a name."""

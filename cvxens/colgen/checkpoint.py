@@ -71,7 +71,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         check_place("path", self.path)
         if self.every_rounds is not None:
-            validation.positive("every_rounds", self.every_rounds)
+            validation.whole("every_rounds", self.every_rounds)
         if self.every_seconds != inf:
             validation.positive("every_seconds", self.every_seconds)
 

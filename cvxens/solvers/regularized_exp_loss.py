@@ -7,6 +7,7 @@ import time
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import RegularizedExpLoss
 from cvxens.types import Array, Attempt, Solution
@@ -48,7 +49,7 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
     >>> problem.certify(solve_regularized_exp_loss(problem)).holds(1e-9)
     True
     """
-    start = time.perf_counter()
+    tol, start = validation.positive("tol", tol), time.perf_counter()
     eta = np.zeros(len(problem.y))
     for _ in range(MAX_STEPS):
         point = problem.repair({"eta": eta})

@@ -103,6 +103,8 @@ class FileKind:
 
 def check_place(argument: str, path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(argument, f"found {path!r}", "give the path of a file")
     path = Path(path).expanduser()
     if path.is_dir() or not path.parent.is_dir():
         found = "a folder" if path.is_dir() else "no folder for it"

@@ -396,7 +396,15 @@ def test_where_it_cannot_be_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [{"every_rounds": 0}, {"every_seconds": 0.0}, {"every_seconds": np.nan}])
+@pytest.mark.parametrize("path", [None, 1, []])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(InvalidInput, match=r"^path: found .*; give the path of a file"):
+        Checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"every_rounds": 0}, {"every_rounds": 2.5}, {"every_seconds": 0.0}, {"every_seconds": np.nan}]
+)
 def test_periods_that_are_none(tmp_path, options):
     with pytest.raises(InvalidInput, match=f"^{next(iter(options))}: found"):
         Checkpoint(tmp_path / "run", **options)
