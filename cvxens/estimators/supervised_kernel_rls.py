@@ -92,18 +92,21 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Shares of the votes; of two classes, that of the second less that of the first. An expert whose scores tie
-            divides its vote. To each share something below 1/(3 n_experts) is added that grows with
+            votes for each of them. To each share something below 1/(3 n_experts) is added that grows with
             the class's mean score over the experts, so that it decides between equal numbers of votes only.
         """
         return super().decision_function(X)
 
 
 def vote(scores: Array) -> Array:
-    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean."""
+    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean.
+
+    An expert whose largest scores are equal votes for each of these classes: votes are whole, so that what the mean
+    adds, which differs by less than a vote, decides only where votes are equal.
+    """
     winners = scores >= scores.max(axis=2, keepdims=True) - TIE
     mean = scores.mean(axis=1)
-    share = (winners / winners.sum(axis=2, keepdims=True)).mean(axis=1)
-    return share + mean / (1 + np.abs(mean)) / (3 * scores.shape[1])
+    return winners.mean(axis=1) + mean / (1 + np.abs(mean)) / (3 * scores.shape[1])
 
 
 @final

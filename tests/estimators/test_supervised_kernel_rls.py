@@ -97,7 +97,7 @@ def test_more_votes_win_and_the_mean_score_where_votes_are_equal(seed, n_experts
     scores = np.random.default_rng(seed).integers(-3, 4, (n_experts, n_classes)).astype(float)
     votes = np.zeros(n_classes)
     for row in scores:
-        votes += (row == row.max()) / (row == row.max()).sum()
+        votes += row == row.max()
     keys = [(round(v, 9), round(s, 9)) for v, s in zip(votes, scores.mean(axis=0), strict=True)]
     shares = vote(scores[None])[0]
     for i, j in np.ndindex(n_classes, n_classes):
