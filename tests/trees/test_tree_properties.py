@@ -17,7 +17,7 @@ HOLDS = {
 }
 
 
-def alike(a, b):
+def assert_alike(a, b):
     """Whether two trees have the same tests and, but for rounding, the same weights."""
     np.testing.assert_array_equal(a.nodes.feature, b.nodes.feature)
     np.testing.assert_array_equal(a.nodes.cut, b.nodes.cut)
@@ -31,7 +31,7 @@ def test_a_case_twice_is_a_case_of_twice_the_weight(problem, confidence):
     counts = [int(weight) for weight in weights]
     repeated = [row for row, k in zip(rows, counts, strict=True) for _ in range(k)]
     again = [label for label, k in zip(labels, counts, strict=True) for _ in range(k)]
-    alike(fit_tree(rows, labels, weights, confidence=confidence), fit_tree(repeated, again, confidence=confidence))
+    assert_alike(fit_tree(rows, labels, weights, confidence=confidence), fit_tree(repeated, again, confidence=confidence))
 
 
 @settings(deadline=None, max_examples=60)
@@ -40,7 +40,7 @@ def test_a_case_without_weight_is_no_case(problem, confidence):
     rows, labels, weights, _ = problem
     kept = fit_tree(rows, labels, weights, confidence=confidence)
     more = fit_tree(rows + rows, labels + labels, weights + [0.0] * len(rows), confidence=confidence)
-    alike(kept, more)
+    assert_alike(kept, more)
 
 
 @settings(deadline=None, max_examples=60)
