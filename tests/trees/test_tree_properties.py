@@ -31,7 +31,9 @@ def test_a_case_twice_is_a_case_of_twice_the_weight(problem, confidence):
     counts = [int(weight) for weight in weights]
     repeated = [row for row, k in zip(rows, counts, strict=True) for _ in range(k)]
     again = [label for label, k in zip(labels, counts, strict=True) for _ in range(k)]
-    assert_alike(fit_tree(rows, labels, weights, confidence=confidence), fit_tree(repeated, again, confidence=confidence))
+    assert_alike(
+        fit_tree(rows, labels, weights, confidence=confidence), fit_tree(repeated, again, confidence=confidence)
+    )
 
 
 @settings(deadline=None, max_examples=60)
