@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.solvers.additive.newton import State, newton_step
+from cvxens.solvers.additive.price_path import along_prices
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.additive.proximal import Proximal
 from cvxens.solvers.additive.solution import AdditiveSolution, Ending, Level
@@ -141,15 +142,9 @@ def solve_additive_path(problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **opti
     >>> [round(solution.objective, 6) for solution in solve_additive_path(problem, [0.125, 0.25])]
     [-0.242188, -0.46875]
     """
-    solutions: list[AdditiveSolution] = []
-    for C in validation.finite_array("Cs", Cs, ndim=1):
-        last = {"start": solutions[-1]} if solutions else {}
-        solutions.append(
-            solve_additive_svm(problem.priced(validation.positive("Cs", C) * problem.C), tol, **{**options, **last})
-        )
-        if solutions[-1].ending is Ending.INTERRUPTED:
-            break
-    return tuple(solutions)
+    return along_prices(
+        lambda C, **last: solve_additive_svm(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.solvers.additive import Ending, Level
+from cvxens.solvers.additive.price_path import along_prices
 from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
 from cvxens.solvers.blockwise.rows import Indices
 from cvxens.solvers.blockwise.smo import optimise_block
@@ -108,14 +109,9 @@ def solve_blockwise_path(problem: KernelSVM, Cs: Any, tol: float = 1e-6, **optio
     >>> [solution.objective for solution in solve_blockwise_path(problem, [0.25, 1.0])]
     [-0.375, -0.5]
     """
-    solutions: list[KernelSolution] = []
-    for C in validation.finite_array("Cs", Cs, ndim=1):
-        priced = replace(problem, C=validation.positive("Cs", C) * problem.C)
-        last = {"start": solutions[-1]} if solutions else {}
-        solutions.append(solve_blockwise(priced, tol, **{**options, **last}))
-        if solutions[-1].ending is Ending.INTERRUPTED:
-            break
-    return tuple(solutions)
+    return along_prices(
+        lambda C, **last: solve_blockwise(replace(problem, C=C * problem.C), tol, **{**options, **last}), Cs
+    )
 
 
 class _Search:
