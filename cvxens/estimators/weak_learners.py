@@ -7,9 +7,8 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 from cvxens.colgen import Oracle
-from cvxens.colgen.oracles import Fourier, Perceptrons, Stumps, Trees
+from cvxens.colgen.oracles import Fourier, Perceptrons, QuantileStumps, Stumps, Trees
 from cvxens.errors import InvalidInput
-from cvxens.estimators.quantile_stumps import QuantileStumps
 from cvxens.estimators.sample import Accepts
 
 OracleFactory: TypeAlias = Callable[..., Oracle]

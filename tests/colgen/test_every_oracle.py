@@ -18,6 +18,7 @@ KERNEL = partial(rbf_kernel, gamma=0.5)
 DIRECTIONS = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 1.0]])
 EXACT = {
     "Stumps": lambda X: oracles.Stumps(X, columns_per_round=3),
+    "QuantileStumps": lambda X: oracles.QuantileStumps(X, n_thresholds=9, columns_per_round=3),
     "ParallelPerceptrons": lambda X: oracles.ParallelPerceptrons(X, DIRECTIONS),
     "Perceptrons": lambda X: oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0),
     "Fourier": lambda X: oracles.Fourier(X, pool=25, resample=False, columns_per_round=3, random_state=0),
@@ -95,8 +96,10 @@ def matrix(name: str) -> np.ndarray:
     s = np.ones(len(X))
     perceptrons = oracles.Perceptrons(X, n_directions=4, resample=False, random_state=0).price(s).columns
     features = oracles.Fourier(X, pool=25, resample=False, columns_per_round=25, random_state=0).price(s).columns
+    stumps = oracles.QuantileStumps(X, n_thresholds=9).price(s).columns
     return {
         "Stumps": lambda: dichotomies(X, np.eye(2)),
+        "QuantileStumps": lambda: np.column_stack([c.values for c in stumps]),
         "ParallelPerceptrons": lambda: dichotomies(X, DIRECTIONS)[:, :-1],
         "Perceptrons": lambda: dichotomies(
             X, np.array([c.hypothesis.theta for c in perceptrons if hasattr(c.hypothesis, "theta")])

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
 from cvxens.colgen import formulations, oracles
-from cvxens.estimators.quantile_stumps import QuantileStumps
 from cvxens.problems import (
     SLSSVM,
     LPBoost,
@@ -222,5 +221,5 @@ def test_the_ensembles_of_sub_problems_as_a_table():
 
 
 def test_quantile_stumps_are_the_default_of_squared_penalties():
-    model = CGEnsClassifier(oracle=partial(QuantileStumps, n_thresholds=1)).fit(X, Y)
+    model = CGEnsClassifier(oracle=partial(oracles.QuantileStumps, n_thresholds=1)).fit(X, Y)
     assert len(model.weak_learners_) <= 4

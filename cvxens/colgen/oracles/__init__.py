@@ -4,6 +4,7 @@ from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.kernel_columns import KernelColumns
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import Pool
+from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.sklearn_learner import SklearnLearner
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.colgen.oracles.trees import Trees
@@ -15,6 +16,7 @@ __all__ = [
     "ParallelPerceptrons",
     "Perceptrons",
     "Pool",
+    "QuantileStumps",
     "SklearnLearner",
     "Stump",
     "Stumps",

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csc_array
 
-from cvxens.colgen.oracles import Constant, Stump, Stumps
+from cvxens.colgen.oracles import Constant, QuantileStumps, Stump, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.quantile_stumps import QuantileStumps
 
 SAMPLES = arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float)).filter(lambda X: np.ptp(X, axis=0).any())
 WEIGHTS = arrays(np.float64, (12, 2), elements=st.floats(-1, 1))

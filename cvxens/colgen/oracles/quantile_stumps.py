@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen import Column, Hypothesis, Priced
-from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles.stumps import Constant, Stump
+from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.features import SortedFeatures, column
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
