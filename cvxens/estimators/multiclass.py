@@ -38,6 +38,9 @@ SCHEMES: Mapping[str, tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part
 }
 """scikit-learn's decomposition, and its sub-problems in its order."""
 
+REQUESTS = "_metadata_request"
+"""What ``set_fit_request`` leaves on an estimator; it refers back to it, which writers such as skops do not end on."""
+
 
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
     """The decomposition of a name."""
@@ -74,6 +77,8 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
         decomposition.fit(sample.X, sample.labels, **({"sample_weight": sample.weights} if weighted else {}))
+    for part in (binary, *decomposition.estimators_):
+        vars(part).pop(REQUESTS, None)
     collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}
     parts = zip(parts_of(sample.labels, len(sample.classes)), collected["dual_weights_"], strict=True)
     collected["dual_weights_"] = [sample.spread(_within(rows, u)) for (rows, _), u in parts]
