@@ -96,7 +96,6 @@ PUBLIC = [
 ]
 
 SHOWN_ELSEWHERE = {
-    "AdditiveSolution": "what solve_additive_svm returns, which shows it",
     "Boosted": "what adaboost returns, which shows it",
     "BoostingRound": "a row of what adaboost returns",
     "BoostingStep": "what boosting_steps yields, which shows it",
@@ -108,7 +107,6 @@ SHOWN_ELSEWHERE = {
     "HingeMaster": "made by column_generation, which shows it",
     "InteriorPointMaster": "made by column_generation, which shows it",
     "LeastSquaresExperts": "what least_squares_experts returns, which shows it",
-    "KernelSolution": "what solve_blockwise returns, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
     "LowRankRhoSVM": "what solve_low_rank_rho_svm returns, which shows it",
@@ -120,6 +118,7 @@ SHOWN_ELSEWHERE = {
     "Round": "a row of a run's history",
     "Row": "what crosscheck yields, which shows it",
     "Run": "what column_generation returns, which shows it",
+    "SVMSolution": "what solve_additive_svm and solve_blockwise return, which show it",
     "SVMPath": "what svm_path returns, which shows it",
     "Sample": "what crosscheck takes, which shows it",
     "Side": "half of a Row",

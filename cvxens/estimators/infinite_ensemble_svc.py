@@ -20,7 +20,8 @@ from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.svm_choice import Choice, Predictor
 from cvxens.estimators.svm_kernels import PRECOMPUTED, TrainingKernel
 from cvxens.estimators.svm_training import Limits
-from cvxens.solvers.additive import AdditiveModel, Cells, Ending, StumpEnsemble
+from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
+from cvxens.solvers.svm_solution import Ending
 from cvxens.types import Array
 
 REMEDIES: Mapping[Ending, str] = {

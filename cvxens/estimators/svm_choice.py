@@ -15,8 +15,9 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
 from cvxens.estimators.svm_training import AdditiveTrainer, Beginning, RowsTrainer, Trainer, libsvm, reference
 from cvxens.kernels.memory import available
-from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSolution, AdditiveSVM
+from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM
 from cvxens.solvers.blockwise import CachedRows, DenseRows, expand
+from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 SMALL = 1000
@@ -94,14 +95,14 @@ class Learner:
         return AdditiveModel.of(_on_support(solution, self.X, support, self.kernel.scale))
 
 
-def _on_support(solution: Any, X: NDArray, support: NDArray[np.intp], scale: Array) -> AdditiveSolution:
+def _on_support(solution: Any, X: NDArray, support: NDArray[np.intp], scale: Array) -> SVMSolution[AdditiveSVM]:
     """A solution on its support vectors alone, which are sorted here, whatever solved it."""
     X = X[support]
     rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
     kernel = AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), scale)
     problem = AdditiveSVM(kernel, solution.problem.y[support], solution.problem.C[support])
     u, f = solution.u[support], solution.f[support]
-    return AdditiveSolution(problem, u, solution.b, f, solution.objective, solution.bound)
+    return SVMSolution(problem, u, solution.b, f, solution.objective, solution.bound)
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from cvxens.problems.kernel_factor import doubly_centred, factor
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveModel,
-    AdditiveSolution,
     AdditiveSVM,
     solve_additive_path,
 )
-from cvxens.solvers.blockwise import KernelSolution, KernelSVM, Rows, solve_blockwise_path
+from cvxens.solvers.blockwise import KernelSVM, Rows, solve_blockwise_path
+from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 MAX_STEPS = 1_000_000
@@ -85,16 +85,16 @@ class AdditiveTrainer:
         """The same on some of the samples."""
         return replace(self, kernel=self.kernel.among(chosen))
 
-    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[AdditiveSolution]:
+    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[SVMSolution[AdditiveSVM]]:
         """Solve P2 along C."""
         options = {"max_time": limits.max_time, "random_state": validation.generator(limits.random_state)}
         return solve_additive_path(AdditiveSVM.of(self.kernel, y, weights), Cs, limits.tol, **options)
 
-    def certificate(self, solution: AdditiveSolution) -> Certificate:
+    def certificate(self, solution: SVMSolution[AdditiveSVM]) -> Certificate:
         """Certify, by products with the kernel."""
         return solution.problem.certify(solution)
 
-    def scores(self, rows: Any, trained: Any, solutions: Sequence[AdditiveSolution]) -> Array:
+    def scores(self, rows: Any, trained: Any, solutions: Sequence[SVMSolution[AdditiveSVM]]) -> Array:
         """Evaluate the additive models."""
         return np.stack([AdditiveModel.of(solution)(self.kernel.X[rows]) for solution in solutions])
 
@@ -111,7 +111,7 @@ class RowsTrainer:
         """The same on some of the samples."""
         return replace(self, rows=self.rows.among(chosen))
 
-    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[KernelSolution]:
+    def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[SVMSolution[KernelSVM]]:
         """Solve P2 along C."""
         problem = KernelSVM.of(self.rows, y, weights)
         start = None
@@ -120,11 +120,11 @@ class RowsTrainer:
             start = priced.evaluate(self.begin(priced, limits.tol))
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
-    def certificate(self, solution: KernelSolution) -> Certificate:
+    def certificate(self, solution: SVMSolution[KernelSVM]) -> Certificate:
         """Certify, by one product with the kernel, which the solution holds."""
         return solution.certificate
 
-    def scores(self, rows: Any, trained: Any, solutions: Sequence[KernelSolution]) -> Array:
+    def scores(self, rows: Any, trained: Any, solutions: Sequence[SVMSolution[KernelSVM]]) -> Array:
         """Expand in the kernel."""
         coefficients = np.stack([solution.problem.y * solution.u for solution in solutions], axis=1)
         return (self.rows.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T

@@ -14,6 +14,7 @@ from cvxens.solvers.rho_svm_low_rank import LowRankRhoSVM, solve_low_rank_rho_sv
 from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, fixed_updates, update_bound
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
 from cvxens.solvers.svm_path import SVMPath, svm_path
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
 
 SOLVERS: Mapping[str, str] = {
     "adaptive_updates": "TK07 Algorithm 1",
@@ -39,12 +40,15 @@ SOLVERS: Mapping[str, str] = {
 
 __all__ = [
     "SOLVERS",
+    "Ending",
     "LeastSquaresExperts",
+    "Level",
     "LowRankKernel",
     "LowRankRhoSVM",
     "PartialSVMEnsemble",
     "RegAdaBoostRound",
     "SVMPath",
+    "SVMSolution",
     "Update",
     "adaptive_updates",
     "draw_members",

@@ -18,6 +18,8 @@ SOLVER = "Cholesky"
 def solve_slssvm(problem: SLSSVM) -> Solution:
     """Solve SL (10): ``S = H H' + I/C``, ``b' = 1'S^-1 L / 1'S^-1 1``, ``U = S^-1 (L - 1 b')``, ``W = H'U``.
 
+    With weights v, ``S^-1 = D (D H H' D + I/C)^-1 D`` where D is the diagonal matrix of the roots of v.
+
     Parameters
     ----------
     problem : SLSSVM
@@ -41,11 +43,11 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     True
     """
     start = time.perf_counter()
-    n, L = len(problem.L), problem.L
-    factored = _factored(gram(problem.H), 1 / problem.C)
-    from_labels, from_ones = cho_solve(factored, L), cho_solve(factored, np.ones(n))
+    L, D = problem.L, np.sqrt(np.broadcast_to(problem.weights, len(problem.L)))[:, None]
+    factored = _factored(D * gram(problem.H) * D.T, 1 / problem.C)
+    from_labels, from_ones = (D * cho_solve(factored, D * right) for right in (L, np.ones((len(L), 1))))
     b = from_labels.sum(axis=0) / from_ones.sum()
-    U = from_labels - np.outer(from_ones, b)
+    U = from_labels - from_ones * b
     W = problem.H.edges(U)
     seconds = time.perf_counter() - start
     return Solution(problem.value({"W": W, "b": b}), {"W": W, "b": b}, {"U": U}, "optimal", SOLVER, seconds)

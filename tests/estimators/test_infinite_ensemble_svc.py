@@ -34,7 +34,7 @@ from cvxens.kernels import (
     StumpRegion,
 )
 from cvxens.problems import SVMDual
-from cvxens.solvers.additive import Ending
+from cvxens.solvers import Ending
 from cvxens.solvers.blockwise import solve
 
 X, Y = make_threenorm(150, 4, random_state=0)

@@ -12,11 +12,10 @@ from cvxens.certificates import Certificate
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMDual
-from cvxens.solvers import solve_svm_dual
+from cvxens.solvers import Ending, solve_svm_dual
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveSVM,
-    Ending,
     newton,
     solve,
     solve_additive_path,
@@ -179,7 +178,7 @@ def test_an_interrupt_before_the_first_point_is_passed_on(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solve.AdditiveSolution, "at", interrupted)
+    monkeypatch.setattr(AdditiveSVM, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve_additive_svm(PROBLEM)
 

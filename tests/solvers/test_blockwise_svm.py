@@ -11,7 +11,8 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
 from cvxens.problems import SVMDual
-from cvxens.solvers.additive import AdditiveSVM, Ending, solve_additive_svm
+from cvxens.solvers import Ending
+from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import CachedRows, DenseRows, KernelSVM, solve, solve_blockwise, solve_blockwise_path
 from cvxens.solvers.blockwise.smo import optimise_block
 

@@ -17,7 +17,8 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.solvers.additive.ensemble import Cells
 from cvxens.solvers.additive.kernel import AdditiveKernel
-from cvxens.solvers.additive.solution import AdditiveSolution
+from cvxens.solvers.additive.problem import AdditiveSVM
+from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 Starts: TypeAlias = NDArray[np.int64]
@@ -63,7 +64,7 @@ class AdditiveModel:
     intercept: float
 
     @classmethod
-    def of(cls, solution: AdditiveSolution) -> AdditiveModel:
+    def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
         """Build the functions from u."""
         problem, support = solution.problem, np.flatnonzero(solution.u)
         if not len(support):

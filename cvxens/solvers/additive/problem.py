@@ -15,6 +15,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
 from cvxens.solvers.additive.kernel import AdditiveKernel
+from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array, Point
 
 
@@ -93,6 +94,11 @@ class AdditiveSVM:
         """The problem on some of the samples, given in ascending order: a fold, or a start."""
         return AdditiveSVM(self.kernel.among(chosen), self.y[chosen], self.C[chosen])
 
+    def evaluate(self, u: Array) -> SVMSolution[AdditiveSVM]:
+        """Make multipliers feasible, and evaluate both problems at them, by one product with the kernel."""
+        u = Hinge(self.C).repair(self._spare_bounds(np.clip(u, 0.0, self.C)), self.y)
+        return SVMSolution.at(self, u, self.kernel.product(self.y * u))
+
     def certify(self, solution: Any = None, /, **arrays: Any) -> Certificate:
         """Certify `u` and `b`, given by name, or of a record that has them."""
         return certify(self, **({"u": solution.u, "b": solution.b} if solution is not None else {}), **arrays)
@@ -141,6 +147,13 @@ class AdditiveSVM:
     def half_norm(self, u: Array, f: Array) -> float:
         """1/2 u'(K o yy')u."""
         return float((self.y * u) @ f) / 2
+
+    def _spare_bounds(self, u: Array) -> Array:
+        """Restore y'u = 0 by scaling the multipliers between the bounds of the heavier class, where they suffice."""
+        excess = float(self.y @ u)
+        movable = (u > 0) & (u < self.C) & (self.y * excess > 0)
+        room = float(u[movable].sum())
+        return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
 
 
 def _prices(C: Any, n_samples: int) -> Array:

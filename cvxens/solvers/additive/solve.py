@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.solvers.additive.newton import State, newton_step
-from cvxens.solvers.additive.price_path import along_prices
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.additive.proximal import Proximal
-from cvxens.solvers.additive.solution import AdditiveSolution, Ending, Level
+from cvxens.solvers.price_path import along_prices
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
 from cvxens.types import Array
 
 LARGE = 200_000
@@ -54,12 +54,12 @@ def solve_additive_svm(
     problem: AdditiveSVM,
     tol: float = 1e-6,
     *,
-    start: AdditiveSolution | Any = None,
+    start: SVMSolution[AdditiveSVM] | Any = None,
     sample_size: int | None = None,
     random_state: validation.RandomState = 0,
     max_steps: float = inf,
     max_time: float = inf,
-) -> AdditiveSolution:
+) -> SVMSolution[AdditiveSVM]:
     """Solve LL08 P2 with an additive kernel, in O(n_samples n_features) memory.
 
     Proximal points: each subproblem keeps u near the last one, and by how little grows from one to the next. A
@@ -73,7 +73,7 @@ def solve_additive_svm(
         Kernel, labels and C.
     tol : float
         Certified relative gap at which to stop, above 0.
-    start : AdditiveSolution or array-like of shape (n_samples,), optional
+    start : SVMSolution or array-like of shape (n_samples,), optional
         Multipliers to start from, or a solution for the same samples, whatever its C.
     sample_size : int, optional
         Without a start, solve a random sample of this size first (its C scaled up) and start from its function; 0 for
@@ -85,7 +85,7 @@ def solve_additive_svm(
 
     Returns
     -------
-    AdditiveSolution
+    SVMSolution
         The point with the smallest certified gap, also when a limit or Ctrl-C ended the run.
 
     Raises
@@ -117,7 +117,9 @@ def solve_additive_svm(
     return search.result(ending)
 
 
-def solve_additive_path(problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[AdditiveSolution]:
+def solve_additive_path(
+    problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **options: Any
+) -> Sequence[SVMSolution[AdditiveSVM]]:
     """Solve along C, every problem from the solution of the one before; nothing is sorted anew.
 
     Parameters
@@ -133,7 +135,7 @@ def solve_additive_path(problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **opti
 
     Returns
     -------
-    sequence of AdditiveSolution
+    sequence of SVMSolution
         One for each of `Cs`; fewer where Ctrl-C ended the path.
 
     Examples
@@ -173,16 +175,15 @@ class _Search:
         self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
         self.accuracy = ACCURACY
         self.history: list[Level] = []
-        self.best: AdditiveSolution
+        self.best: SVMSolution[AdditiveSVM]
         self.n_steps = self.waited = 0
 
-    def take(self, u: Array) -> AdditiveSolution:
+    def take(self, u: Array) -> SVMSolution[AdditiveSVM]:
         """Certify `u`, and keep it if it is the best so far."""
-        new = AdditiveSolution.at(self.problem, u)
-        gap, counts = new.relative_gap, (new.n_support, new.n_free)
-        if not self.history or gap < self.best.relative_gap:
+        new = self.problem.evaluate(u)
+        if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
-        self.history.append(Level(new.objective, new.bound, gap, *counts, self.n_steps, self.limits.seconds))
+        self.history.append(new.level(self.n_steps, self.limits.seconds))
         return new
 
     def start_at(self, c: Array, b: float) -> None:
@@ -192,7 +193,7 @@ class _Search:
         smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
         self.centre = np.clip(smoothed, 0.0, problem.C)
 
-    def start_near(self, solution: AdditiveSolution) -> None:
+    def start_near(self, solution: SVMSolution[AdditiveSVM]) -> None:
         """Start from a solution, whose C may be another; multipliers at their bound stay there."""
         C, before = self.problem.C, solution.problem.C
         self.state = State(self.problem.y * solution.u, solution.f, solution.b)
@@ -213,7 +214,7 @@ class _Search:
                 self.accuracy = max(self.accuracy / GROWTH, 1e-10)
         return ending
 
-    def result(self, ending: Ending) -> AdditiveSolution:
+    def result(self, ending: Ending) -> SVMSolution[AdditiveSVM]:
         """The incumbent, with the history."""
         return replace(self.best, history=tuple(self.history), ending=ending)
 
@@ -248,7 +249,7 @@ class _Search:
 def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
     """Prepare the start; an ending if it was interrupted."""
     problem = search.problem
-    if isinstance(start, AdditiveSolution):
+    if isinstance(start, SVMSolution):
         validation.same_length("start", start.u, len(problem.y))
         search.take(start.u)
         search.start_near(start)

@@ -1,6 +1,6 @@
 """Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for."""
 
-from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
+from cvxens.solvers.blockwise.problem import KernelSVM
 from cvxens.solvers.blockwise.rows import CachedRows, DenseRows, Rows, expand
 from cvxens.solvers.blockwise.solve import solve_blockwise, solve_blockwise_path
 
@@ -8,7 +8,6 @@ __all__ = [
     "CachedRows",
     "DenseRows",
     "KernelSVM",
-    "KernelSolution",
     "Rows",
     "expand",
     "solve_blockwise",

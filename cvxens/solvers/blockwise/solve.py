@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.solvers.additive import Ending, Level
-from cvxens.solvers.additive.price_path import along_prices
-from cvxens.solvers.blockwise.problem import KernelSolution, KernelSVM
+from cvxens.solvers.blockwise.problem import KernelSVM
 from cvxens.solvers.blockwise.rows import Indices
 from cvxens.solvers.blockwise.smo import optimise_block
+from cvxens.solvers.price_path import along_prices
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
 from cvxens.types import Array
 
 BLOCK = 1024
@@ -38,8 +38,8 @@ PATIENCE = 30
 
 
 def solve_blockwise(
-    problem: KernelSVM, tol: float = 1e-6, *, start: KernelSolution | None = None, max_time: float = inf
-) -> KernelSolution:
+    problem: KernelSVM, tol: float = 1e-6, *, start: SVMSolution[KernelSVM] | None = None, max_time: float = inf
+) -> SVMSolution[KernelSVM]:
     """Solve LL08 P2 with any kernel, in memory for the rows of one block and for those that are kept.
 
     A block of the variables that violate the conditions of optimality the most is optimised by pairs, then the scores
@@ -52,14 +52,14 @@ def solve_blockwise(
         Rows of the kernel, labels and C.
     tol : float
         Certified relative gap at which to stop, above 0.
-    start : KernelSolution, optional
+    start : SVMSolution, optional
         For the same samples, at C that differ by one factor.
     max_time : float
         Stop after so many seconds.
 
     Returns
     -------
-    KernelSolution
+    SVMSolution
         The point with the smallest certified gap, also when the limit or Ctrl-C ended the run.
 
     Raises
@@ -84,7 +84,9 @@ def solve_blockwise(
     return search.result(ending)
 
 
-def solve_blockwise_path(problem: KernelSVM, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[KernelSolution]:
+def solve_blockwise_path(
+    problem: KernelSVM, Cs: Any, tol: float = 1e-6, **options: Any
+) -> Sequence[SVMSolution[KernelSVM]]:
     """Solve along C, every problem from the solution of the one before.
 
     Parameters
@@ -100,7 +102,7 @@ def solve_blockwise_path(problem: KernelSVM, Cs: Any, tol: float = 1e-6, **optio
 
     Returns
     -------
-    sequence of KernelSolution
+    sequence of SVMSolution
         One for each of `Cs`; fewer where Ctrl-C ended the path.
 
     Examples
@@ -117,7 +119,7 @@ def solve_blockwise_path(problem: KernelSVM, Cs: Any, tol: float = 1e-6, **optio
 class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
-    def __init__(self, problem: KernelSVM, start: KernelSolution | None) -> None:
+    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None) -> None:
         self.problem, self.began = problem, time.perf_counter()
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
         self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
@@ -126,7 +128,7 @@ class _Search:
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
         self.block: Indices = np.empty(0, np.intp)
         self.history: list[Level] = []
-        self.best: KernelSolution
+        self.best: SVMSolution[KernelSVM]
         self.n_blocks = self.waited = 0
         self.take()
 
@@ -137,13 +139,10 @@ class _Search:
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
         new = self.problem.at(self.problem.y * self.v, self.f.copy())
-        n_support, n_free = int((new.u > 0).sum()), int(((new.u > 0) & (new.u < self.problem.C)).sum())
         self.waited += 1
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
-        self.history.append(
-            Level(new.objective, new.bound, new.relative_gap, n_support, n_free, self.n_blocks, self.seconds)
-        )
+        self.history.append(new.level(self.n_blocks, self.seconds))
 
     def run(self, tol: float, max_time: float) -> Ending:
         """Optimise one block after the other."""
@@ -161,7 +160,7 @@ class _Search:
             self.take()
         return Ending.OPTIMAL
 
-    def result(self, ending: Ending) -> KernelSolution:
+    def result(self, ending: Ending) -> SVMSolution[KernelSVM]:
         """The best point with the history, evaluated anew if its scores have drifted by rounding."""
         best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
         if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
@@ -178,7 +177,7 @@ class _Search:
         self.n_blocks += 1
 
 
-def _stretch(start: KernelSolution, problem: KernelSVM) -> float:
+def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
     """The best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
     most = float((problem.C / start.problem.C).min())
     square = float((problem.y * start.u) @ start.f)

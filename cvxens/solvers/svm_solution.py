@@ -1,16 +1,17 @@
-"""What the additive solver hands over."""
+"""A point of LL08 P2 as a solver hands it over, and how the solver came to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from cvxens.certificates import relative
+from cvxens.certificates import Certificate, relative
+from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
-from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.types import Array, Solution
 
 
@@ -37,7 +38,7 @@ class Level:
     n_support, n_free : int
         Samples with u > 0, and with 0 < u < C.
     steps : int
-        Newton steps so far.
+        Newton steps, or blocks, so far.
     seconds : float
         Wall-clock time so far.
     """
@@ -51,13 +52,28 @@ class Level:
     seconds: float
 
 
+class PricedSample(Protocol):
+    """What a solution needs to know of its problem."""
+
+    @property
+    def y(self) -> Array:
+        """Labels -1 and +1, (n_samples,)."""
+
+    @property
+    def C(self) -> Array:
+        """Upper bounds of the multipliers, (n_samples,)."""
+
+
+P = TypeVar("P", bound=PricedSample)
+
+
 @dataclass(frozen=True, eq=False)
-class AdditiveSolution:
-    """A point of P2 with an additive kernel, and how far it is from the optimum.
+class SVMSolution(Generic[P]):
+    """A point of P2, and how far it is from the optimum.
 
     Parameters
     ----------
-    problem : AdditiveSVM
+    problem : AdditiveSVM or KernelSVM
         What was solved.
     u : ndarray of shape (n_samples,)
         Multipliers, feasible.
@@ -73,7 +89,7 @@ class AdditiveSolution:
         Why the solver ended.
     """
 
-    problem: AdditiveSVM
+    problem: P
     u: Array
     b: float
     f: Array
@@ -83,13 +99,11 @@ class AdditiveSolution:
     ending: Ending = Ending.OPTIMAL
 
     @classmethod
-    def at(cls, problem: AdditiveSVM, u: Array) -> AdditiveSolution:
-        """Repair `u` and evaluate both problems, in numpy and by one product with the kernel."""
+    def at(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
+        """Evaluate both problems at feasible multipliers, with f = K (y u)."""
         hinge = Hinge(problem.C)
-        u = hinge.repair(_spare_bounds(np.clip(u, 0.0, problem.C), problem), problem.y)
-        f = problem.kernel.product(problem.y * u)
         b = float(hinge.best_intercept(f, problem.y))
-        half_norm = problem.half_norm(u, f)
+        half_norm = float((problem.y * u) @ f) / 2
         loss = hinge.value(problem.y * (f + b))
         return cls(problem, u, b, f, half_norm - float(u.sum()), -half_norm - loss)
 
@@ -108,16 +122,31 @@ class AdditiveSolution:
         """The number of samples with 0 < u < C."""
         return int(np.count_nonzero((self.u > 0) & (self.u < self.problem.C)))
 
+    @property
+    def certificate(self) -> Certificate:
+        """The gap, and how far the point is from the conditions of optimality; f is taken as K (y u)."""
+        hinge, sizes = Hinge(self.problem.C), np.abs(self.u) @ np.abs(self.f)
+        slackness = hinge.slackness(self.problem.y * (self.f + self.b), self.u)
+        return Certificate.between(
+            self.objective,
+            self.bound,
+            residuals={
+                "primal feasibility": max(hinge.dual_violation(self.u), imbalance(self.u, self.problem.y)),
+                "dual feasibility": 0.0,
+                "complementary slackness": slackness,
+                "stationarity": 0.0,
+                "pricing slack": 0.0,
+            },
+            repair={"u": 0.0, "b": 0.0},
+            rounding=len(self.u) * float(np.finfo(float).eps * sizes),
+        )
+
+    def level(self, steps: int, seconds: float) -> Level:
+        """The row of a history for this point."""
+        return Level(self.objective, self.bound, self.relative_gap, self.n_support, self.n_free, steps, seconds)
+
     def solution(self) -> Solution:
         """The same as a Solution, which `SVMDual.certify` takes too."""
         seconds = self.history[-1].seconds if self.history else 0.0
         duals = {"b": np.asarray(self.b)}
-        return Solution(self.objective, {"u": self.u}, duals, self.ending.name.lower(), "additive", seconds)
-
-
-def _spare_bounds(u: Array, problem: AdditiveSVM) -> Array:
-    """Restore y'u = 0 by scaling the multipliers between the bounds of the heavier class, where they suffice."""
-    excess = float(problem.y @ u)
-    movable = (u > 0) & (u < problem.C) & (problem.y * excess > 0)
-    room = float(u[movable].sum())
-    return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
+        return Solution(self.objective, {"u": self.u}, duals, self.ending.name.lower(), "svm", seconds)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from cvxens import validation
-from cvxens.solvers.additive.solution import Ending
+from cvxens.solvers.svm_solution import Ending
 
 
 class Ended(Protocol):
