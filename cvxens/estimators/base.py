@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cvxens.estimators.multiclass import decompose
+from cvxens.estimators.callbacks import CallbackSupport, as_part, cloned, with_callbacks
+from cvxens.estimators.multiclass import decompose, n_parts
 from cvxens.estimators.persistence import Persistent
+from cvxens.estimators.progress import fit_task
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.types import Array
 
 
-class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
+class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a
@@ -47,14 +49,31 @@ class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, X: Any) -> Array:
         """Score checked samples: (n_samples,), or (n_samples, n_classes) for more than two classes."""
 
+    def _known(self, sample: Sample) -> Mapping[str, Any]:
+        """The fitted attributes that are known before a sample's problem is solved."""
+        return {"classes_": sample.classes}
+
+    def _most_rounds(self, sample: Sample) -> int | None:
+        """At most so many rounds solve a sample; None if that is not known, 0 for a method without rounds."""
+        return 0
+
+    @with_callbacks
+    def _fit_as_task(self, sample: Sample, given: Mapping[str, Any]) -> None:
+        """Fit, and let scikit-learn's callbacks follow; `given` is what they see of it: X, y and metadata."""
+        several = len(sample.classes) > 2 and not self.multi
+        n_tasks = n_parts(self, len(sample.classes)) if several else self._most_rounds(sample)
+        before = {"decomposition_": None} if hasattr(self, "decomposition_") else {}
+        known = {**before, **self._known(sample)}
+        with fit_task(self, given, known, n_tasks=n_tasks, ordered=not several):
+            self._fit(sample)
+
     def _fit(self, sample: Sample) -> None:
         """Solve, or decompose and solve, and set the fitted attributes."""
         several = len(sample.classes) > 2 and not self.multi
         found = decompose(self, sample, self.fitted) if several else self._solve(sample)
         self.__dict__.pop("decomposition_", None)
-        for name, value in found.items():
+        for name, value in {**self._known(sample), **found}.items():
             setattr(self, name, value)
-        self.classes_ = sample.classes
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -90,6 +109,9 @@ class Classifier(Persistent, ClassifierMixin, BaseEstimator, ABC):
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
+    def __sklearn_clone__(self) -> Any:
+        return cloned(self, super().__sklearn_clone__())
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
@@ -105,8 +127,8 @@ class Unweighted:
 
     def fit(self: Any, X: Any, y: Any) -> Any:
         """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole():
-            self._fit(Sample.read(self, X, y, self._accepts()))
+        with self._whole(), as_part(self):
+            self._fit_as_task(Sample.read(self, X, y, self._accepts()), {"X": X, "y": y})
         return self
 
 
@@ -143,7 +165,8 @@ class Weighted:
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        with self._whole():
+        with self._whole(), as_part(self):
             sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
-            self._fit(sample.merged() if self._merges() else sample)
+            metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
+            self._fit_as_task(sample.merged() if self._merges() else sample, {"X": X, "y": y, **metadata})
         return self

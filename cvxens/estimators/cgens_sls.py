@@ -86,8 +86,8 @@ class CGEnsSLSClassifier(Ensemble, Unweighted, Classifier):
         codes = simplex_codes(len(sample.classes))
         return formulations.simplex_least_squares(codes[sample.labels], self.C)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
-        return {**super()._solve(sample), "codes_": simplex_codes(len(sample.classes))}
+    def _known(self, sample: Sample) -> dict[str, Any]:
+        return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
 
     def _scores(self, X: Any) -> Array:
         scores = super()._scores(X) @ self.codes_.T

@@ -18,7 +18,7 @@ from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SmoothMaster, fastes
 from cvxens.errors import InvalidInput
 from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
-from cvxens.estimators.progress import Watched, progress
+from cvxens.estimators.progress import Watched, rounds_of
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.votes import Vote
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
@@ -119,7 +119,6 @@ class Ensemble(Vote, ABC):
             return certify_parts(self, sample, weights, intercept)
         task = self._problem(sample)
         run = self._run(task)
-        self._warn(run)
         return audit(task, self.weak_learners_, run.u, weights=weights, intercept=intercept)
 
     def _problem(self, sample: Sample) -> Task:
@@ -138,20 +137,25 @@ class Ensemble(Vote, ABC):
         if self.solver not in SOLVERS:
             raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {list(SOLVERS)}")
         make = SOLVERS[self.solver](self.tol)
-        with progress(type(self).__name__, self.verbose) as show:
-            return column_generation(
+        with rounds_of(self) as rounds:
+            run = column_generation(
                 task.formulation,
                 task.oracle,
                 task.y,
                 tol=self.tol,
                 max_columns=self.max_columns,
                 max_time=inf if self.max_time is None else self.max_time,
-                master=lambda formulation, signs: Watched(make(formulation, signs), show),
+                master=lambda formulation, signs: Watched(make(formulation, signs), rounds),
             )
+        if not rounds.stopped:
+            self._warn(run)
+        return run
+
+    def _most_rounds(self, sample: Sample) -> None:
+        """Nobody knows how many rounds there will be."""
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         run = self._run(self._problem(sample))
-        self._warn(run)
         return {
             "certificate_": run.certificate,
             "history_": run.history,

@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from cvxens.errors import InvalidInput
+from cvxens.estimators.callbacks import parts_of_fit
 from cvxens.estimators.sample import Sample
 from cvxens.types import Array
 
@@ -49,6 +50,11 @@ def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], 
     return SCHEMES[multi_class]
 
 
+def n_parts(estimator: Any, n_classes: int) -> int:
+    """The number of sub-problems."""
+    return sum(1 for _ in scheme_of(estimator.multi_class)[1](np.arange(n_classes), n_classes))
+
+
 def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[str, Any]:
     """Fit one clone of `estimator` per sub-problem.
 
@@ -76,7 +82,8 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
             binary.set_fit_request(sample_weight=True)
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
-        decomposition.fit(sample.X, sample.labels, **({"sample_weight": sample.weights} if weighted else {}))
+        with parts_of_fit(estimator, binary):
+            decomposition.fit(sample.X, sample.labels, **({"sample_weight": sample.weights} if weighted else {}))
     for part in (binary, *decomposition.estimators_):
         vars(part).pop(REQUESTS, None)
     collected = {name: [getattr(part, name) for part in decomposition.estimators_] for name in fitted}

@@ -1,23 +1,166 @@
-"""A line that shows how far a fit is, where it is asked for."""
+"""How far a fit is, for those who follow it: a line on the standard error, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from sklearn import get_config
 
+from cvxens import validation
 from cvxens.certificates import relative
-from cvxens.colgen import Column, Master, MasterSolution, Priced
+from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
+from cvxens.estimators.callbacks import context_of
 
-Show: TypeAlias = Callable[[int, float, float], None]
-"""Takes the number of columns, the objective and the bound of a round."""
+T = TypeVar("T")
+
+Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
+"""Makes the fitted attributes as of now; called only where a callback asks for them."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A callback has said to stop: what the user of a fit says in code, as Ctrl-C is by hand."""
 
 
 @dataclass(frozen=True)
+class FitTask:
+    """A fit as scikit-learn's callbacks see it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        That is fitted.
+    context : CallbackContext
+        Of the fit.
+    given : mapping
+        X, y and metadata.
+    known : mapping
+        The fitted attributes that are known from the start.
+    routing : bool
+        Whether the user routes metadata.
+    """
+
+    estimator: Any
+    context: Any
+    given: Mapping[str, Any]
+    known: Mapping[str, Any]
+    routing: bool = field(default_factory=lambda: get_config()["enable_metadata_routing"])
+
+    def begin(self, name: str) -> Any:
+        """Begin a subtask; returns its context."""
+        context = self.context.subcontext(name)
+        context.call_on_fit_task_begin(estimator=self.estimator, **self.given)
+        return context
+
+    def end(self, context: Any, fitted: Fitted | None = None) -> bool:
+        """End a subtask, of which there are fitted attributes or not; returns whether to stop."""
+        attributes = None if fitted is None else lambda: {**self.known, **fitted(), "_task": None}
+        told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
+        return bool(context.call_on_fit_task_end(**told))
+
+
+@contextmanager
+def fit_task(
+    estimator: Any, given: Mapping[str, Any], known: Mapping[str, Any], *, n_tasks: int | None, ordered: bool
+) -> Iterator[None]:
+    """Tell the callbacks of an estimator of its fit, and let `rounds_of` find it meanwhile."""
+    context = context_of(estimator, max_subtasks=n_tasks, ordered=ordered)
+    if context is None:
+        yield
+        return
+    context.call_on_fit_task_begin(estimator=estimator, **given)
+    estimator._task = FitTask(estimator, context, given, known)
+    try:
+        yield
+    finally:
+        del estimator._task
+    context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **given)
+
+
+@dataclass
+class Rounds:
+    """The rounds of a fit: each begins, ends, and may be the last.
+
+    Parameters
+    ----------
+    task : FitTask or None
+        Whose callbacks are told.
+    tell : callable
+        Shows a text.
+    max_time : float
+        Seconds.
+
+    Attributes
+    ----------
+    ending : Ending or None
+        Why `over` ended early, but for a callback's word.
+    stopped : bool
+        Whether a callback has said to stop.
+    """
+
+    task: FitTask | None
+    tell: Callable[[str], None]
+    max_time: float = inf
+    ending: Ending | None = None
+    stopped: bool = False
+    _n_ended: int = 0
+    _context: Any = None
+    _began: float = field(default_factory=time.perf_counter)
+
+    def begin(self) -> None:
+        """Begin a round; if a callback has said to stop, raise `Stopped`."""
+        self.close()
+        if self.stopped:
+            raise Stopped
+        if self.task is not None:
+            self._context = self.task.begin("round")
+
+    def end(self, told: str, fitted: Fitted) -> None:
+        """End the round."""
+        self._n_ended += 1
+        self.tell(f"round {self._n_ended}, {told}")
+        if self.task is not None:
+            context, self._context = self._context, None
+            self.stopped = self.task.end(context, fitted)
+
+    def close(self) -> None:
+        """End a round that came to nothing."""
+        if self.task is not None and self._context is not None:
+            context, self._context = self._context, None
+            self.task.end(context)
+
+    def over(self, steps: Iterable[T], n_steps: float, told: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
+        """Hand on at most `n_steps` steps, a round each, while there is time; an interrupt keeps those that are done.
+
+        What `fitted` makes is asked for once whoever takes the steps has taken the round's.
+        """
+        remaining, done = iter(steps), 0
+        try:
+            while done < n_steps:
+                if time.perf_counter() - self._began >= self.max_time and done:
+                    self.ending = Ending.MAX_TIME
+                    return
+                self.begin()
+                step = next(remaining)
+                yield step
+                done += 1
+                self.end(told(step), fitted)
+        except (StopIteration, Stopped):
+            return
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            self.ending = Ending.INTERRUPTED
+
+
+@dataclass
 class Watched:
     """A master that tells of every round.
 
@@ -25,47 +168,72 @@ class Watched:
     ----------
     master : Master
         Does the work.
-    show : callable
-        Is told of columns, objective and bound, both as of a minimum.
+    rounds : Rounds
+        Is told.
     """
 
     master: Master
-    show: Show
+    rounds: Rounds
+    _columns: list[Column] = field(default_factory=list)
+    _best: MasterSolution | None = None
+    _bound: float = -inf
 
     def add(self, columns: Sequence[Column], /) -> None:
         """Add columns to the master."""
+        self._columns += columns
         self.master.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve the master."""
+        """Begin a round, and solve the master."""
+        self.rounds.begin()
         return self.master.solve()
 
     def bound(self, solution: MasterSolution, priced: Priced, /) -> float:
-        """Bound the optimum, and tell of it."""
+        """Bound the optimum, and end the round."""
         bound = self.master.bound(solution, priced)
-        self.show(len(solution.w), solution.objective, bound)
+        if self._best is None or solution.objective <= self._best.objective:
+            self._best = solution
+        self._bound = max(self._bound, bound)
+        objective = self._best.objective
+        gap = relative(objective - self._bound, objective, self._bound)
+        told = f"{len(solution.w)} columns, objective {objective:.6g}, relative gap {gap:.2g}"
+        self.rounds.end(told, self._fitted)
         return bound
 
-
-def _silent(n_columns: int, objective: float, bound: float) -> None:
-    """Show nothing."""
+    def _fitted(self) -> Mapping[str, Any]:
+        """The incumbent as an ensemble."""
+        if self._best is None:
+            return {}
+        learners = tuple(column.hypothesis for column in self._columns[: len(self._best.w)])
+        return {"weak_learners_": learners, "weights_": self._best.w, "intercept_": np.asarray(self._best.b)}
 
 
 @contextmanager
-def progress(title: str, verbose: int) -> Iterator[Show]:
-    """Show a line on the standard error while a fit runs; nothing if `verbose` is 0."""
+def rounds_of(estimator: Any) -> Iterator[Rounds]:
+    """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
+    max_time = getattr(estimator, "max_time", None)
+    seconds = inf if max_time is None else validation.positive("max_time", max_time)
+    with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
+        rounds = Rounds(getattr(estimator, "_task", None), tell, seconds)
+        try:
+            yield rounds
+        finally:
+            rounds.close()
+
+
+@contextmanager
+def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
+    """Show a line on the standard error; nothing if `verbose` is 0."""
     if not verbose:
-        yield _silent
+        yield lambda _: None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as line:
+    with Progress(*columns, console=_console()) as line:
         task = line.add_task(title, total=None)
-        best = [float("inf"), float("-inf"), 0.0]
+        yield lambda told: line.update(task, description=f"{title}: {told}")
 
-        def show(n_columns: int, objective: float, bound: float) -> None:
-            best[:] = min(best[0], objective), max(best[1], bound), best[2] + 1
-            gap = relative(best[0] - best[1], best[0], best[1])
-            told = f"{title}: round {best[2]:.0f}, {n_columns} columns, objective {best[0]:.6g}, relative gap {gap:.2g}"
-            line.update(task, description=told)
 
-        yield show
+def _console() -> Console:
+    """The standard error; in a notebook as a terminal too, whose lines it overwrites without any widget."""
+    console = Console(stderr=True)
+    return Console(stderr=True, force_jupyter=False, force_terminal=True) if console.is_jupyter else console
