@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -19,6 +20,9 @@ KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4"
 """Types whose values are float64 values, so they need no conversion; everything else becomes float64."""
 
 BLOCKS_PER_THREAD = 8
+
+WORTH_A_THREAD = 2**16
+"""Entries of sorted features that take longer to visit than another thread takes to wake, also on a busy machine."""
 
 T = TypeVar("T")
 
@@ -146,6 +150,17 @@ def in_threads(task: Callable[[int], T], items: Sequence[int] | NDArray[np.int64
     with ThreadPoolExecutor(n_threads) as threads:
         done = threads.map(lambda block: [task(item) for item in block], blocks)
         return [result for block in done for result in block]
+
+
+@contextmanager
+def threads_for(n_entries: int) -> Iterator[None]:
+    """Let numba use as many threads as there is work for, that is to visit `n_entries`."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(before, 1 + n_entries // WORTH_A_THREAD))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def column(X: Any, feature: int) -> NDArray:

@@ -1,11 +1,12 @@
 """Sorted features: dense, sparse, in every type."""
 
+import numba
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column
+from cvxens.features import SortedFeatures, column, threads_for
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
@@ -83,3 +84,12 @@ def test_threshold_separates(pair):
 def test_bad_samples(X):
     with pytest.raises(InvalidInput, match=r"^X: "):
         SortedFeatures(X)
+
+
+@pytest.mark.parametrize(("n_entries", "most"), [(10, 1), (10**9, numba.get_num_threads())])
+def test_threads_only_where_there_is_work_for_them(n_entries, most):
+    before = numba.get_num_threads()
+    with pytest.raises(KeyError), threads_for(n_entries):
+        assert numba.get_num_threads() == most
+        raise KeyError
+    assert numba.get_num_threads() == before

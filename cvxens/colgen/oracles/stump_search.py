@@ -9,7 +9,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import N_BINS, Bins, Ints, cut_into_bins
-from cvxens.features import SortedFeatures
+from cvxens.features import SortedFeatures, threads_for
 from cvxens.types import Array
 
 N_LANES = 4
@@ -142,12 +142,13 @@ class StumpSearch:
         shape = len(query.totals), len(self.walk.features), n_bins
         prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
         best = query.empty_answer()
-        _visit_bins(query, self.bins, prospect, best)
-        top = np.abs(best.edges).max(axis=0)
-        rank = max(self.n_features - count, 0)
-        floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
-        prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-        _visit_places(query, self.walk, prospect, best)
+        with threads_for(query.integers.size * self.n_features):
+            _visit_bins(query, self.bins, prospect, best)
+            top = np.abs(best.edges).max(axis=0)
+            rank = max(self.n_features - count, 0)
+            floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
+            prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
+            _visit_places(query, self.walk, prospect, best)
         return best.over_outputs()
 
 
