@@ -254,14 +254,19 @@ def _is_kept(kind: type, name: str) -> bool:
     return name in signature(kind).parameters or not (name in NOT_KEPT or hasattr(kind, name))
 
 
-def _estimators() -> Iterator[type]:
-    """Those of scikit-learn that ours are made of, and every estimator of ours that is loaded."""
-    yield from (OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer)
+def loaded_estimators() -> Iterator[type]:
+    """Every estimator of ours that is loaded, and what they are derived from."""
     left: list[type] = [Persistent]
     while left:
         kind = left.pop()
         yield kind
         left += kind.__subclasses__()
+
+
+def _estimators() -> Iterator[type]:
+    """Those of scikit-learn that ours are made of, and ours."""
+    yield from (OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer)
+    yield from loaded_estimators()
 
 
 def _known() -> dict[str, Any]:

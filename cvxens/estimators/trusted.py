@@ -1,0 +1,87 @@
+"""What fitted estimators are made of, for those who write pipelines to files with skops.
+
+skops tells of the types in a file that it does not know, and makes objects of them only if it is told to trust them.
+Those of `TRUSTED_TYPES` hold numbers, text, arrays and each other, and run nothing when they are made.
+
+Examples
+--------
+>>> from sklearn.datasets import load_breast_cancer
+>>> from sklearn.pipeline import make_pipeline
+>>> from sklearn.preprocessing import StandardScaler
+>>> from skops.io import dumps, loads
+>>> from cvxens import InfiniteEnsembleSVC
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> model = make_pipeline(StandardScaler(), InfiniteEnsembleSVC(C=0.01)).fit(X, y)
+>>> again = loads(dumps(model), trusted=TRUSTED_TYPES)
+>>> bool((again.decision_function(X) == model.decision_function(X)).all())
+True
+"""
+
+from __future__ import annotations
+
+from inspect import isabstract
+from typing import Any
+
+from cvxens import kernels
+from cvxens.certificates import Certificate
+from cvxens.colgen import BoostingRound, Formulation, Round
+from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles.fourier import FourierFeature
+from cvxens.colgen.oracles.perceptrons import Perceptron
+from cvxens.colgen.oracles.trees import SignedTree
+from cvxens.estimators.coded import Coded
+from cvxens.estimators.column_generation import soft_margin
+from cvxens.estimators.kernel_expansion import FixedKernel
+from cvxens.estimators.partial_svm_ensemble import PartialSVM
+from cvxens.estimators.persistence import loaded_estimators
+from cvxens.estimators.svm_choice import Expansion, MatrixExpansion
+from cvxens.estimators.svm_kernels import TrainingKernel
+from cvxens.kernels.kernel import Scaled, Sum
+from cvxens.kernels.tree_paths import SklearnTrees
+from cvxens.problems import StumpColumns, losses, penalties
+from cvxens.solvers import LeastSquaresExperts, Level
+from cvxens.solvers.additive import AdditiveModel
+from cvxens.trees import Tree
+from cvxens.trees.records import Nodes
+from cvxens.trees.tables import Feature
+
+MADE_BY_FITS: tuple[Any, ...] = (
+    *(Certificate, Round, BoostingRound, Level),
+    *(Stump, Constant, Perceptron, FourierFeature, Coded),
+    *(SignedTree, Tree, Nodes, Feature),
+    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, PartialSVM, StumpColumns),
+    *(LeastSquaresExperts, SklearnTrees),
+)
+"""What is in the attributes of fitted estimators."""
+
+GIVEN_TO_FITS: tuple[Any, ...] = (
+    *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
+    *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
+    *(kernels.Laplacian, kernels.Gaussian, kernels.TreeEnsemble, Sum, Scaled),
+    *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
+    *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
+)
+"""The kernels that have a name, their sums and multiples; formulations of the losses and penalties for margins."""
+
+
+HELD = (
+    "cvxens.problems.columns._Steps",
+    "cvxens.solvers.additive.model._Table",
+    "scipy.sparse._csr.csr_matrix",
+)
+"""What these hold to be faster the next time."""
+
+ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
+"""Ours."""
+
+TRUSTED_TYPES = tuple(
+    sorted(
+        [*HELD, *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))]
+    )
+)
+"""The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
+
+What you give an estimator yourself, such as an oracle, a function to a formulation or another kernel, is yours to
+trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: it is compiled code that
+follows the numbers of a file without looking at where they lead, and a forged file can end the process.
+"""

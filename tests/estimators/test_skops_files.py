@@ -1,0 +1,165 @@
+"""Pipelines in files of skops: the types that a reader is asked to trust, and predictions equal to the last bit."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from sklearn.base import clone, is_regressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from skops.io import dumps, get_untrusted_types, loads
+from skops.io.exceptions import UntrustedTypesFoundException
+
+from cvxens import ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, estimators
+from cvxens.colgen import Formulation, oracles
+from cvxens.estimators import TRUSTED_TYPES
+from cvxens.kernels import Gaussian, Stump
+from cvxens.problems import losses, penalties
+
+FOREST = "sklearn.tree._tree.Tree"
+SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_classes(), id="three classes")]
+
+VOTE = {"Certificate", "Round", "Stump", "Constant"}
+BOOSTED = {"Certificate", "BoostingRound", "Stump", "Constant"}
+ADDITIVE = {"Certificate", "Level", "TrainingKernel", "AdditiveModel", "_Table"}
+STUMP = ADDITIVE | {"Stump", "SimplifiedStump"}
+EXPANSION = {"Certificate", "Level", "TrainingKernel", "Expansion"}
+MIDDLE_STUMPS = {"MiddleStump", "StumpColumns", "_Steps", "csr_matrix"}
+FOREST_EXPERTS = {"Certificate", "LeastSquaresExperts", "TreeEnsemble", "SklearnTrees", "Tree"}
+
+BY_DEFAULT = {
+    "AdaBoostClassifier": BOOSTED,
+    "AdaBoostECCClassifier": BOOSTED | {"Coded"},
+    "AdaBoostMHClassifier": BOOSTED | {"Coded"},
+    "CGEnsClassifier": VOTE,
+    "CGEnsSLSClassifier": VOTE,
+    "ColumnGenerationClassifier": VOTE | {"soft_margin"},
+    "InfiniteEnsembleSVC": STUMP,
+    "InfiniteEnsembleSVCCV": STUMP | {"InfiniteEnsembleSVC"},
+    "LPBoostClassifier": VOTE,
+    "MultiBoostClassifier": VOTE,
+    "PartialSVMEnsembleClassifier": {"Certificate", "PartialSVM", "FixedKernel"} | MIDDLE_STUMPS,
+    "RegAdaBoostClassifier": {"Certificate", "FixedKernel"} | MIDDLE_STUMPS,
+    "RhoSVC": {"Certificate", "FixedKernel"} | MIDDLE_STUMPS,
+    "SupervisedKernelRLSClassifier": FOREST_EXPERTS,
+    "SupervisedKernelRLSRegressor": FOREST_EXPERTS,
+}
+"""What the files of each hold beside it; whether there is a constant, the data decide."""
+
+TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
+VARIANTS = {
+    "trees": (LPBoostClassifier(oracle="trees"), TREES),
+    "perceptrons": (
+        LPBoostClassifier(oracle="perceptrons", tol=0.1, random_state=0),
+        {"Certificate", "Round", "Perceptron"},
+    ),
+    "fourier": (
+        LPBoostClassifier(oracle="fourier", tol=0.1, random_state=0),
+        {"Certificate", "Round", "FourierFeature"},
+    ),
+    "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
+    "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
+    "histogram-intersection": (InfiniteEnsembleSVC("histogram-intersection"), ADDITIVE | {"HistogramIntersection"}),
+    "decision-stump": (InfiniteEnsembleSVC("decision-stump"), ADDITIVE | {"DecisionStump"}),
+    "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
+    "decision-tree": (InfiniteEnsembleSVC("decision-tree"), EXPANSION | {"DecisionTree", "Laplacian", "Scaled"}),
+    "laplacian": (InfiniteEnsembleSVC("laplacian"), EXPANSION | {"Laplacian"}),
+    "gaussian": (InfiniteEnsembleSVC("gaussian"), EXPANSION | {"Gaussian"}),
+    "a sum of kernels": (InfiniteEnsembleSVC(Stump() + 2 * Stump()), STUMP | {"Sum", "Scaled"}),
+    **{
+        f"{type(loss).__name__} and {type(penalty).__name__}": (
+            ColumnGenerationClassifier(Formulation(loss, penalty, intercept=True), "quantile_stumps", tol=0.1),
+            VOTE | {"Formulation", type(loss).__name__, type(penalty).__name__},
+        )
+        for loss, penalty in [
+            (losses.Hinge(1.0), penalties.L1()),
+            (losses.SquaredHinge(0.1), penalties.SquaredL2()),
+            (losses.Logistic(0.1), penalties.SquaredL2()),
+            (losses.Exponential(0.1), penalties.SquaredL2()),
+        ]
+    },
+}
+
+
+def short(names):
+    """The names of types without their modules."""
+    return {name.rpartition(".")[2] for name in names}
+
+
+def fitted(estimator, sample):
+    """A pipeline that has been used."""
+    X, y = sample
+    scaler = MinMaxScaler() if isinstance(estimator, InfiniteEnsembleSVC) else StandardScaler()
+    targets = np.unique(y, return_inverse=True)[1] if is_regressor(estimator) else y
+    model = make_pipeline(scaler, clone(estimator)).fit(X, targets)
+    model.predict(X)
+    return model
+
+
+def assert_read_as_written(model, X, trusted):
+    again = loads(dumps(model), trusted=trusted)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    for scores in ("decision_function", "predict_proba"):
+        if hasattr(model, scores):
+            np.testing.assert_array_equal(getattr(again, scores)(X), getattr(model, scores)(X))
+
+
+def test_every_estimator_is_in_the_table():
+    assert BY_DEFAULT.keys() == {name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("name", BY_DEFAULT)
+def test_the_types_of_every_estimator(name, sample):
+    model = fitted(getattr(estimators, name)(), sample)
+    found = get_untrusted_types(data=dumps(model))
+    assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
+    assert set(found) <= {*TRUSTED_TYPES, FOREST}
+    assert_read_as_written(model, sample[0], found)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_types_of_oracles_and_kernels(name, sample):
+    estimator, types = VARIANTS[name]
+    model = fitted(estimator, sample)
+    found = short(get_untrusted_types(data=dumps(model)))
+    assert found - {"Constant"} == (types | {called(estimator)}) - {"Constant"}
+    assert_read_as_written(model, sample[0], TRUSTED_TYPES)
+
+
+def test_every_trusted_type_is_one_that_files_hold():
+    tables = [*BY_DEFAULT.values(), *(types for _, types in VARIANTS.values()), BY_DEFAULT.keys(), {"MatrixExpansion"}]
+    assert short(TRUSTED_TYPES) == set().union(*tables)
+    assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}
+    assert "scipy.sparse._csr.csr_matrix" in TRUSTED_TYPES
+    assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
+
+
+def test_kernel_matrices():
+    X, y = two_classes()
+    model = InfiniteEnsembleSVC("precomputed").fit(X @ X.T, y)
+    found = get_untrusted_types(data=dumps(model))
+    (function,) = set(found) - set(TRUSTED_TYPES)
+    assert "MatrixExpansion" in short(found)
+    assert function == "cvxens.estimators.svm_kernels._given"
+    assert_read_as_written(model, X @ X.T, found)
+
+
+@pytest.mark.parametrize("oracle", [oracles.Stumps, partial(oracles.KernelColumns, Gaussian(0.5))])
+def test_what_users_give_is_theirs_to_trust(oracle):
+    X, y = two_classes()
+    data = dumps(make_pipeline(StandardScaler(), LPBoostClassifier(oracle=oracle, tol=0.1)).fit(X, y))
+    with pytest.raises(UntrustedTypesFoundException):
+        loads(data, trusted=TRUSTED_TYPES)
+    assert loads(data, trusted=get_untrusted_types(data=data)).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
+def test_forests_are_trusted_by_name(kind):
+    X, y = two_classes()
+    model = make_pipeline(StandardScaler(), kind(random_state=0)).fit(X, (y == "yes").astype(float))
+    with pytest.raises(UntrustedTypesFoundException, match=FOREST):
+        loads(dumps(model), trusted=TRUSTED_TYPES)
+    assert_read_as_written(model, X, [*TRUSTED_TYPES, FOREST])
