@@ -15,8 +15,10 @@ from cvxens.estimators.persistence import load_model
 from cvxens.estimators.reg_adaboost import RegAdaBoostClassifier
 from cvxens.estimators.rho_svc import RhoSVC
 from cvxens.estimators.supervised_kernel_rls import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
+from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AdaBoostClassifier",
     "AdaBoostECCClassifier",
     "AdaBoostMHClassifier",
