@@ -11,10 +11,12 @@ import click
 
 @click.command("list")
 def list_all() -> int:
-    """List estimators, formulations, kernels, oracles, masters and solvers, with their sources."""
+    """List estimators, formulations, kernels, oracles, masters, solvers and experiments, with their sources."""
     from cvxens import estimators, kernels, solvers
+    from cvxens.cli.figures import experiment_rows
     from cvxens.cli.reports import print_names
     from cvxens.colgen import masters, oracles
+    from cvxens.experiments import EXPERIMENTS
     from cvxens.problems import FORMULATIONS
     from cvxens.solvers import additive
 
@@ -27,6 +29,7 @@ def list_all() -> int:
             ("Masters (cvxens.colgen.masters)", _described(masters, _sources(masters))),
             ("Solvers (cvxens.solvers)", _described(solvers, solvers.SOLVERS)),
             ("Solvers (cvxens.solvers.additive)", _described(additive, additive.SOLVERS)),
+            ("Experiments (cvxens reproduce)", experiment_rows(EXPERIMENTS)),
         ]
     )
     return 0

@@ -13,6 +13,7 @@ from cvxens.cli.crosscheck import crosscheck
 from cvxens.cli.fit import fit
 from cvxens.cli.listing import list_all
 from cvxens.cli.predict import predict
+from cvxens.cli.reproduce import reproduce
 from cvxens.errors import CvxensError
 
 FAILED = 1
@@ -23,13 +24,13 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, certify, cross-check.
+    """Ensemble learning as convex modelling: fit, predict, certify, cross-check, reproduce.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-for command in (fit, predict, certify, crosscheck, list_all):
+for command in (fit, predict, certify, crosscheck, reproduce, list_all):
     cvxens.add_command(command)
 
 
