@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from cvxens import validation
 from cvxens.colgen.formulation import Formulation
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, SoftMinimumMargin, SquaredError
@@ -40,8 +42,9 @@ def exponential(n_samples: int, lam: float) -> Formulation:
     return Formulation(Exponential(1 / n_samples), SquaredL2(2 * validation.positive("lam", lam)))
 
 
-def simplex_least_squares(L: Any, C: float) -> Formulation:
+def simplex_least_squares(L: Any, C: Prices) -> Formulation:
     """SL (10), the problem of CGEns-SLS: C/2 |L - H W - 1 b'|^2 and 1/2 |W|^2, simplex codes L of the labels."""
-    codes = checked_codes(L)
-    loss = SquaredError(validation.positive("C", C), codes)
+    codes, prices = checked_codes(L), validation.prices("C", C)
+    validation.same_length("C", np.atleast_1d(prices), len(codes) if np.ndim(prices) else None)
+    loss = SquaredError(prices, codes)
     return Formulation(loss, SquaredL2(), intercept=True, outputs=codes.shape[1])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
+from cvxens import validation
 from cvxens.colgen import Formulation, formulations
-from cvxens.estimators.base import Classifier, Unweighted
+from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.ensemble import Ensemble
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Sample
@@ -16,17 +17,18 @@ from cvxens.types import Array
 
 @final
 @documented
-class CGEnsSLSClassifier(Ensemble, Unweighted, Classifier):
+class CGEnsSLSClassifier(Ensemble, Weighted, Classifier):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
-    All classes are learnt at once, with the same weak learners, and every master has a closed form. As with
-    `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+    All classes are learnt at once, with the same weak learners, and every master has a closed form. A sample's weight
+    is a factor on its C. As with `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
 
     Parameters
     ----------
     C : float
         Weight of the squared error. In proportion to 1 over the number of hypotheses.
     <COLUMN_GENERATION>
+    <CLASS_WEIGHT>
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class CGEnsSLSClassifier(Ensemble, Unweighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
+        class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -78,13 +81,12 @@ class CGEnsSLSClassifier(Ensemble, Unweighted, Classifier):
             verbose=verbose,
         )
         self.C = C
-
-    def _factors(self) -> dict[str, Any]:
-        return {}
+        self.class_weight = class_weight
 
     def _formulation(self, sample: Sample) -> Formulation:
         codes = simplex_codes(len(sample.classes))
-        return formulations.simplex_least_squares(codes[sample.labels], self.C)
+        prices = validation.positive("C", self.C) * sample.weights
+        return formulations.simplex_least_squares(codes[sample.labels], prices)
 
     def _known(self, sample: Sample) -> dict[str, Any]:
         return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}

@@ -51,6 +51,7 @@ class SLSSVM(MarginProblem):
 
     SL (10)-(11), with a simplex-coded row of L per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')``
     with 1'U = 0, ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``.
+    Where samples have weights, C is C_i = C weight_i: I/C is the diagonal matrix of 1/C_i.
 
     Parameters
     ----------
@@ -60,6 +61,9 @@ class SLSSVM(MarginProblem):
         The code of each sample's class, ``simplex_codes(n_classes)[labels]``.
     C : float
         Weight of the squared error, above 0; may be set anew between solves.
+    sample_weight : array-like of shape (n_samples,), optional
+        Factors on the price of each sample, 0 or above; a sample of weight 0 plays no part. A weight of 2 is as good as
+        having the sample twice.
 
     Examples
     --------
@@ -77,8 +81,9 @@ class SLSSVM(MarginProblem):
     intercept = True
     C = Swept()
 
-    def __init__(self, H: ColumnsLike, L: Any, C: float) -> None:
+    def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
         self.L = checked_codes(L)
+        self.weights = checked_weights(sample_weight, len(self.L))
         self.H = as_columns(H, len(self.L))
         self.y = np.ones((len(self.L), 1))
         self.outputs = self.L.shape[1:]
@@ -86,11 +91,24 @@ class SLSSVM(MarginProblem):
 
     def loss(self, C: Any) -> SquaredError:
         """The squared error of the scores."""
-        return SquaredError(C, self.L)
+        return SquaredError(C * self.weights, self.L)
 
     def penalty(self) -> SquaredL2:
         """1/2 |W|^2."""
         return SquaredL2()
+
+
+def checked_weights(sample_weight: Any, n_samples: int) -> float | Array:
+    """Return one finite number of at least 0 per sample, not all of them 0; None stands for 1."""
+    if sample_weight is None:
+        return 1.0
+    weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
+    validation.same_length("sample_weight", weights, n_samples)
+    if weights.min() < 0 or weights.max() <= 0:
+        raise InvalidInput(
+            "sample_weight", f"found {weights.min():g} to {weights.max():g}", "give weights of 0 or above, not all 0"
+        )
+    return weights
 
 
 def checked_codes(L: Any) -> Array:

@@ -69,7 +69,7 @@ def test_a_factor_that_rounding_has_made_indefinite_is_kept_usable():
 )
 def test_equations_by_columns_and_by_samples_agree_however_they_grow(seed, n_samples, sizes, C):
     H, L = drawn(seed, n_samples, sum(sizes))
-    by_columns, by_samples = ByColumns(L, 1 / C), BySamples(L, 1 / C)
+    by_columns, by_samples = ByColumns(L, 1 / C, np.ones(n_samples)), BySamples(L, 1 / C, np.ones(n_samples))
     for n in np.cumsum(sizes):
         W = normal_equations(H[:, :n], L, C)
         size = np.abs(W).max()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import cast
 
+import numpy as np
+
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
@@ -21,7 +23,8 @@ class LeastSquaresMaster:
 
     By columns they are ``(G'G + weight/C I) W = G'L``, G the columns less their means, with a Cholesky factor that
     grows by the rows of the new columns; once there are more columns than samples, they are SL (11). The intercept is
-    ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction.
+    ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Prices C_i of the samples weigh
+    means and squares.
 
     Parameters
     ----------
@@ -42,15 +45,16 @@ class LeastSquaresMaster:
             )
         self.restricted = Restricted(formulation, y)
         self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)
-        self.ridge = self.penalty.weight / float(self.loss.C)
+        price = float(np.mean(self.loss.C))
+        self.ridge, self.weights = self.penalty.weight / price, np.broadcast_to(self.loss.C / price, len(y))
 
     @cached_property
     def _by_columns(self) -> ByColumns:
-        return ByColumns(self.loss.L, self.ridge)
+        return ByColumns(self.loss.L, self.ridge, self.weights)
 
     @cached_property
     def _by_samples(self) -> BySamples:
-        return BySamples(self.loss.L, self.ridge)
+        return BySamples(self.loss.L, self.ridge, self.weights)
 
     @staticmethod
     def supports(formulation: Formulation) -> bool:
@@ -67,11 +71,11 @@ class LeastSquaresMaster:
         """Grow the equations by the new columns and solve them."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        H, L, C = self.restricted.H, self.loss.L, self.loss.C
+        H = self.restricted.H
         W = (self._by_columns if H.shape[1] <= len(H) else self._by_samples).weights(H.T)
-        errors = L - H @ W
-        b = errors.mean(axis=0)
-        return self.restricted.evaluate({"w": W, "b": b, "u": C * (errors - b)})
+        scores = H @ W
+        b = self.loss.best_intercept(scores, self.restricted.y)
+        return self.restricted.evaluate({"w": W, "b": b, "u": self.loss.multipliers(scores + b)})
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses."""
