@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.colgen import boosting_steps, gathered, round_bound
+from cvxens.certificates import Certificate
+from cvxens.colgen import Hypothesis, Oracle, boosting_steps, round_bound
+from cvxens.estimators.audit import shaped
 from cvxens.estimators.base import Classifier, Weighted
+from cvxens.estimators.boosting import boost, certify_margins
 from cvxens.estimators.links import ExponentialLink
+from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.progress import time_limit
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.votes import Vote
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
@@ -23,6 +26,11 @@ from cvxens.types import Array
 
 N_ROUNDS = 200
 """The default number of rounds of AdaBoost without a nu."""
+
+
+def vote(hypotheses: Sequence[Hypothesis], weights: Array) -> Mapping[str, Any]:
+    """The fitted attributes of an ensemble for two classes."""
+    return {"weak_learners_": tuple(hypotheses), "weights_": weights, "intercept_": np.zeros(())}
 
 
 def _of_one_problem(estimator: Any) -> bool:
@@ -48,12 +56,13 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         NaN.
     n_rounds : int, optional
         At most so many rounds; by default 200, with `nu` as many as its guarantee needs. Fewer after a perfect weak
-        learner, where none is better than chance, or on Ctrl-C.
+        learner, or where none is better than chance.
     nu : float, optional
         Precision of the margin of AdaBoost*_nu, above 0 and below 1; None for AdaBoost.
     <SUB_PROBLEMS>
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
+    <LIMITS>
 
     Attributes
     ----------
@@ -96,6 +105,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_time: float | None = None,
+        verbose: int = 0,
     ) -> None:
         self.oracle = oracle
         self.n_rounds = n_rounds
@@ -103,28 +114,65 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.max_time = max_time
+        self.verbose = verbose
 
     def _accepts(self) -> Accepts:
         return accepts(self.oracle)
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
-        nu, n_rounds = self.nu, N_ROUNDS if self.nu is None else round_bound(len(sample.labels), self.nu)
-        limit = n_rounds if self.n_rounds is None else validation.whole("n_rounds", self.n_rounds)
-        oracle = make_oracle(
+    def _most_rounds(self, sample: Sample) -> int:
+        if self.n_rounds is not None:
+            return validation.whole("n_rounds", self.n_rounds)
+        return N_ROUNDS if self.nu is None else round_bound(len(sample.labels), self.nu)
+
+    def _oracle(self, sample: Sample) -> Oracle:
+        return make_oracle(
             self.oracle, sample.X, columns_per_round=None, random_state=self.random_state, square_sum=False
         )
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        nu, n_samples = self.nu, len(sample.labels)
+        if nu is not None:
+            round_bound(n_samples, nu)
         target = {} if nu is None else {"target": lambda smallest_edge: smallest_edge - nu}
-        steps = boosting_steps(oracle, sample.signs, prior=sample.weights, **target)
-        with threadpool_limits(1, "blas"):
-            boosted = gathered(islice(steps, limit), len(sample.labels))
+        steps = boosting_steps(self._oracle(sample), sample.signs, prior=sample.weights, **target)
+        boosted = boost(self, steps, self._most_rounds(sample), n_samples, vote)
         return {
+            **vote(boosted.hypotheses, boosted.weights),
             "certificate_": boosted.certificate,
             "history_": boosted.history,
-            "weak_learners_": boosted.hypotheses,
-            "weights_": boosted.weights,
-            "intercept_": np.zeros(()),
             "dual_weights_": sample.spread(boosted.u),
         }
+
+    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate | list[Certificate]:
+        """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
+
+        LL08 P3 is solved anew on that sample, to a relative gap of 0.001 or for `max_time` seconds, for the bound.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        weights : array-like, shaped as `weights_`, optional
+            Weights from anywhere; a negative one is that of -h. By default the ensemble's.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of P3 on that sample, over all weak learners of the oracle on it; infinite where the ensemble does not
+            separate the classes. A list over the sub-problems where there are several, for which weights are a list.
+        """
+        sample = self._sample_again(X, y)
+        weights = self.weights_ if weights is None else weights
+        if hasattr(self, "decomposition_"):
+            return certify_parts(self, sample, weights=weights)
+        w = shaped("weights", weights, self.weights_.shape)
+        f = sum((v * h(sample.X) for h, v in zip(self.weak_learners_, w, strict=True)), np.zeros(len(sample.labels)))
+        return certify_margins(
+            sample.signs * f, float(np.abs(w).sum()), self._oracle(sample), sample.signs, time_limit(self)
+        )
 
     @available_if(_of_one_problem)
     def staged_decision_function(self, X: Any) -> Iterator[Array]:

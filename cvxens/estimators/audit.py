@@ -67,9 +67,9 @@ def audit(
     restricted = Restricted(formulation, formulation.signs(task.y))
     restricted.add([Column(hypothesis, task.X, 0.0) for hypothesis in hypotheses])
     outputs = restricted.problem.outputs
-    point = {"w": _shaped("weights", weights, (len(hypotheses), *outputs)), "u": u}
+    point = {"w": shaped("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
-        point["b"] = _shaped("intercept", intercept, outputs)
+        point["b"] = shaped("intercept", intercept, outputs)
     solution = restricted.evaluate(point)
     priced = task.oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
@@ -84,7 +84,8 @@ def audit(
     )
 
 
-def _shaped(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
+def shaped(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Return foreign values as an array of the shape of the fitted ones."""
     array = finite_array(argument, values)
     if array.shape != shape:
         raise InvalidInput(argument, f"found shape {array.shape}", f"give shape {shape}, as the fitted ones have")

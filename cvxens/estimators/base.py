@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cvxens.errors import InvalidInput
 from cvxens.estimators.callbacks import CallbackSupport, as_part, cloned, with_callbacks
 from cvxens.estimators.multiclass import decompose, n_parts
 from cvxens.estimators.persistence import Persistent
@@ -85,6 +86,18 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+
+    def _sample_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Read a sample to hold the fitted classifier against."""
+        check_is_fitted(self)
+        sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight), reset=False)
+        if not np.array_equal(sample.classes, self.classes_):
+            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
+        return sample
+
+    def _factors(self, sample_weight: Any = None) -> dict[str, Any]:
+        """What the prices of samples are multiplied by."""
+        return {"sample_weight": sample_weight}
 
     def decision_function(self, X: Any) -> Array:
         """Score samples.

@@ -9,9 +9,7 @@ from functools import partial
 from math import inf
 from typing import Any, TypeAlias
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SmoothMaster, fastest_master
@@ -87,7 +85,9 @@ class Ensemble(Vote, ABC):
     def _accepts(self) -> Accepts:
         return accepts(self.oracle)
 
-    def certify(self: Any, X: Any, y: Any, *, weights: Any = None, intercept: Any = None) -> Any:
+    def certify(
+        self: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Any:
         """Say how far the ensemble, or other weights of its weak learners, are from the optimum on a sample.
 
         The formulation is solved anew on that sample, within the limits of the estimator, for the bound.
@@ -98,6 +98,8 @@ class Ensemble(Vote, ABC):
             Features of any sample.
         y : array-like of shape (n_samples,)
             Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
         weights : array-like, shaped as `weights_`, optional
             Weights from anywhere; by default the ensemble's.
         intercept : float or array-like, shaped as `intercept_`, optional
@@ -109,14 +111,11 @@ class Ensemble(Vote, ABC):
             Of the formulation on that sample, over all hypotheses of the oracle on it; a list over the
             sub-problems where there are several, for which weights and intercept are lists as well.
         """
-        check_is_fitted(self)
-        sample = Sample.read(self, X, y, self._accepts(), **self._factors(), reset=False)
-        if not np.array_equal(sample.classes, self.classes_):
-            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
+        sample = self._sample_again(X, y, sample_weight)
         if weights is None:
             weights, intercept = self.weights_, self.intercept_ if intercept is None else intercept
         if hasattr(self, "decomposition_"):
-            return certify_parts(self, sample, weights, intercept)
+            return certify_parts(self, sample, weights=weights, intercept=intercept)
         task = self._problem(sample)
         run = self._run(task)
         return audit(task, self.weak_learners_, run.u, weights=weights, intercept=intercept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -98,13 +99,18 @@ def _within(rows: NDArray[np.bool_], u: Array) -> Array:
     return everywhere
 
 
-def certify_parts(estimator: Any, sample: Sample, weights: Any, intercept: Any) -> list[Any]:
-    """Certify every sub-problem of a fitted decomposition on a sample, under weights and intercepts of each."""
+def certify_parts(estimator: Any, sample: Sample, **given: Any) -> list[Any]:
+    """Certify every sub-problem of a fitted decomposition on a sample; what is `given` is None, or a list over them."""
     _, parts_of = scheme_of(estimator.multi_class)
-    parts = parts_of(sample.labels, len(sample.classes))
-    fitted = estimator.decomposition_.estimators_
-    intercepts = [None] * len(fitted) if intercept is None else intercept
-    return [
-        part.certify(sample.X[np.flatnonzero(rows)], labels, weights=w, intercept=b)
-        for part, (rows, labels), w, b in zip(fitted, parts, weights, intercepts, strict=True)
-    ]
+    priced = "sample_weight" in signature(estimator.certify).parameters
+    n = len(estimator.decomposition_.estimators_)
+    for name, values in given.items():
+        if values is not None and len(values) != n:
+            raise InvalidInput(name, f"found {len(values)} for {n} sub-problems", "give one for each, in a list")
+    certificates = []
+    for k, (rows, labels) in enumerate(parts_of(sample.labels, len(sample.classes))):
+        weights = {"sample_weight": sample.weights[rows]} if priced else {}
+        of_part = {name: values[k] for name, values in given.items() if values is not None}
+        part = estimator.decomposition_.estimators_[k]
+        certificates.append(part.certify(sample.X[np.flatnonzero(rows)], labels, **weights, **of_part))
+    return certificates

@@ -20,11 +20,18 @@ oracle : str or callable
     max_columns : int, optional
         Stop, with a ConvergenceWarning, at so many weak learners.
     max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several.
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
+        does the same: what is done is kept.
     solver : {"fast", "reference"}
         What solves the restricted masters: the fastest way known for the formulation, or cvxpy.
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
+    verbose : int
+        1 shows progress on the standard error.""",
+    "LIMITS": """\
+max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
+        does the same: what is done is kept.
     verbose : int
         1 shows progress on the standard error.""",
     "CLASS_WEIGHT": """\
@@ -106,9 +113,13 @@ oracle : str or callable
         (at most 32 per feature), "perceptrons", "fourier", or a function from X to an oracle that prices several
         outputs at once. Stumps take sparse X.
     n_rounds : int
-        At most so many rounds. Fewer where no weak learner is better than chance, or on Ctrl-C.
+        At most so many rounds. Fewer where no weak learner is better than chance.
     random_state : int, RandomState instance or None
-        Seed of random codes, and of an oracle that samples.""",
+        Seed of random codes, and of an oracle that samples.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds. Ctrl-C does the same: what is done is kept.
+    verbose : int
+        1 shows progress on the standard error.""",
     "CODED_ENSEMBLE": """\
 certificate_ : Certificate
         Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest

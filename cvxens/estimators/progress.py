@@ -208,11 +208,16 @@ class Watched:
         return {"weak_learners_": learners, "weights_": self._best.w, "intercept_": np.asarray(self._best.b)}
 
 
+def time_limit(estimator: Any) -> float:
+    """The `max_time` of an estimator, in seconds; inf where it has none."""
+    max_time = getattr(estimator, "max_time", None)
+    return inf if max_time is None else validation.positive("max_time", max_time)
+
+
 @contextmanager
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
-    max_time = getattr(estimator, "max_time", None)
-    seconds = inf if max_time is None else validation.positive("max_time", max_time)
+    seconds = time_limit(estimator)
     with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
         rounds = Rounds(getattr(estimator, "_task", None), tell, seconds)
         try:

@@ -1,0 +1,106 @@
+"""What the boosting estimators share: rounds with limits, and the margin that their ensembles are held against."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import exp, inf
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from cvxens.certificates import Certificate
+from cvxens.colgen import (
+    Boosted,
+    BoostingRound,
+    BoostingStep,
+    Ending,
+    Hypothesis,
+    Oracle,
+    column_generation,
+    formulations,
+    gathered,
+)
+from cvxens.errors import NotSeparable
+from cvxens.estimators.progress import rounds_of
+from cvxens.types import Array
+
+Voting: TypeAlias = Callable[[Sequence[Hypothesis], Array], Mapping[str, Any]]
+"""From hypotheses, maybe with repetitions, and their weights (n_hypotheses,) to weak learners, weights, intercept."""
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.MAX_TIME: "raise max_time, or lower n_rounds",
+    Ending.INTERRUPTED: "fit again to go further",
+}
+"""Endings short of `n_rounds`, and what to do about them."""
+
+TOL = 1e-3
+"""The relative gap to which the largest margin is known that an ensemble is held against."""
+
+
+def boost(estimator: Any, steps: Iterable[BoostingStep], n_rounds: int, n_samples: int, voting: Voting) -> Boosted:
+    """Boost for at most `n_rounds`, within the limits of an estimator, and let its user follow.
+
+    Where time is up, or on Ctrl-C, there is a ConvergenceWarning.
+    """
+    done: list[BoostingRound] = []
+    with rounds_of(estimator) as rounds, threadpool_limits(1, "blas"):
+        followed = rounds.over(_noted(steps, done), n_rounds, _told, lambda: voting(*_weighted(done)))
+        boosted = gathered(followed, n_samples)
+    if rounds.ending is not None:
+        reached = f"{rounds.ending.value} after {len(done)} of {n_rounds} rounds"
+        message = f"{type(estimator).__name__}: {reached}: {REMEDIES[rounds.ending]}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return boosted
+
+
+def _noted(steps: Iterable[BoostingStep], done: list[BoostingRound]) -> Iterator[BoostingStep]:
+    """The same steps; their rounds, which are small, are put down."""
+    for step in steps:
+        done.append(step.round)
+        yield step
+
+
+def _told(step: BoostingStep) -> str:
+    return f"edge {step.round.edge:.3g}, loss {exp(step.round.log_loss):.3g}"
+
+
+def _weighted(done: Sequence[BoostingRound]) -> tuple[list[Hypothesis], Array]:
+    """The hypotheses and weights of rounds; a perfect one is all that counts."""
+    if done[-1].weight == inf:
+        return [done[-1].hypothesis], np.ones(1)
+    return [row.hypothesis for row in done], np.array([row.weight for row in done])
+
+
+def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
+    """Hold an ensemble against the largest margin on a sample: LL08 P3, solved there for its bound.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        The margins y f of the ensemble.
+    size : float
+        The least sum of weights w >= 0 that f takes.
+    oracle : Oracle
+        Over the sample; it has -h for every h.
+    y : ndarray of shape (n_samples,)
+        Signs.
+    max_time : float
+        Seconds after which the bound is not improved any more.
+
+    Returns
+    -------
+    Certificate
+        Infinite on both sides where no ensemble has a positive margin.
+    """
+    smallest = float(z.min())
+    value = size / smallest if smallest > 0 else inf
+    try:
+        run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
+        dual, proven, note = run.certificate.dual, run.certificate.proven, run.certificate.note
+    except NotSeparable:
+        dual, proven, note = inf, False, "no ensemble separates the classes"
+    residuals = {"primal feasibility": max(0.0, -smallest) / max(size, np.finfo(float).tiny)}
+    return Certificate.between(value, dual, residuals=residuals, repair={}, proven=proven, note=note)
