@@ -30,7 +30,7 @@ Trusted: TypeAlias = Iterable[Callable[..., Any]]
 MATRICES: Mapping[str, Any] = {"csc": csc_array, "csr": csr_array}
 """The sparse matrices that a file can hold."""
 
-NOT_KEPT = {"_metadata_request", "_sklearn_output_config"}
+NOT_KEPT = {"_metadata_request", "_skl_callbacks", "_sklearn_output_config"}
 """What scikit-learn sets beside parameters and fitted attributes."""
 
 
