@@ -44,12 +44,12 @@ def reproduce(
     from cvxens.cli.figures import print_cells, print_experiments
     from cvxens.cli.files import write
     from cvxens.cli.interrupts import interrupts
-    from cvxens.experiments import EXPERIMENTS, cells, named, of_paper
+    from cvxens.experiments import EXPERIMENTS, cells, experiment_of, of_paper
 
     if paper is None or table is None:
         print_experiments(EXPERIMENTS if paper is None else of_paper(paper))
         return 0
-    experiment = named(paper, table)
+    experiment = experiment_of(paper, table)
     rows, columns = set(data) or set(experiment.data), set(methods) or set(experiment.methods)
     done: list[Cell] = []
     with interrupts() as check, _progress(len(rows) * len(columns) * splits) as show:

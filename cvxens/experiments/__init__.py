@@ -1,6 +1,6 @@
 """Tables and figures of the papers: our figures beside the published ones."""
 
-from cvxens.experiments.catalogue import EXPERIMENTS, named, of_paper
+from cvxens.experiments.catalogue import EXPERIMENTS, experiment_of, of_paper
 from cvxens.experiments.experiment import Draw, Experiment, Method, Source, Split
 from cvxens.experiments.record import Cell, Published, Trial
 from cvxens.experiments.run import cells
@@ -19,6 +19,6 @@ __all__ = [
     "Split",
     "Trial",
     "cells",
-    "named",
+    "experiment_of",
     "of_paper",
 ]

@@ -12,7 +12,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2,)
 """In the order of DESIGN's sources."""
 
 
-def named(paper: str, table: str) -> Experiment:
+def experiment_of(paper: str, table: str) -> Experiment:
     """The experiment of a paper and a table, whatever the case of the letters.
 
     Raises
@@ -22,7 +22,7 @@ def named(paper: str, table: str) -> Experiment:
 
     Examples
     --------
-    >>> named("LL08", "Table2").measure
+    >>> experiment_of("LL08", "Table2").measure
     'test error, %'
     """
     return next(iter(of_paper(paper, table)))

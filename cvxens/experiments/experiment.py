@@ -73,8 +73,8 @@ class Experiment:
 
     Examples
     --------
-    >>> from cvxens.experiments import named
-    >>> experiment = named("ll08", "table2")
+    >>> from cvxens.experiments import experiment_of
+    >>> experiment = experiment_of("ll08", "table2")
     >>> experiment.name, "heart" in experiment.data, "SVM-Stump" in experiment.methods
     ('ll08 table2', True, True)
     """

@@ -64,8 +64,8 @@ def cells(
 
     Examples
     --------
-    >>> from cvxens.experiments import named
-    >>> [cell] = cells(named("ll08", "table2"), data=["twonorm"], methods=["AB-Stump(100)"], splits=2)
+    >>> from cvxens.experiments import experiment_of
+    >>> [cell] = cells(experiment_of("ll08", "table2"), data=["twonorm"], methods=["AB-Stump(100)"], splits=2)
     >>> cell.published.mean, 3 < cell.mean < 8
     (5.06, True)
     """
@@ -104,7 +104,7 @@ class _Plan:
 
 
 def _some(argument: str, names: Iterable[str] | None, known: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The named ones, in the order in which they are known; all for None."""
+    """The ones that are named, in the order in which they are known; all for None."""
     chosen = set(known if names is None else names)
     if unknown := sorted(chosen - known.keys()):
         raise InvalidInput(argument, f"found {', '.join(map(repr, unknown))}", f"name some of {', '.join(known)}")

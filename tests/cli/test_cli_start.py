@@ -27,6 +27,7 @@ finally:
         ["crosscheck", "--help"],
         ["fit", "--help"],
         ["predict", "--help"],
+        ["reproduce", "--help"],
         ["list", "--help"],
         ["--version"],
         [],

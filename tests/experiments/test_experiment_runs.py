@@ -8,7 +8,16 @@ from threadpoolctl import threadpool_info
 
 from cvxens.datasets import make_twonorm
 from cvxens.errors import CvxensError, DataFileError, InvalidInput
-from cvxens.experiments import EXPERIMENTS, Experiment, Generated, Partitioned, Published, cells, named, of_paper
+from cvxens.experiments import (
+    EXPERIMENTS,
+    Experiment,
+    Generated,
+    Partitioned,
+    Published,
+    cells,
+    experiment_of,
+    of_paper,
+)
 
 SMALL = Generated(make_twonorm, 20, 20)
 
@@ -123,7 +132,7 @@ def test_methods_run_on_one_thread_and_leave_the_rest_as_it_was():
 
 @pytest.mark.parametrize("each", EXPERIMENTS, ids=lambda each: each.name)
 def test_every_experiment_is_found_by_its_name_and_publishes_only_its_own_cells(each):
-    assert named(each.paper.upper(), each.table.upper()) is each
+    assert experiment_of(each.paper.upper(), each.table.upper()) is each
     assert each in of_paper(each.paper)
     assert all(data in each.data and method in each.methods for data, method in each.published)
     assert each.title

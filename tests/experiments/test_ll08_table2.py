@@ -8,10 +8,10 @@ from sklearn.svm import SVC
 
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.estimators import LPBoostClassifier
-from cvxens.experiments import Generated, named
+from cvxens.experiments import Generated, experiment_of
 from cvxens.experiments.ll08_table2 import METHODS, svm
 
-TABLE = named("ll08", "table2")
+TABLE = experiment_of("ll08", "table2")
 CS = [2.0**k for k in range(-17, 4, 2)]
 GAMMAS = [2.0**k for k in range(-15, 4, 2)]
 EXACT = {"kernel": "precomputed", "tol": 1e-6}
