@@ -27,7 +27,8 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
 
     Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix. By default the kernel
     matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
-    certificate is nevertheless of the problem with the exact kernel.
+    certificate is nevertheless of the problem with the exact kernel. There are no sample weights, as TK07's problem is
+    one of a hard margin, to which it is all one how often a sample counts.
 
     Parameters
     ----------

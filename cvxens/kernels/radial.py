@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import pi
-from typing import Any, Self, final
+from math import pi, sqrt
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.distances import between, cityblock, squared
+from cvxens.kernels.distances import Metric, between, cityblock, squared
 from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Wave
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair
@@ -20,9 +20,27 @@ from cvxens.types import Array
 from cvxens.validation import RandomState
 
 
+class Stable(NamedTuple):
+    """The law with the characteristic function exp(-|t|^power): how it is drawn, and the metric sum_d |t_d|^power."""
+
+    power: int
+    metric: Metric
+    draw: Callable[[np.random.Generator, tuple[int, int]], Array]
+
+
+CAUCHY = Stable(1, cityblock, lambda random, shape: random.standard_cauchy(shape))
+NORMAL = Stable(2, squared, lambda random, shape: sqrt(2) * random.standard_normal(shape))
+
+
 @dataclass(frozen=True)
 class Exponential(Kernel):
-    """exp(-gamma distance), the mean over waves of random frequencies."""
+    """exp(-gamma metric(x, x')), the mean over waves sqrt(2) cos(a'x + b), b uniform.
+
+    By Bochner's theorem the a_d follow the law whose characteristic function it is: gamma^(1/power) times the standard
+    one.
+    """
+
+    law: ClassVar[Stable]
 
     gamma: float
     n_features: int | None = None
@@ -30,17 +48,9 @@ class Exponential(Kernel):
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
 
-    @abstractmethod
-    def distance(self, X: Any, Z: Any) -> Tile:
-        """Compute distances by tiles."""
-
-    @abstractmethod
-    def frequencies(self, shape: tuple[int, int], random: np.random.Generator) -> Array:
-        """Draw those of the waves, (n, n_features)."""
-
     def tile(self, X: Any, Z: Any) -> Tile:
-        """The exponential of a tile."""
-        distance = self.distance(X, Z)
+        """The exponential of a tile of distances."""
+        distance = between(self.law.metric, *pair(X, Z))
         return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
@@ -57,8 +67,9 @@ class Exponential(Kernel):
             raise InvalidInput("n_features", "found none", "give the number of features, or take kernel.within(X)")
         random = validation.generator(random_state)
         shape = validation.whole("n", n), validation.whole("n_features", self.n_features)
-        weights, features = self.frequencies(shape, random).tolist(), tuple(range(shape[1]))
+        weights = (self.gamma ** (1 / self.law.power) * self.law.draw(random, shape)).tolist()
         drawn = zip(weights, random.uniform(0, 2 * pi, n).tolist(), strict=True)
+        features = tuple(range(shape[1]))
         return tuple(Wave(LinearForm(features, tuple(frequencies)), phase) for frequencies, phase in drawn)
 
 
@@ -87,14 +98,7 @@ class Laplacian(Exponential):
 
     equation = "exp(-gamma |x - x'|_1)"
     source = "LL08"
-
-    def distance(self, X: Any, Z: Any) -> Tile:
-        """|x - x'|_1."""
-        return between(cityblock, *pair(X, Z))
-
-    def frequencies(self, shape: tuple[int, int], random: np.random.Generator) -> Array:
-        """Cauchy, of scale gamma."""
-        return self.gamma * random.standard_cauchy(shape)
+    law = CAUCHY
 
 
 @final
@@ -121,11 +125,4 @@ class Gaussian(Exponential):
 
     equation = "exp(-gamma |x - x'|_2^2)"
     source = "LL08"
-
-    def distance(self, X: Any, Z: Any) -> Tile:
-        """|x - x'|_2^2."""
-        return between(squared, *pair(X, Z))
-
-    def frequencies(self, shape: tuple[int, int], random: np.random.Generator) -> Array:
-        """Normal, of variance 2 gamma."""
-        return np.sqrt(2 * self.gamma) * random.standard_normal(shape)
+    law = NORMAL
