@@ -22,6 +22,7 @@ from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier
 from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier
 from .estimators import RhoSVC as RhoSVC

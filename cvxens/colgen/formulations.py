@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.colgen.formulation import Formulation
-from cvxens.problems.losses import Exponential, HardMargin, Hinge, SoftMinimumMargin, SquaredError
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import (
+    Exponential,
+    HardMargin,
+    Hinge,
+    MulticlassExponential,
+    SoftMinimumMargin,
+    SquaredError,
+)
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.slssvm import checked_codes
 from cvxens.types import Array
@@ -48,3 +57,12 @@ def simplex_least_squares(L: Any, C: Prices) -> Formulation:
     validation.same_length("C", np.atleast_1d(prices), len(codes) if np.ndim(prices) else None)
     loss = SquaredError(prices, codes)
     return Formulation(loss, SquaredL2(), intercept=True, outputs=codes.shape[1])
+
+
+def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
+    """MultiBoost (Shen & Hao 2011): C sum_i sum_{k != y_i} exp(F_k - F_{y_i}) and sum |W|; labels from 0."""
+    classes = np.unique(labels)
+    if len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
+        raise InvalidInput("labels", f"found {classes[:5]}", "give whole numbers from 0, two or more, none left out")
+    loss = MulticlassExponential(validation.prices("C", C), np.asarray(labels, dtype=np.intp), len(classes))
+    return Formulation(loss, L1(), outputs=len(classes))

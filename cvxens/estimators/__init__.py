@@ -10,6 +10,7 @@ from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.infinite_ensemble_svc_cv import InfiniteEnsembleSVCCV
 from cvxens.estimators.lpboost import LPBoostClassifier
+from cvxens.estimators.multiboost import MultiBoostClassifier
 from cvxens.estimators.partial_svm_ensemble import PartialSVMEnsembleClassifier
 from cvxens.estimators.persistence import load_model
 from cvxens.estimators.reg_adaboost import RegAdaBoostClassifier
@@ -28,6 +29,7 @@ __all__ = [
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "LPBoostClassifier",
+    "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",
     "RegAdaBoostClassifier",
     "RhoSVC",

@@ -7,6 +7,7 @@ from cvxens.colgen.masters.hinge_master import HingeMaster, hinge_path
 from cvxens.colgen.masters.interior_point import InteriorPointMaster
 from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
 from cvxens.colgen.masters.smooth_master import SmoothMaster
+from cvxens.colgen.masters.sparse_master import SparseMaster
 
 __all__ = [
     "MASTERS",
@@ -16,6 +17,7 @@ __all__ = [
     "InteriorPointMaster",
     "LeastSquaresMaster",
     "SmoothMaster",
+    "SparseMaster",
     "fastest_master",
     "hinge_path",
 ]

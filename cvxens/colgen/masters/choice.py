@@ -9,10 +9,11 @@ from cvxens.colgen.masters.hinge_master import HingeMaster
 from cvxens.colgen.masters.interior_point import InteriorPointMaster
 from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
 from cvxens.colgen.masters.smooth_master import SmoothMaster
+from cvxens.colgen.masters.sparse_master import SparseMaster
 from cvxens.colgen.protocols import Master
 from cvxens.types import Array
 
-MASTERS = (HighsMaster, LeastSquaresMaster, HingeMaster, SmoothMaster, CvxpyMaster)
+MASTERS = (HighsMaster, LeastSquaresMaster, HingeMaster, SmoothMaster, SparseMaster, CvxpyMaster)
 """The masters for samples of any size, the fastest first; the last one takes any formulation."""
 
 LARGE = 1000

@@ -154,14 +154,14 @@ class SmoothProblem:
         A -= mean[:, None]
         A *= np.sqrt(D)
         if len(curved) < len(A):
-            inner = _solve(A.T @ A, self.weight, A.T @ reduced)
+            inner = solve_definite(A.T @ A, self.weight, A.T @ reduced)
             d = (A @ inner - reduced) / self.weight
         else:
-            d = -_solve(A @ A.T, self.weight, reduced)
+            d = -solve_definite(A @ A.T, self.weight, reduced)
         return d, -imbalance / total - float(mean @ d)
 
 
-def _solve(gram: Array, ridge: float, right: Array) -> Array:
+def solve_definite(gram: Array, ridge: float, right: Array) -> Array:
     """Solve (gram + ridge I) x = right, scaled to a unit diagonal and there kept definite against rounding."""
     diagonal = gram.ravel()[:: len(gram) + 1]
     diagonal += ridge

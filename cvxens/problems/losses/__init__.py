@@ -2,6 +2,7 @@
 
 from cvxens.problems.losses.hard_margin import HardMargin
 from cvxens.problems.losses.hinge import Hinge
+from cvxens.problems.losses.multiclass_exponential import MulticlassExponential
 from cvxens.problems.losses.protocol import Loss
 from cvxens.problems.losses.smooth import Exponential, Logistic, SquaredHinge
 from cvxens.problems.losses.soft_minimum_margin import SoftMinimumMargin
@@ -13,6 +14,7 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "MulticlassExponential",
     "SoftMinimumMargin",
     "SquaredError",
     "SquaredHinge",
