@@ -33,6 +33,7 @@ ROOMS = {
     "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage", "colgen", "solvers"},
     "experiments": BASE | {"kernels", "colgen", "estimators", "datasets"},
     "export": BASE | {"kernels", "colgen", "estimators", ""},
+    "export": BASE | {"kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
@@ -44,6 +45,7 @@ ROOMS = {
         "solvers",
         "estimators",
         "experiments",
+        "export",
         "export",
         "crosscheck",
         "datasets",
@@ -61,6 +63,7 @@ LIBRARIES = {
     "rich": ("cli", "estimators.progress"),
     "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers", "experiments.threads"),
     "highspy": ("colgen.masters",),
+    "onnx": ("export.graph",),
     "onnx": ("export.graph",),
     "pyarrow": ("datasets.parquet",),
     "lazy_loader": ("", "problems.modelling"),
