@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
@@ -14,26 +15,37 @@ from cvxens.estimators.infinite_ensemble_svc_cv import PRICES
 from cvxens.experiments.experiment import Experiment, Source, error_of
 from cvxens.experiments.record import Published
 from cvxens.experiments.sources import Generated, Partitioned
+from cvxens.types import Array
+from cvxens.validation import RandomState
 
 PROTOCOL = """\
 Artificial sets: Breiman's generators, 300 samples to train on, 3,000 to test on; "-n": 10 % of the labels to train \
 on are turned round. Real sets: 60 % of the samples to train on, at random, the others to test on. Features are mapped \
 to [-1, 1] on the training part. Parameters have the best accuracy in 5-fold cross-validation on the training part, \
 the first of equals: C = 2^-17, 2^-15, ..., 2^3, and for SVM-Dec (Laplacian kernel) gamma = 2^-15, 2^-13, ..., 2^3. \
-The paper has 100 runs. Ours to answer for: the grids of SVM-Dec and of LPBoost-Stump (P4), breast without the column \
-of sample numbers, votes84 with 0 for what is missing."""
+The paper has 100 runs. Not known from the paper, and chosen here: the narrow class of ringnorm around 1/sqrt(20), as \
+some packages have it, in place of Breiman's 2/sqrt(20), which makes every method better than the figures by four \
+standard errors or more; the grids of SVM-Dec and of LPBoost-Stump (P4); breast without the column of sample numbers; \
+votes84 with 0 for what is missing."""
 
 SOURCE = "Lin & Li, ECML 2005, the conference version of LL08, 100 runs"
 
 TOL = 1e-5
+
+
+def near_ringnorm(n_samples: int, *, random_state: RandomState) -> tuple[Array, Array]:
+    """Breiman's ringnorm with the narrow class around (a, ..., a), a = 1 / sqrt(20), half as far from the wide one."""
+    X, y = make_ringnorm(n_samples, random_state=random_state)
+    return X - (y[:, None] < 0) / np.sqrt(X.shape[1]), y
+
 
 DATA: Mapping[str, Source] = {
     "twonorm": Generated(make_twonorm),
     "twonorm-n": Generated(make_twonorm, mislabelled=0.1),
     "threenorm": Generated(make_threenorm),
     "threenorm-n": Generated(make_threenorm, mislabelled=0.1),
-    "ringnorm": Generated(make_ringnorm),
-    "ringnorm-n": Generated(make_ringnorm, mislabelled=0.1),
+    "ringnorm": Generated(near_ringnorm),
+    "ringnorm-n": Generated(near_ringnorm, mislabelled=0.1),
     "australian": Partitioned("australian"),
     "breast": Partitioned("breast", without=(0,)),
     "german": Partitioned("german"),

@@ -12,7 +12,7 @@ import numpy as np
 from cvxens import datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.experiments.experiment import Draw, Experiment, Method
+from cvxens.experiments.experiment import Draw, Experiment, Method, Split
 from cvxens.experiments.record import Cell, Trial
 from cvxens.experiments.threads import one_thread
 
@@ -82,6 +82,11 @@ def cells(
     )
 
 
+def drawn(draw: Draw, number: int, random_state: int = 0) -> Split:
+    """The split of a number, of what a `Source` has opened."""
+    return draw(np.random.default_rng([random_state, number]))
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How often and from which seed every method is measured, and who is told."""
@@ -94,7 +99,7 @@ class _Plan:
         """Measure one method on one data set."""
         found = []
         for number in range(self.n_splits):
-            split = draw(np.random.default_rng([self.seed, number]))
+            split = drawn(draw, number, self.seed)
             start = time.perf_counter()
             with one_thread():
                 value = method(split)

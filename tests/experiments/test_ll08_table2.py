@@ -6,10 +6,10 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
 
-from cvxens.datasets import make_threenorm, make_twonorm
+from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators import LPBoostClassifier
 from cvxens.experiments import Generated, experiment_of
-from cvxens.experiments.ll08_table2 import METHODS, svm
+from cvxens.experiments.ll08_table2 import METHODS, near_ringnorm, svm
 
 TABLE = experiment_of("ll08", "table2")
 CS = [2.0**k for k in range(-17, 4, 2)]
@@ -79,6 +79,14 @@ def brute_adaboost(X, y, n_rounds):
 def test_boosted_stumps_are_discrete_adaboost(split):
     f = brute_adaboost(split.X, split.y, 100)
     assert METHODS["AB-Stump(100)"](split) == percent(np.sign(f(split.X_test)) != split.y_test)
+
+
+def test_the_narrow_class_of_ringnorm_is_half_as_far():
+    X, y = near_ringnorm(4000, random_state=0)
+    assert X[y < 0].mean() == pytest.approx(1 / np.sqrt(20), abs=0.01)
+    assert X[y < 0].std() == pytest.approx(1, abs=0.01)
+    wide = make_ringnorm(4000, random_state=0)[0][y > 0]
+    np.testing.assert_array_equal(X[y > 0], wide)
 
 
 def test_more_rounds_are_another_classifier():
