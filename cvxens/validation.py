@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -40,9 +42,28 @@ def number(argument: str, value: Any) -> float:
 
 def whole(argument: str, value: Any, least: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not _is_whole(value) or value < least:
         raise InvalidInput(argument, f"found {value!r}", f"give a whole number of at least {least}")
+    if value > sys.maxsize:
+        raise InvalidInput(argument, "found a number beyond 64 bits", f"give at most {sys.maxsize}")
     return int(value)
+
+
+def n_jobs(value: Any) -> int | None:
+    """Return `value` if it is a number of jobs as joblib counts: None, or a whole number other than 0."""
+    if value is None:
+        return None
+    if not _is_whole(value) or value == 0 or abs(value) > sys.maxsize:
+        raise InvalidInput("n_jobs", f"found {value!r:.100}", "give a whole number other than 0, or None")
+    return int(value)
+
+
+def one_of(argument: str, value: Any, names: Iterable[str]) -> str:
+    """Return `value` if it is one of the names."""
+    known = list(names)
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(argument, f"found {value!r}", f"give one of {', '.join(map(repr, known))}")
+    return value
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
@@ -55,6 +76,10 @@ def generator(random_state: RandomState) -> np.random.Generator:
         raise InvalidInput(
             "random_state", f"found {random_state!r}", "give an integer of at least 0, a numpy Generator, or None"
         ) from None
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -161,3 +161,23 @@ def test_asymmetry_of_rounding_size_is_averaged_away():
     np.testing.assert_array_equal(K, K.T)
     assert K[0, 1] == pytest.approx(2.0 + 5e-10, rel=1e-14)
     np.testing.assert_array_equal(validation.symmetric(np.zeros((2, 2))), 0.0)
+
+
+@pytest.mark.parametrize("value", [2**63, 10**400])
+def test_whole_numbers_beyond_64_bits(value):
+    assert "at most" in refused(validation.whole, "n_rounds", value).remedy
+
+
+@pytest.mark.parametrize("value", [0, 1.0, True, "two", [1], -(10**400), np.nan])
+def test_what_is_no_number_of_jobs(value):
+    assert refused(validation.n_jobs, value).argument == "n_jobs"
+
+
+def test_numbers_of_jobs():
+    assert [validation.n_jobs(value) for value in (None, -1, np.int8(2))] == [None, -1, 2]
+
+
+@pytest.mark.parametrize("value", ["fastest", "", None, 1, ["fast"], {}, np.array(["fast", "slow"])])
+def test_what_is_none_of_some_names(value):
+    assert "'fast', 'slow'" in refused(validation.one_of, "solver", value, {"fast": 1, "slow": 2}).remedy
+    assert validation.one_of("solver", "slow", ["fast", "slow"]) == "slow"

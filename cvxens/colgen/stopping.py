@@ -29,7 +29,7 @@ class Limits:
     tol : float
         Relative gap at which the run is done, above 0.
     max_columns : int or None
-        No round starts with at least so many columns; above 0.
+        No round starts with at least so many columns; at least 1.
     max_time : float
         Seconds after which no round starts, above 0.
 
@@ -46,8 +46,8 @@ class Limits:
     def __post_init__(self) -> None:
         validation.positive("tol", self.tol)
         if self.max_columns is not None:
-            validation.positive("max_columns", self.max_columns)
-        if self.max_time != inf:
+            validation.whole("max_columns", self.max_columns)
+        if not (isinstance(self.max_time, float) and self.max_time == inf):
             validation.positive("max_time", self.max_time)
 
     def reached(self, objective: float, bound: float, n_columns: int, seconds: float) -> Ending | None:

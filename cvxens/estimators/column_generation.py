@@ -94,14 +94,15 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
         return callable(self.formulation)
 
     def _formulation(self, sample: Sample) -> Formulation:
-        formulation: Any = self.formulation(sample.weights) if callable(self.formulation) else self.formulation
-        if not hasattr(formulation, "terms"):
+        given: Any = self.formulation
+        formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
+        if isinstance(formulation, type) or not hasattr(formulation, "terms"):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
         if formulation.outputs is not None:
             raise InvalidInput(
                 "formulation", "found one with several outputs", "use CGEnsSLSClassifier, or a loss on margins"
             )
-        if not callable(self.formulation) and np.ptp(sample.weights):
+        if not callable(given) and np.ptp(sample.weights):
             raise InvalidInput(
                 "formulation",
                 "found one of fixed prices for samples of differing weights",

@@ -128,6 +128,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
+        validation.n_jobs(self.n_jobs)
         template = self._template()
         grid = self._grid(template)
         scores, gaps = self._search(template, grid, X, y, sample_weight)
@@ -196,8 +197,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         X, y = validate_data(template, X, y, dtype="numeric")
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
-        score = accuracy if self.scoring is None else check_scoring(template, self.scoring)
+        splits = self._splits(X, y)
+        score = accuracy if self.scoring is None else self._scorer(template)
         weighted = sample_weight is not None and takes_weights(score)
         folds = Folds(X, y, weights, template.class_weight, template.multi_class, score, weighted)
         order = np.argsort(grid["C"], kind="stable")
@@ -214,6 +215,29 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         by_split = np.moveaxis(np.array(found), (2, 1, 3, 0), (0, 1, 2, 3))[:, :, np.argsort(order)]
         scores, gaps = by_split.reshape(2, len(splits), -1)
         return scores, gaps
+
+    def _splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:
+        """Training and test samples of every fold."""
+        try:
+            splits = [(train, test) for train, test in check_cv(self.cv, y, classifier=True).split(X, y)]
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                "cv", f"found {self.cv!r:.100}: {error}", "give a number of folds or a splitter"
+            ) from error
+        if not splits:
+            raise InvalidInput("cv", f"found {self.cv!r:.100}, which has no folds", "give at least one")
+        return splits
+
+    def _scorer(self, template: InfiniteEnsembleSVC) -> Any:
+        try:
+            score = check_scoring(template, self.scoring)
+        except ValueError as error:
+            raise InvalidInput(
+                "scoring", f"found {self.scoring!r:.100}: {error!s:.200}", "name a scorer of scikit-learn, or give one"
+            ) from error
+        if isinstance(self.scoring, list | tuple | dict | set):
+            raise InvalidInput("scoring", f"found several, {self.scoring!r:.100}", "give one to choose by")
+        return score
 
     def _warn(self, gaps: Array, tol: float) -> None:
         told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 
@@ -84,14 +86,14 @@ class Sample:
         Raises
         ------
         InvalidInput
-            Weights that are negative, or fewer than two classes of positive weight.
+            Weights of samples or classes that are negative or no numbers; fewer than two classes of positive weight.
         """
         X, y = validate_data(estimator, X, y, reset=reset, **accepts.checks())
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if weights.min() < 0:
             raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
-        weights = weights * compute_sample_weight(class_weight, y)
+        weights = weights * _class_factors(class_weight, y)
         kept = weights > 0
         classes, labels = np.unique(y[kept], return_inverse=True)
         if len(classes) < 2:
@@ -121,6 +123,23 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
+
+
+def _class_factors(class_weight: Any, y: NDArray) -> Array:
+    """The factor that `class_weight` has for each sample, (n_samples,)."""
+    by_class = isinstance(class_weight, Mapping)
+    named = class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
+    if not by_class and not named:
+        raise InvalidInput(
+            "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
+        )
+    for factor in class_weight.values() if by_class else ():
+        if validation.number("class_weight", factor) < 0:
+            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
+    try:
+        return compute_sample_weight(class_weight, y)
+    except ValueError as error:
+        raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
 
 
 def _keys(X: Any) -> NDArray:

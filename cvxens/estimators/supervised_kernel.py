@@ -69,8 +69,8 @@ class SupervisedKernelExperts(ABC):
 
     def _learn(self, X: Array, y: Any, targets: Array) -> dict[str, Any]:
         """Fit the forest to `y`, evaluate its kernel once, and fit the experts to `targets`; returns attributes."""
-        if self.kernel not in KINDS:
-            raise InvalidInput("kernel", f"found {self.kernel!r}", f"give one of {', '.join(map(repr, KINDS))}")
+        validation.one_of("kernel", self.kernel, KINDS)
+        validation.n_jobs(self.n_jobs)
         gamma, rng = validation.positive("gamma", self.gamma), validation.generator(self.random_state)
         seed = int(rng.integers(2**31))
         members = draw_members(len(X), self.n_experts, self.sample_share, rng)

@@ -136,8 +136,7 @@ class Choice:
             An unknown kernel or solver, one that is not for the other, or a kernel matrix without room in memory.
         """
         known = ["auto", *TRAINERS]
-        if self.solver not in known:
-            raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {', '.join(known)}")
+        validation.one_of("solver", self.solver, known)
         kernel = TrainingKernel.of(self.kernel, self.gamma, X)
         solver = self._fastest(kernel, len(X)) if self.solver == "auto" else self.solver
         return Learner(X, kernel, TRAINERS[solver](kernel, X, self.room))

@@ -127,9 +127,9 @@ def _made(kernel: Any, gamma: Any, X: Any) -> Any:
         )
     if name in KERNELS:
         return KERNELS[name](X)
-    if not callable(kernel) and name != PRECOMPUTED:
-        names = ", ".join([*KERNELS, *KERNELS_OF_GAMMA, PRECOMPUTED])
-        raise InvalidInput("kernel", f"found {kernel!r}", f"give one of {names}, or a function k(X, Z)")
+    if isinstance(kernel, type) or (not callable(kernel) and name != PRECOMPUTED):
+        names = ", ".join(map(repr, [*KERNELS, *KERNELS_OF_GAMMA, PRECOMPUTED]))
+        raise InvalidInput("kernel", f"found {kernel!r:.100}", f"give one of {names}, a Kernel or a function k(X, Z)")
     return kernel
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -30,11 +30,15 @@ ACCEPTS: Mapping[Any, Accepts] = {
 }
 """What oracles take beyond dense finite numbers."""
 
+REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to an oracle"
+"""What to do about a parameter `oracle` that makes none."""
+
 
 def accepts(oracle: str | OracleFactory) -> Accepts:
     """What X may be; a partial function takes what its function does, an unknown oracle dense finite numbers."""
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    return ACCEPTS.get(getattr(factory, "func", factory), Accepts())
+    function = getattr(factory, "func", factory)
+    return next((what for known, what in ACCEPTS.items() if known is function), Accepts())
 
 
 def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int | None, **offered: Any) -> Oracle:
@@ -57,12 +61,8 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
     InvalidInput
         An unknown oracle, or one that cannot limit its columns per round.
     """
-    factory = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    if not callable(factory):
-        raise InvalidInput(
-            "oracle", f"found {oracle!r}", f"give one of {', '.join(ORACLES)}, or a function from X to an oracle"
-        )
-    takes = signature(factory).parameters
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    takes = _arguments(factory, oracle)
     bound = getattr(factory, "keywords", {})
     chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
     if columns_per_round is not None:
@@ -73,4 +73,15 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
                 "give None",
             )
         chosen["columns_per_round"] = columns_per_round
-    return factory(X, **{name: value for name, value in chosen.items() if value is not None})
+    made = factory(X, **{name: value for name, value in chosen.items() if value is not None})
+    if not callable(getattr(made, "price", None)):
+        raise InvalidInput("oracle", f"found {oracle!r:.100}, which makes {made!r:.100}", REMEDY)
+    return made
+
+
+def _arguments(factory: Any, oracle: Any) -> Collection[str]:
+    """The names of what a function takes."""
+    try:
+        return signature(factory).parameters
+    except (TypeError, ValueError):
+        raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY) from None
