@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
-from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SmoothMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.errors import InvalidInput
 from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
@@ -24,21 +23,8 @@ from cvxens.problems.duality import Edges
 from cvxens.types import Array
 
 
-def fast_master(formulation: Formulation, y: Array, tol: float) -> Master:
-    """The fastest master; those by Newton's method need not be exact where the run is not."""
-    for master in (HingeMaster, SmoothMaster):
-        if master.supports(formulation):
-            return master(formulation, y, tol=tol / 10)
-    return fastest_master(formulation, y)
-
-
-MasterMaker: TypeAlias = Callable[[Formulation, Array], Master]
-
-SOLVERS: Mapping[str, Callable[[float], MasterMaker]] = {
-    "fast": lambda tol: partial(fast_master, tol=tol),
-    "reference": lambda _: CvxpyMaster,
-}
-"""What solves the restricted masters of a run to a relative gap; the tolerances of cvxpy's solvers are far below."""
+SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
+"""What solves the restricted masters of a run."""
 
 REMEDIES: Mapping[Ending, str] = {
     Ending.MAX_COLUMNS: "raise max_columns or tol",
@@ -135,7 +121,7 @@ class Ensemble(Vote, ABC):
     def _run(self, task: Task) -> Run:
         if self.solver not in SOLVERS:
             raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {list(SOLVERS)}")
-        make = SOLVERS[self.solver](self.tol)
+        make = SOLVERS[self.solver]
         with rounds_of(self) as rounds:
             run = column_generation(
                 task.formulation,

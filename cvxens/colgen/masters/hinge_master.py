@@ -10,6 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
@@ -33,12 +34,15 @@ class HingeMaster:
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     tol : float
-        Relative duality gap of the restricted problem, recomputed, at which to stop.
+        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
     """
 
     source = "SL (1)"
 
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         if not self.supports(formulation):
             raise InvalidInput(
                 "master",
@@ -47,9 +51,8 @@ class HingeMaster:
             )
         self.restricted = Restricted(formulation, y)
         loss, penalty = cast(tuple[Hinge, SquaredL2], formulation.terms)
-        self.solver = ProximalHinge(
-            y, np.full(len(y), loss.C), penalty.weight, formulation.intercept, validation.positive("tol", tol)
-        )
+        self.allowance = Allowance(penalty, tol, share)
+        self.solver = ProximalHinge(y, np.full(len(y), loss.C), penalty.weight, formulation.intercept, tol)
         self.point = HingePoint.zero(len(y))
 
     @staticmethod
@@ -63,14 +66,17 @@ class HingeMaster:
         self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve from the last round's point."""
+        """Solve from the last round's point, as far as the columns found last warrant."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        self.point = self.solver.solve(self.restricted.H.T, self.point)
-        return self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
+        solver = replace(self.solver, tol=self.allowance.of(self.restricted.n_columns))
+        self.point = solver.solve(self.restricted.H.T, self.point)
+        solution = self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
+        return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses."""
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        self.allowance.learn(solution, priced)
         return self.restricted.bound(solution, priced)
 
 

@@ -59,6 +59,12 @@ class HingePoint:
         """Primal less dual, relative to the primal."""
         return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
 
+    def joined(self, other: HingePoint) -> HingePoint:
+        """The better weights and the better multipliers of two points."""
+        over = self if self.primal <= other.primal else other
+        under = self if self.dual >= other.dual else other
+        return HingePoint(over.w, over.b, under.u, over.primal, under.dual)
+
 
 @dataclass(frozen=True)
 class ProximalHinge:
@@ -104,7 +110,7 @@ class ProximalHinge:
         Returns
         -------
         HingePoint
-            The point with the smallest gap.
+            The best weights and the best multipliers, so that objectives never rise from one start to the next.
         """
         w = np.concatenate([start.w, np.zeros(len(rows) - len(start.w))])
         at, u = Iterate(w, start.b, w @ rows), np.minimum(start.u, self.C)
@@ -121,8 +127,9 @@ class ProximalHinge:
             point = self._point(rows, at, u)
             sigma *= GROWTH if point.gap < 0.3 * last.gap else GROWTH**2
             rising = point.dual > last.dual + 0.1 * abs(point.dual)
-            idle = 0 if rising or point.gap < best.gap else idle + 1
-            best, last = min(best, point, key=lambda p: p.gap), point
+            better = best.joined(point)
+            idle = 0 if rising or better.gap < best.gap else idle + 1
+            best, last = better, point
         return best
 
     def _sigma(self, rows: Array, at: Iterate) -> float:

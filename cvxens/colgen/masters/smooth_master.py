@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from cvxens import validation
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
@@ -38,12 +39,15 @@ class SmoothMaster:
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     tol : float
-        Relative duality gap of the restricted problem at which to stop.
+        Relative duality gap of the restricted problem, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
     """
 
     source = "KIE06 (14)"
 
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
         if not self.supports(formulation):
             raise InvalidInput(
                 "master",
@@ -51,7 +55,7 @@ class SmoothMaster:
                 "give it Exponential, Logistic or SquaredHinge with SquaredL2 and free w; or use CvxpyMaster",
             )
         self.restricted = Restricted(formulation, y)
-        self.tol = validation.positive("tol", tol)
+        self.allowance = Allowance(formulation.terms[1], tol, share)
         start = self.restricted.start()
         self.w, self.b = start.w, float(start.b)
 
@@ -66,18 +70,21 @@ class SmoothMaster:
         self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve from the last round's weights."""
+        """Solve from the last round's weights, as far as the columns found last warrant."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
         rows = self.restricted.H.T
         w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
-        at = self._problem(rows).minimise(Iterate(w, self.b, w @ rows), self._allowance)
+        gap = self.allowance.of(len(rows))
+        at = self._problem(rows).minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * self._value(w, z))
         self.w, self.b = at.w, at.b
         u = self.restricted.formulation.terms[0].multipliers(self.restricted.y * (at.f + at.b))
-        return self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
+        solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
+        return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses."""
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        self.allowance.learn(solution, priced)
         return self.restricted.bound(solution, priced)
 
     def _problem(self, rows: Array) -> SmoothProblem:
@@ -93,6 +100,6 @@ class SmoothMaster:
             curvature=lambda u: curvature(C, u),
         )
 
-    def _allowance(self, w: Array, z: Array, u: Array) -> float:
+    def _value(self, w: Array, z: Array) -> float:
         loss, penalty = self.restricted.formulation.terms
-        return self.tol * (loss.value(z) + penalty.value(w))
+        return loss.value(z) + penalty.value(w)
