@@ -78,6 +78,13 @@ def generator(random_state: RandomState) -> np.random.Generator:
         ) from None
 
 
+def random_state(value: Any) -> RandomState:
+    """Return `value` if a generator can be made from it; nothing is drawn."""
+    if not isinstance(value, np.random.RandomState):
+        generator(value)
+    return value
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 

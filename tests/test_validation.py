@@ -181,3 +181,15 @@ def test_numbers_of_jobs():
 def test_what_is_none_of_some_names(value):
     assert "'fast', 'slow'" in refused(validation.one_of, "solver", value, {"fast": 1, "slow": 2}).remedy
     assert validation.one_of("solver", "slow", ["fast", "slow"]) == "slow"
+
+
+@pytest.mark.parametrize("value", ["seed", -1, 1.5, object(), int])
+def test_what_no_generator_can_be_made_from(value):
+    assert refused(validation.random_state, value).argument == "random_state"
+
+
+def test_a_check_of_a_seed_draws_nothing():
+    for make in (np.random.RandomState, np.random.default_rng):
+        random = make(0)
+        assert validation.random_state(random) is random
+        assert random.normal() == make(0).normal()

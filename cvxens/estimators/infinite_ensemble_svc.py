@@ -237,7 +237,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
 
     def _limits(self) -> Limits:
         max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
-        return Limits(validation.positive("tol", self.tol), max_time, self.random_state)
+        return Limits(validation.positive("tol", self.tol), max_time, validation.random_state(self.random_state))
 
     def _choice(self) -> Choice:
         return Choice(self.kernel, self.gamma, self.solver, self.cache_size, self.max_time is not None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any, TypeAlias
 
+from cvxens import validation
 from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import Fourier, Perceptrons, QuantileStumps, Stumps, Trees
 from cvxens.errors import InvalidInput
@@ -63,6 +64,7 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
     """
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     takes = _arguments(factory, oracle)
+    validation.random_state(offered.get("random_state"))
     bound = getattr(factory, "keywords", {})
     chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
     if columns_per_round is not None:
