@@ -144,7 +144,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             "dual_weights_": sample.spread(boosted.u),
         }
 
-    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate | list[Certificate]:
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
+    ) -> Certificate | list[Certificate]:
         """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
 
         LL08 P3 is solved anew on that sample, to a relative gap of 0.001 or for `max_time` seconds, for the bound.
@@ -155,6 +157,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             Features of any sample.
         y : array-like of shape (n_samples,)
             Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Samples of weight 0 play no part; the margins of all others count alike.
         weights : array-like, shaped as `weights_`, optional
             Weights from anywhere; a negative one is that of -h. By default the ensemble's.
 
@@ -164,7 +168,7 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             Of P3 on that sample, over all weak learners of the oracle on it; infinite where the ensemble does not
             separate the classes. A list over the sub-problems where there are several, for which weights are a list.
         """
-        sample = self._sample_again(X, y)
+        sample = self._sample_again(X, y, sample_weight)
         weights = self.weights_ if weights is None else weights
         if hasattr(self, "decomposition_"):
             return certify_parts(self, sample, weights=weights)

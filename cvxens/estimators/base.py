@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cvxens.errors import InvalidInput
 from cvxens.estimators.callbacks import CallbackSupport, as_part, cloned, with_callbacks
-from cvxens.estimators.multiclass import decompose, n_parts
+from cvxens.estimators.multiclass import check_decomposition, decompose, n_parts
 from cvxens.estimators.persistence import Persistent
 from cvxens.estimators.progress import fit_task
 from cvxens.estimators.sample import Accepts, Sample
@@ -61,6 +61,8 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     @with_callbacks
     def _fit_as_task(self, sample: Sample, given: Mapping[str, Any]) -> None:
         """Fit, and let scikit-learn's callbacks follow; `given` is what they see of it: X, y and metadata."""
+        if not self.multi:
+            check_decomposition(self)
         several = len(sample.classes) > 2 and not self.multi
         n_tasks = n_parts(self, len(sample.classes)) if several else self._most_rounds(sample)
         before = {"decomposition_": None} if hasattr(self, "decomposition_") else {}
@@ -137,6 +139,13 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
 class Unweighted:
     """A `fit` that takes no sample weights; for a `Classifier`."""
+
+    def _factors(self, sample_weight: Any = None) -> dict[str, Any]:
+        """None: samples weigh the same."""
+        if sample_weight is not None:
+            name = type(self).__name__
+            raise InvalidInput("sample_weight", "found some", f"leave it out: {name} weighs all samples alike")
+        return {}
 
     def fit(self: Any, X: Any, y: Any) -> Any:
         """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""

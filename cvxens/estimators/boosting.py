@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, inf
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from cvxens.certificates import Certificate
@@ -16,7 +14,6 @@ from cvxens.colgen import (
     Boosted,
     BoostingRound,
     BoostingStep,
-    Ending,
     Hypothesis,
     Oracle,
     column_generation,
@@ -24,17 +21,11 @@ from cvxens.colgen import (
     gathered,
 )
 from cvxens.errors import NotSeparable
-from cvxens.estimators.progress import rounds_of
+from cvxens.estimators.progress import rounds_of, warn_of_ending
 from cvxens.types import Array
 
 Voting: TypeAlias = Callable[[Sequence[Hypothesis], Array], Mapping[str, Any]]
 """From hypotheses, maybe with repetitions, and their weights (n_hypotheses,) to weak learners, weights, intercept."""
-
-REMEDIES: Mapping[Ending, str] = {
-    Ending.MAX_TIME: "raise max_time, or lower n_rounds",
-    Ending.INTERRUPTED: "fit again to go further",
-}
-"""Endings short of `n_rounds`, and what to do about them."""
 
 TOL = 1e-3
 """The relative gap to which the largest margin is known that an ensemble is held against."""
@@ -49,10 +40,8 @@ def boost(estimator: Any, steps: Iterable[BoostingStep], n_rounds: int, n_sample
     with rounds_of(estimator) as rounds, threadpool_limits(1, "blas"):
         followed = rounds.over(_noted(steps, done), n_rounds, _told, lambda: voting(*_weighted(done)))
         boosted = gathered(followed, n_samples)
-    if rounds.ending is not None:
-        reached = f"{rounds.ending.value} after {len(done)} of {n_rounds} rounds"
-        message = f"{type(estimator).__name__}: {reached}: {REMEDIES[rounds.ending]}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    reached = f"after {len(done)} of {n_rounds} rounds"
+    warn_of_ending(estimator, rounds.ending, reached, "raise max_time, or lower n_rounds")
     return boosted
 
 

@@ -101,7 +101,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
             "dual_weights_": sample.spread(pairs.table(boosted.u)),
         }
 
-    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
+    def certify(self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None) -> Certificate:
         """Say how far the margin of the ensemble, or of other votes of its weak learners, is from the largest.
 
         LL08 P3 over the pairs of a sample and a class is solved anew, to a relative gap of 0.001 or for `max_time`
@@ -114,6 +114,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
             Features of any sample.
         y : array-like of shape (n_samples,)
             Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Samples of weight 0 play no part; the margins of all others count alike.
         weights : array-like, shaped as `weights_`, optional
             Votes from anywhere; by default the ensemble's.
 
@@ -123,7 +125,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
             Of P3 on that sample, over all weak learners of the oracle on it and all codes; proven for stumps and up to
             5 classes, infinite where a margin is negative.
         """
-        sample = self._sample_again(X, y)
+        sample = self._sample_again(X, y, sample_weight)
         W = self.weights_ if weights is None else shaped("weights", weights, self.weights_.shape)
         pairs = self._pairs(sample.labels, len(sample.classes))
         F = np.zeros((len(sample.labels), len(sample.classes)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.errors import InvalidInput
+from cvxens.estimators.audit import shaped
+from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
 from cvxens.kernels.kernel import Kernel
@@ -60,7 +61,11 @@ class FixedKernel:
 
     def __call__(self, X: Any, Z: Any) -> Any:
         """Evaluate between samples X, from anywhere, and Z, within the ranges."""
-        return self.function(X if self.box is None else np.clip(X, *self.box), Z)
+        return self.function(self.within(X), Z)
+
+    def within(self, X: Any) -> Any:
+        """The samples within the ranges that hypotheses say the same of."""
+        return X if self.box is None else np.clip(X, *self.box)
 
 
 class KernelExpansion(ABC):
@@ -95,6 +100,43 @@ class KernelExpansion(ABC):
         self.multi_class = multi_class
         self.n_jobs = n_jobs
 
+    @abstractmethod
+    def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
+
+    def certify(
+        self: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the function, or another one over the same support vectors, is from the optimum on a sample.
+
+        The kernel is as it was fitted: the function has the norm that it has, and the problem is solved anew on that
+        sample for the bound. What the estimator leaves to be chosen by default follows from that sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
+        weights : array-like, shaped as `dual_coef_`, optional
+            Coefficients from anywhere; by default the fitted ones.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the problem on that sample, with the exact kernel; a list over the sub-problems where there are several,
+            for which weights are a list as well.
+        """
+        sample = self._sample_again(X, y, sample_weight)
+        if hasattr(self, "decomposition_"):
+            return certify_parts(self, sample, weights=weights)
+        c = self.dual_coef_ if weights is None else shaped("weights", weights, self.dual_coef_.shape)
+        inside = replace(sample, X=self.kernel_.within(validation.samples(sample.X)))
+        norm = float(c @ self._expand(self.support_vectors_, c))
+        return self._certified(self.kernel_, inside, self._expand(inside.X, c), norm)
+
     def _accepts(self) -> Accepts:
         return Accepts()
 
@@ -105,6 +147,11 @@ class KernelExpansion(ABC):
 
     def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+
+    def _softened(self: Any, kernel: FixedKernel, X: Array) -> LowRankKernel:
+        """The same with the ridge of squared slacks that an estimator's C means."""
+        K = self._low_rank(kernel, X)
+        return K.softened(ridge_of(self.C, K.diagonal + K.residual))
 
     def _expanded(
         self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
@@ -121,10 +168,13 @@ class KernelExpansion(ABC):
         }
 
     def _scores(self, X: Any) -> Array:
-        X = X.astype(np.float64, copy=False)
-        n_rows = max(1, BLOCK // len(self.dual_coef_))
+        return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
+
+    def _expand(self, X: Array, coefficients: Array) -> Array:
+        """Score samples by coefficients over the support vectors, some samples at a time."""
+        n_rows = max(1, BLOCK // len(coefficients))
         blocks = (X[first : first + n_rows] for first in range(0, len(X), n_rows))
-        return np.concatenate([self.kernel_(block, self.support_vectors_) @ self.dual_coef_ for block in blocks])
+        return np.concatenate([self.kernel_(block, self.support_vectors_) @ coefficients for block in blocks])
 
 
 def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
@@ -135,9 +185,7 @@ def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
     InvalidInput
         There is none.
     """
-    if solver not in solvers:
-        raise InvalidInput("solver", f"found {solver!r}", f"give one of {list(solvers)}")
-    return solvers[solver]
+    return solvers[validation.one_of("solver", solver, solvers)]
 
 
 def left_out(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:

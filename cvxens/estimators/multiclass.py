@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from inspect import signature
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.callbacks import parts_of_fit
 from cvxens.estimators.sample import Sample
@@ -46,9 +46,13 @@ REQUESTS = "_metadata_request"
 
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
     """The decomposition of a name."""
-    if multi_class not in SCHEMES:
-        raise InvalidInput("multi_class", f"found {multi_class!r}", f"give one of {list(SCHEMES)}")
-    return SCHEMES[multi_class]
+    return SCHEMES[validation.one_of("multi_class", multi_class, SCHEMES)]
+
+
+def check_decomposition(estimator: Any) -> None:
+    """Check the parameters of a decomposition, whether there are sub-problems or not."""
+    scheme_of(estimator.multi_class)
+    validation.n_jobs(estimator.n_jobs)
 
 
 def n_parts(estimator: Any, n_classes: int) -> int:
@@ -102,7 +106,7 @@ def _within(rows: NDArray[np.bool_], u: Array) -> Array:
 def certify_parts(estimator: Any, sample: Sample, **given: Any) -> list[Any]:
     """Certify every sub-problem of a fitted decomposition on a sample; what is `given` is None, or a list over them."""
     _, parts_of = scheme_of(estimator.multi_class)
-    priced = "sample_weight" in signature(estimator.certify).parameters
+    priced = has_fit_parameter(estimator, "sample_weight")
     n = len(estimator.decomposition_.estimators_)
     for name, values in given.items():
         if values is not None and len(values) != n:

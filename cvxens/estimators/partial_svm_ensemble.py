@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier, Unweighted
-from cvxens.estimators.kernel_expansion import KernelExpansion, left_out, of_exact_kernel, ridge_of
+from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, left_out, of_exact_kernel
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.progress import rounds_of, warn_of_ending
 from cvxens.estimators.sample import Sample
-from cvxens.solvers import partial_svms
+from cvxens.estimators.soft_margin import certify_soft_margin
+from cvxens.solvers.partial_svms import ensemble_of
 from cvxens.solvers.rho_svm_low_rank import certificates
+from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, uniform, until
+from cvxens.types import Array
+
+BOUND = 1e-4
+"""The relative gap of the bound that an ensemble is held against."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
     max_updates : int
         At most so many updates.
     <SUB_PROBLEMS>
+    <LIMITS>
 
     Attributes
     ----------
@@ -93,16 +105,30 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
         max_updates: int = 1000,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        max_time: float | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.max_updates = max_updates
+        self.max_time = max_time
+        self.verbose = verbose
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fixed(sample), sample.signs
-        exact = self._low_rank(kernel, X)
-        K = exact.softened(ridge_of(self.C, exact.diagonal + exact.residual))
-        ensemble = partial_svms(K, y, tol=self.tol, max_updates=self.max_updates)
+        tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
+        with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
+            K = self._softened(kernel, X)
+            votes = _Votes(np.zeros(len(y)))
+            updates = until(adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y))), tol, limit)
+
+            def fitted() -> dict[str, Any]:
+                return self._expanded(sample, kernel, K.pivots, K.on_pivots(y * votes.total))
+
+            ensemble = ensemble_of(rounds.over(votes.counted(updates), limit + 1, _told, fitted), y)
+        last = float(ensemble.gaps[-1])
+        reached = f"after {len(ensemble.gaps)} hypotheses; the relative gap is {last:.3g}, tol is {tol:g}"
+        warn_of_ending(self, rounds.ending, reached, "raise max_time or tol")
         low_rank, _ = certificates(K, y, y * ensemble.last)
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
         return {
@@ -111,3 +137,29 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
             "history_": tuple(PartialSVM(*row) for row in rows),
             "dual_weights_": sample.spread(np.abs(ensemble.coefficients)),
         }
+
+    def _most_rounds(self, sample: Sample) -> int:
+        return validation.whole("max_updates", self.max_updates) + 1
+
+    def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        K = self._softened(kernel, sample.X)
+        return certify_soft_margin(kernel, sample, K, tol=min(self.tol, BOUND), f=f, norm=norm)
+
+
+@dataclass
+class _Votes:
+    """The sum of all u so far, weighted as the ensemble weighs its hypotheses."""
+
+    total: Array
+    eta: float = 1.0
+
+    def counted(self, updates: Iterable[Update]) -> Iterator[Update]:
+        """The same updates."""
+        for update in updates:
+            self.eta = update.eta if update.eta > 0 else self.eta
+            self.total = self.total + self.eta * update.u
+            yield update
+
+
+def _told(update: Update) -> str:
+    return f"objective {update.value:.6g}, relative gap {update.gap:.2g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sklearn import get_config
+from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
 from cvxens.certificates import relative
@@ -208,6 +210,18 @@ class Watched:
         return {"weak_learners_": learners, "weights_": self._best.w, "intercept_": np.asarray(self._best.b)}
 
 
+def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: str) -> None:
+    """Warn of a fit that has ended early, if it has: how far it came, and what to do where time was up."""
+    if ending is not None:
+        advice = remedy if ending is Ending.MAX_TIME else "fit again to go further"
+        warn_of(estimator, f"{ending.value} {reached}", advice)
+
+
+def warn_of(estimator: Any, reached: str, remedy: str) -> None:
+    """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
+    warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
+
+
 def time_limit(estimator: Any) -> float:
     """The `max_time` of an estimator, in seconds; inf where it has none."""
     max_time = getattr(estimator, "max_time", None)
@@ -229,6 +243,8 @@ def rounds_of(estimator: Any) -> Iterator[Rounds]:
 @contextmanager
 def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
     """Show a line on the standard error; nothing if `verbose` is 0."""
+    if not isinstance(verbose, bool):
+        validation.whole("verbose", verbose, least=0)
     if not verbose:
         yield lambda _: None
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -19,11 +21,12 @@ from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel
 from cvxens.estimators.links import ExponentialLink
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.progress import rounds_of, warn_of
 from cvxens.estimators.sample import Sample
 from cvxens.problems import RegularizedExpLoss
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
-from cvxens.solvers import LowRankKernel, solve_reg_adaboost
+from cvxens.solvers import LowRankKernel, RegAdaBoostRound, reg_adaboost_rounds
 from cvxens.types import Array
 
 Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
@@ -31,6 +34,10 @@ Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 
 PENALTY = 3e-4
 """The default lam, for kernels with k(x, x) = 1 on average."""
+
+
+ROUNDS = 20_000
+"""At most so many rounds of boosting as printed."""
 
 
 @final
@@ -55,6 +62,11 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         matrix and samples that weigh the same.
     <CLASS_WEIGHT>
     <SUB_PROBLEMS>
+    max_time : float, optional
+        Of boosting: stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are
+        several. Ctrl-C does the same: what is done is kept. Newton's method takes few steps, and no limit.
+    verbose : int
+        1 shows progress on the standard error.
 
     Attributes
     ----------
@@ -91,14 +103,21 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        max_time: float | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.lam = lam
         self.solver = solver
         self.class_weight = class_weight
+        self.max_time = max_time
+        self.verbose = verbose
 
     def _merges(self) -> bool:
         return self.solver == "fast"
+
+    def _most_rounds(self, sample: Sample) -> int:
+        return ROUNDS if self.solver == "boosting" else 0
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         solve = chosen({"fast": self._fast, "boosting": self._boosting}, self.solver)
@@ -114,21 +133,69 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         return PENALTY * float(diagonal.mean()) if self.lam is None else validation.positive("lam", self.lam)
 
     def _fast(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
-        K = self._low_rank(kernel, X)
-        loss = Exponential(sample.weights / sample.weights.sum())
-        y, lam = sample.signs, self._lam(K.diagonal + K.residual)
-        w, u, certificate = newton(K, y, loss, lam, self.tol)
-        exact = of_exact_kernel(certificate, -left_out(kernel, X, K, y * u) / (4 * lam), maximise=False)
-        return K.pivots, solve_triangular(K.G[K.pivots], w, lower=True, trans="T"), u, exact
+        if self.max_time is not None:
+            raise InvalidInput(
+                "max_time", "found one with solver='fast', of few steps", "leave it out, or give solver='boosting'"
+            )
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{len(X)} samples")
+            K = self._low_rank(kernel, X)
+            w, u, certificate = self._optimum(kernel, X, K, sample)
+        return K.pivots, solve_triangular(K.G[K.pivots], w, lower=True, trans="T"), u, certificate
+
+    def _optimum(
+        self, kernel: FixedKernel, X: Array, K: LowRankKernel, sample: Sample
+    ) -> tuple[Array, Array, Certificate]:
+        """The weights of the columns of G, u, and the certificate of the exact kernel."""
+        lam, y = self._lam(K.diagonal + K.residual), sample.signs
+        w, u, certificate = newton(K, y, _loss(sample), lam, self.tol)
+        missed = left_out(kernel, X, K, y * u) / (4 * lam)
+        return w, u, of_exact_kernel(certificate, -missed, maximise=False)
+
+    def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        K = self._low_rank(kernel, sample.X)
+        _, _, optimum = self._optimum(kernel, sample.X, K, sample)
+        with np.errstate(over="ignore"):
+            value = _loss(sample).value(sample.signs * f) + self._lam(K.diagonal + K.residual) * norm
+        return Certificate.between(value, optimum.dual, residuals={}, repair={}, note=optimum.note)
 
     def _boosting(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
-        K = kernel(X, X)
+        K, tol = kernel(X, X), validation.positive("tol", self.tol)
         problem = RegularizedExpLoss(K, sample.signs, self._lam(K.diagonal()))
-        solution = solve_reg_adaboost(problem, self.tol)
-        eta = solution.variables["eta"]
-        return np.flatnonzero(eta), eta[eta != 0], solution.duals["u"], problem.certify(solution)
+        last: deque[RegAdaBoostRound] = deque(maxlen=1)
+        with rounds_of(self) as rounds:
+            rows = _within(reg_adaboost_rounds(problem), tol)
+            last.extend(rounds.over(rows, ROUNDS, _told, lambda: self._expanded(sample, kernel, *_support(last[0]))))
+        gap = last[0].relative_gap
+        if gap > tol and not rounds.stopped:
+            ending = rounds.ending.value if rounds.ending else "boosting has ended"
+            warn_of(
+                self, f"{ending}; the relative gap is {gap:.3g}, tol is {tol:g}", "give solver='fast', or raise tol"
+            )
+        return *_support(last[0]), last[0].u, problem.certify(eta=last[0].eta, u=last[0].u)
+
+
+def _loss(sample: Sample) -> Exponential:
+    return Exponential(sample.weights / sample.weights.sum())
+
+
+def _within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:
+    """The rows up to the first one within a relative gap."""
+    for row in rows:
+        yield row
+        if row.relative_gap <= tol:
+            return
+
+
+def _told(row: RegAdaBoostRound) -> str:
+    return f"objective {row.value:.6g}, relative gap {row.relative_gap:.2g}"
+
+
+def _support(row: RegAdaBoostRound) -> tuple[NDArray[np.intp], Array]:
+    support = np.flatnonzero(row.eta)
+    return support, row.eta[support]
 
 
 def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float) -> tuple[Array, Array, Certificate]:

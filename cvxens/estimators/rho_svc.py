@@ -11,7 +11,9 @@ from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier, Unweighted
 from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.progress import rounds_of
 from cvxens.estimators.sample import Sample
+from cvxens.estimators.soft_margin import certify_soft_margin
 from cvxens.problems import RhoSVM
 from cvxens.solvers import solve_low_rank_rho_svm, solve_rho_svm
 from cvxens.types import Array
@@ -44,6 +46,8 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
         whole matrix, for small samples.
     <SUB_PROBLEMS>
+    verbose : int
+        1 shows on the standard error that the fit goes on.
 
     Attributes
     ----------
@@ -77,24 +81,32 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         solver: str = "fast",
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.solver = solver
+        self.verbose = verbose
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         solve = chosen({"fast": self._fast, "reference": self._reference}, self.solver)
         kernel, X = self._fixed(sample)
-        support, coefficients, u, certificate = solve(kernel, X, sample.signs)
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{len(X)} samples")
+            support, coefficients, u, certificate = solve(kernel, X, sample.signs)
         return {
             **self._expanded(sample, kernel, support, coefficients),
             "certificate_": certificate,
             "dual_weights_": sample.spread(u),
         }
 
+    def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        K = self._softened(kernel, sample.X)
+        return certify_soft_margin(kernel, sample, K, tol=self.tol, f=f, norm=norm)
+
     def _fast(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
-        K = self._low_rank(kernel, X)
-        svm = solve_low_rank_rho_svm(K.softened(ridge_of(self.C, K.diagonal + K.residual)), y, self.tol)
+        K = self._softened(kernel, X)
+        svm = solve_low_rank_rho_svm(K, y, self.tol)
         certificate = of_exact_kernel(svm.certificate, left_out(kernel, X, K, svm.coefficients), maximise=True)
         return K.pivots, svm.pivot_coefficients, svm.u, certificate
 
