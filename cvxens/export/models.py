@@ -91,7 +91,7 @@ def _of_parts(model: Any, part: Callable[[Any], Exportable]) -> Exportable:
 
 
 def _vote(model: Any) -> Exportable:
-    weights = model.weights_.reshape(len(model.weak_learners_), -1)
+    weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
     used = np.flatnonzero(weights.any(axis=1)).tolist()
     steps = [_step(model.weak_learners_[j], weights[j]) for j in used]
     return Exportable(_steps(steps, np.atleast_1d(model.intercept_)), everywhere(model.n_features_in_))
@@ -110,7 +110,7 @@ def _steps(steps: Sequence[tuple[int, float, Array, Array]], intercept: Array) -
 @singledispatch
 def _step(hypothesis: Any, _weights: Array) -> tuple[int, float, Array, Array]:
     """The feature and threshold of a hypothesis, and what it adds above and below."""
-    raise InvalidInput("model", f"found the weak learner {hypothesis}, which is no stump", REMEDY)
+    raise InvalidInput("model", f"found a {type(hypothesis).__name__} as a weak learner, which is no stump", REMEDY)
 
 
 @_step.register

@@ -1,0 +1,354 @@
+"""Under onnxruntime an exported model says what the estimator says, on thresholds, at ties, and of what it refuses."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from onnxruntime import InferenceSession
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    ColumnGenerationClassifier,
+    InfiniteEnsembleSVC,
+    InfiniteEnsembleSVCCV,
+    LPBoostClassifier,
+    MultiBoostClassifier,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+    SupervisedKernelRLSClassifier,
+    SupervisedKernelRLSRegressor,
+    __version__,
+    estimators,
+)
+from cvxens.colgen.oracles import Constant, Stump
+from cvxens.errors import InvalidInput
+from cvxens.export import to_onnx
+from cvxens.kernels import HistogramIntersection, SimplifiedStump
+from cvxens.kernels import Stump as StumpKernel
+from cvxens.solvers.additive import AdditiveModel
+
+
+def sample(n_classes, n_samples=48):
+    """Three features with ties, the first two of which tell the classes apart but for some noise."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n_samples, 3)).round(1)
+    f = X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n_samples)
+    return X, np.array(["a", "bc", "", "d"])[f.argsort().argsort() * n_classes // n_samples]
+
+
+STUMPS = {
+    "LPBoost": LPBoostClassifier(tol=0.01),
+    "LPBoost, by pairs": LPBoostClassifier(tol=0.01, multi_class="ovo"),
+    "CGEns": CGEnsClassifier(),
+    "column generation": ColumnGenerationClassifier(oracle="quantile_stumps"),
+    "AdaBoost": AdaBoostClassifier(n_rounds=12),
+    "AdaBoost, by pairs": AdaBoostClassifier(n_rounds=7, multi_class="ovo"),
+    "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
+    "AdaBoost.ECC": AdaBoostECCClassifier(n_rounds=9),
+    "MultiBoost": MultiBoostClassifier(tol=0.01),
+}
+ADDITIVE = {
+    "stumps": InfiniteEnsembleSVC(C=0.1),
+    "stumps, by pairs": InfiniteEnsembleSVC(C=0.1, multi_class="ovo"),
+    "decision stumps": InfiniteEnsembleSVC("decision-stump"),
+    "stumps in a range": InfiniteEnsembleSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)),
+    "stumps whatever the range": InfiniteEnsembleSVC(SimplifiedStump(), solver="additive"),
+    "a sum of sets": InfiniteEnsembleSVC(StumpKernel() + 0.5 * StumpKernel()),
+    "cross-validation": InfiniteEnsembleSVCCV(Cs=[0.01, 1.0], cv=3),
+}
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])
+
+
+def session(model):
+    """A session of the exported model, which is valid ONNX of the standard operators."""
+    proto = to_onnx(model)
+    onnx.checker.check_model(proto, full_check=True)
+    assert [(opset.domain, opset.version) for opset in proto.opset_import] == [("", 17)]
+    return InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def assert_same(model, X):
+    """Scores to the last bit, the same labels, one sample or many."""
+    run = session(model)
+    label, scores = run.run(["label", "scores"], {"X": X})
+    np.testing.assert_array_equal(scores, model.decision_function(X), strict=True)
+    np.testing.assert_array_equal(label, model.predict(X))
+    last, _ = run.run(["label", "scores"], {"X": X[-1:]})
+    np.testing.assert_array_equal(last, label[-1:])
+    nothing, none = run.run(["label", "scores"], {"X": X[:0]})
+    assert (nothing.shape, none.shape) == ((0,), (0, *scores.shape[1:]))
+
+
+def around(X, places):
+    """Samples with values at the places (feature, value), just below, just above, and beyond all."""
+    near = [f(value) for _, value in places for f in (float, _below, _above)]
+    features = np.repeat([feature for feature, _ in places], 3)
+    rows = X[np.arange(len(near)) % len(X)]
+    rows[np.arange(len(near)), features] = near
+    return np.vstack([X, rows, 1e3 * X, np.zeros_like(X[:1])])
+
+
+def _below(value):
+    return np.nextafter(value, -np.inf)
+
+
+def _above(value):
+    return np.nextafter(value, np.inf)
+
+
+def thresholds(model):
+    learners = model.weak_learners_
+    stumps = [h for part in learners for h in (part if isinstance(part, tuple) else [part])]
+    return [(h.feature, h.threshold) for h in stumps if isinstance(h, Stump)]
+
+
+def knots(model):
+    functions = getattr(model, "best_estimator_", model).shape_functions_
+    every = functions if isinstance(functions, list) else [functions]
+    return [(d, knot) for parts in every for d, (places, _) in enumerate(parts) for knot in places.tolist()]
+
+
+@CLASSES
+@pytest.mark.parametrize("name", STUMPS)
+def test_ensembles_of_stumps(name, n_classes):
+    X, y = sample(n_classes)
+    model = clone(STUMPS[name]).fit(X, y)
+    assert_same(model, around(X, thresholds(model)))
+
+
+@CLASSES
+def test_simplex_codes(n_classes):
+    X, y = sample(n_classes)
+    model = CGEnsSLSClassifier().fit(X, y)
+    T = around(X, thresholds(model))
+    label, scores = session(model).run(["label", "scores"], {"X": T})
+    np.testing.assert_allclose(scores, model.decision_function(T), rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(label, model.predict(T))
+
+
+@CLASSES
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_additive_models(name, n_classes):
+    X, y = sample(n_classes)
+    model = clone(ADDITIVE[name]).fit(X, y)
+    T = around(X, knots(model))
+    assert_same(model, np.clip(T, -9.0, 9.0) if name == "stumps in a range" else T)
+
+
+@CLASSES
+def test_histograms(n_classes):
+    X, y = sample(n_classes)
+    model = InfiniteEnsembleSVC("histogram-intersection").fit(np.abs(X), y)
+    assert_same(model, np.abs(around(X, knots(model))))
+
+
+WEIGHTS = st.sampled_from([-1.0, -0.5, 0.1, 0.2, 0.3, 0.7, 1e-9, 0.0])
+LEARNERS = st.one_of(
+    st.builds(Stump, st.integers(0, 1), st.integers(-2, 2).map(float), st.sampled_from([1, -1])),
+    st.builds(Constant, st.sampled_from([1, -1])),
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(st.tuples(LEARNERS, WEIGHTS), max_size=9), WEIGHTS, arrays(float, (6, 2), elements=st.integers(-3, 3)))
+def test_ties_are_broken_alike(terms, intercept, X):
+    model = LPBoostClassifier(tol=0.9).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    model.weak_learners_ = tuple(learner for learner, _ in terms)
+    model.weights_ = np.array([weight for _, weight in terms])
+    model.intercept_ = np.array(intercept)
+    assert_same(model, X)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_any_functions_of_single_features(data):
+    model = InfiniteEnsembleSVC().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    numbers = st.floats(-4, 4, width=32)
+    drawn = [np.unique(data.draw(st.lists(numbers, min_size=1, max_size=9))) for _ in range(2)]
+    starts = np.cumsum([0, *map(len, drawn)])
+    values = data.draw(arrays(float, int(starts[-1]), elements=st.floats(-9, 9)))
+    model._predictor = AdditiveModel(starts, np.concatenate(drawn), values, data.draw(numbers))
+    model.intercept_ = np.array(model._predictor.intercept)
+    assert_same(
+        model, np.vstack([data.draw(arrays(float, (9, 2), elements=numbers)), *np.ix_(*drawn)[:0], _grid(drawn)])
+    )
+
+
+def _grid(drawn):
+    return np.stack(np.meshgrid(*drawn), axis=-1).reshape(-1, 2)
+
+
+def test_constant_and_repeated_features():
+    X, y = sample(2)
+    X = np.column_stack([X, np.full(len(X), 5.0), X[:, 0]])
+    for model in (LPBoostClassifier(), InfiniteEnsembleSVC(), AdaBoostClassifier()):
+        assert_same(model.fit(X, y), np.vstack([X, X + 0.05]))
+
+
+def test_a_perfect_stump():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    assert_same(AdaBoostClassifier().fit(X, X[:, 0] > 1), X)
+
+
+LABELS = {
+    "int8": (np.array([3, -4], np.int8), np.int64),
+    "uint16": (np.array([3, 4], np.uint16), np.int64),
+    "bool": (np.array([False, True]), np.bool_),
+    "float": (np.array([-1.0, 1.0]), np.float64),
+    "text": (np.array(["nein", "ja"]), object),
+    "objects": (np.array(["\xfc", "\u03b1"], object), object),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_types_of_classes(kind):
+    classes, expected = LABELS[kind]
+    X, y = sample(2)
+    model = LPBoostClassifier(tol=0.1).fit(X, classes[(y == "a").astype(int)])
+    (label,) = session(model).run(["label"], {"X": X})
+    assert label.dtype == expected
+    assert label.tolist() == model.predict(X).tolist()
+
+
+def test_classes_that_onnx_has_no_type_for():
+    X, y = sample(2)
+    model = LPBoostClassifier(tol=0.1).fit(X, y)
+    model.classes_ = np.array([1, "a"], object)
+    with pytest.raises(InvalidInput, match=r"^model: found the classes .*; fit with classes that are numbers or text$"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("estimator", [LPBoostClassifier(tol=0.1), InfiniteEnsembleSVC()])
+def test_what_is_not_finite_is_refused(estimator, value, n_classes):
+    X, y = sample(n_classes)
+    model = clone(estimator).fit(X, y)
+    X[7, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.decision_function(X)
+    with pytest.raises(InvalidArgument, match="X must be finite, and within the ranges of the model"):
+        session(model).run(["label"], {"X": X})
+
+
+RANGED = {
+    "low and high": StumpKernel((0.0,) * 3, (4.0,) * 3),
+    "histograms": HistogramIntersection(),
+    "histograms with an end": HistogramIntersection((4.0,) * 3),
+    "a sum": StumpKernel() + 2 * HistogramIntersection((4.0,) * 3),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", RANGED)
+def test_what_the_kernel_refuses_is_refused(name, n_classes):
+    X, y = sample(n_classes)
+    model = InfiniteEnsembleSVC(RANGED[name]).fit(np.abs(X), y)
+    assert_same(model, np.vstack([np.abs(X), np.zeros((1, 3)), np.full((1, 3), 4.0)]))
+    outside = [[-1e-300, 0.0, 0.0], *([] if name == "histograms" else [[0.0, 0.0, _above(4.0)]])]
+    for row in np.array(outside)[:, None]:
+        with pytest.raises(InvalidInput, match="stay within the kernel's range"):
+            model.decision_function(row)
+        with pytest.raises(InvalidArgument, match="within the ranges of the model"):
+            session(model).run(None, {"X": row})
+
+
+def test_another_number_of_features_is_refused():
+    X, y = sample(2)
+    run = session(LPBoostClassifier(tol=0.1).fit(X, y))
+    with pytest.raises(InvalidArgument, match="invalid dimensions for input: X"):
+        run.run(None, {"X": X[:, :2]})
+
+
+def test_what_the_file_says_of_itself():
+    X, y = sample(3)
+    model = LPBoostClassifier(tol=0.1).fit(pd.DataFrame(X, columns=["u", "v", "\xfc"]), y)
+    proto = to_onnx(model)
+    properties = {entry.key: entry.value for entry in proto.metadata_props}
+    assert (proto.producer_name, proto.producer_version, proto.ir_version) == ("cvxens", __version__, 8)
+    assert properties["estimator"] == "LPBoostClassifier"
+    assert properties["certificate"] == "\n\n".join(map(str, model.certificate_))
+    assert json.loads(properties["feature_names"]) == ["u", "v", "\xfc"]
+    assert [value.name for value in (*proto.graph.input, *proto.graph.output)] == ["X", "label", "scores"]
+
+
+def test_the_certificate_of_a_cross_validation():
+    X, y = sample(2)
+    model = InfiniteEnsembleSVCCV(Cs=[0.1], cv=3).fit(X, y)
+    properties = {entry.key: entry.value for entry in to_onnx(model).metadata_props}
+    assert properties == {
+        "estimator": "InfiniteEnsembleSVCCV",
+        "certificate": str(model.best_estimator_.certificate_),
+    }
+
+
+REFUSED = {
+    "trees": (LPBoostClassifier(oracle="trees"), "a SignedTree as a weak learner, which is no stump"),
+    "perceptrons": (LPBoostClassifier(oracle="perceptrons", tol=0.5, random_state=0), "which is no stump"),
+    "Fourier features": (LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0), "which is no stump"),
+    "a Gaussian kernel": (InfiniteEnsembleSVC("gaussian"), "the kernel 'gaussian' is not additive"),
+    "middle stumps": (InfiniteEnsembleSVC("middle-stump"), "the kernel 'middle-stump' is not additive"),
+    "a kernel of pairs": (InfiniteEnsembleSVC(StumpKernel() * StumpKernel()), "is not additive"),
+    "RhoSVC": (RhoSVC(), "a RhoSVC, which is not made of functions of one feature"),
+    "PartialSVMEnsembleClassifier": (PartialSVMEnsembleClassifier(), "a PartialSVMEnsembleClassifier, which is not"),
+    "RegAdaBoostClassifier": (RegAdaBoostClassifier(), "a RegAdaBoostClassifier, which is not made of"),
+    "SupervisedKernelRLSClassifier": (SupervisedKernelRLSClassifier(n_experts=3), "a SupervisedKernelRLSClassifier"),
+    "SupervisedKernelRLSRegressor": (SupervisedKernelRLSRegressor(n_experts=3), "a SupervisedKernelRLSRegressor"),
+    "another library's": (LogisticRegression(), "a LogisticRegression, which is not made of"),
+    "a pipeline": (make_pipeline(LPBoostClassifier(tol=0.1)), "a Pipeline, which is not made of"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_exported(name):
+    estimator, found = REFUSED[name]
+    X, y = sample(2)
+    model = clone(estimator).fit(X, (y == "a").astype(int))
+    with pytest.raises(InvalidInput, match=f"^model: found (that )?.*{found}.*; give an ensemble of stumps, or an Inf"):
+        to_onnx(model)
+
+
+def test_every_estimator_is_exported_or_refused():
+    tried = {type(estimator).__name__ for estimator in (*STUMPS.values(), *ADDITIVE.values(), CGEnsSLSClassifier())}
+    refused = {type(estimator).__name__ for estimator, _ in REFUSED.values()}
+    assert tried | refused >= {name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}
+
+
+def test_an_unfitted_estimator():
+    with pytest.raises(NotFittedError):
+        to_onnx(LPBoostClassifier())
+
+
+WITHOUT = """
+import sys
+sys.modules["onnx"] = None
+from cvxens import LPBoostClassifier
+from cvxens.errors import InvalidInput
+from cvxens.export import to_onnx
+try:
+    to_onnx(LPBoostClassifier().fit([[0.0], [1.0]], [0, 1]))
+except InvalidInput as error:
+    print(error)
+"""
+
+
+def test_without_the_package_the_error_says_what_to_install():
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "onnx: found no such package; install it: pip install 'cvxens[onnx]'"
