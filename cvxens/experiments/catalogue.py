@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from cvxens.errors import InvalidInput
 from cvxens.experiments.experiment import Experiment
 from cvxens.experiments.ll08_table2 import LL08_TABLE2
+from cvxens.experiments.sl_table3 import SL_TABLE3
 
-EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2,)
+EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2, SL_TABLE3)
 """In the order of DESIGN's sources."""
 
 
