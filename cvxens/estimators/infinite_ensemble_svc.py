@@ -8,15 +8,20 @@ from math import inf
 from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
+from cvxens.estimators.audit import shaped
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.multiclass import scheme_of
+from cvxens.estimators.multiclass import each, scheme_of
 from cvxens.estimators.parameters import documented
+from cvxens.estimators.progress import rounds_of
 from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.svm_audit import Machine
 from cvxens.estimators.svm_choice import Choice, Predictor
 from cvxens.estimators.svm_kernels import PRECOMPUTED, TrainingKernel
 from cvxens.estimators.svm_training import Limits
@@ -70,6 +75,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     <SUB_PROBLEMS>
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
+    verbose : int
+        1 shows on the standard error that the fit goes on.
 
     Attributes
     ----------
@@ -135,6 +142,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -147,6 +155,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def shape_functions_(self) -> Any:
@@ -179,6 +188,67 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         random = validation.generator(random_state)
         return self._of_additive(lambda model: model.cells.sample(k, random))
 
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the machine, or another one over the same support vectors, is from the optimum on a sample.
+
+        LL08 P1 has the kernel as it was fitted: whatever the sample, the machine has the norm that it has. P2 is solved
+        anew on the sample, within the limits of the estimator, for the bound.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        weights : array-like, shaped as `dual_coef_`, optional
+            Coefficients from anywhere, with the sum 0; by default the fitted ones.
+        intercept : float, optional
+            By default the fitted one, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of P1: `primal` is the machine's value, `dual` a bound on the optimum. A list over the sub-problems where
+            there are several, for which weights and intercept are lists as well.
+
+        Raises
+        ------
+        InvalidInput
+            The kernel is precomputed: its values between the samples are not known.
+        """
+        if self._given:
+            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+        sample = self._sample_again(X, y, sample_weight)
+        problems = zip(self._machines(weights, intercept), self._problems(sample), strict=True)
+        return self._whole_or_parts([self._certified(machine, sample, *problem) for machine, problem in problems])
+
+    def _machines(self, weights: Any, intercept: Any) -> list[Machine]:
+        """The machines of all sub-problems, with coefficients and intercepts from anywhere."""
+        parts = self.decomposition_.estimators_ if hasattr(self, "decomposition_") else [self]
+        if weights is None:
+            weights, intercept = self.dual_coef_, self.intercept_ if intercept is None else intercept
+        chosen = each("weights", self._of_parts(weights), len(parts))
+        intercepts = [None] * len(parts)
+        if intercept is not None:
+            intercepts = each("intercept", self._of_parts(intercept), len(parts))
+        fitted = zip(parts, self._of_parts(self.support_vectors_), self._of_parts(self.dual_coef_), strict=True)
+        return [
+            Machine(part._kernel, vectors, shaped("weights", v, coefficients.shape), b)
+            for (part, vectors, coefficients), v, b in zip(fitted, chosen, intercepts, strict=True)
+        ]
+
+    def _certified(self, machine: Machine, sample: Sample, rows: NDArray[np.bool_], signs: Array) -> Certificate:
+        prices, room = validation.positive("C", self.C) * sample.weights[rows], self._choice().room
+        machine.kernel.check(sample.X[rows])
+        certificate, solution = machine.certify(sample.X[rows], signs[rows], prices, limits=self._limits(), room=room)
+        if solution.relative_gap > self.tol:
+            self._warn(solution.ending, solution.relative_gap)
+        return certificate
+
     def _accepts(self) -> Accepts:
         return Accepts()
 
@@ -191,27 +261,34 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
 
     def _fit(self, sample: Sample) -> None:
         super()._fit(sample)
-        several = hasattr(self, "decomposition_")
-        us = self.dual_weights_ if several else [self.dual_weights_]
+        us = self._of_parts(self.dual_weights_)
         support = [np.flatnonzero(u) for u in us]
-        signs = [s[sample.places[i]] for s, i in zip(self._signs(sample), support, strict=True)]
+        signs = [s[sample.places[i]] for (_, s), i in zip(self._problems(sample), support, strict=True)]
         found = {
             "support_": support,
             "dual_coef_": [s * u[i] for s, u, i in zip(signs, us, support, strict=True)],
             "support_vectors_": [sample.X[sample.places[i]] for i in support],
         }
         for name, values in found.items():
-            setattr(self, name, values if several else values[0])
+            setattr(self, name, self._whole_or_parts(values))
 
-    def _signs(self, sample: Sample) -> list[Array]:
-        """The labels -1 and +1 of every sub-problem, of all samples; any for those that it does not have."""
+    def _of_parts(self, values: Any) -> Any:
+        """What is shown as a list over the sub-problems, of which there may be one."""
+        return values if hasattr(self, "decomposition_") else [values]
+
+    def _whole_or_parts(self, values: list[Any]) -> Any:
+        """What is shown of a list over the sub-problems."""
+        return values if hasattr(self, "decomposition_") else values[0]
+
+    def _problems(self, sample: Sample) -> list[tuple[NDArray[np.bool_], Array]]:
+        """Of every sub-problem which samples it has, and labels -1 and +1 of all; any for those it does not have."""
         if not hasattr(self, "decomposition_"):
-            return [sample.signs]
-        signs = []
+            return [(np.full(len(sample.labels), True), sample.signs)]
+        problems = []
         for rows, labels in scheme_of(self.multi_class)[1](sample.labels, len(sample.classes)):
-            signs.append(np.ones(len(rows)))
-            signs[-1][rows] = 2.0 * labels - 1
-        return signs
+            problems.append((rows, np.ones(len(rows))))
+            problems[-1][1][rows] = 2.0 * labels - 1
+        return problems
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         if self._given and not sample.shares.all():
@@ -219,7 +296,9 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         validation.samples(sample.X)
         learner = self._choice().learner(sample.X)
         C = validation.positive("C", self.C)
-        (solution,) = learner.trainer.path(sample.signs, sample.weights, [C], self._limits())
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{learner.trainer.solver}, {len(sample.labels)} samples")
+            (solution,) = learner.trainer.path(sample.signs, sample.weights, [C], self._limits())
         certificate = learner.trainer.certificate(solution)
         if certificate.relative_gap > self.tol:
             self._warn(solution.ending, certificate.relative_gap)

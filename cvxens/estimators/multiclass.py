@@ -103,18 +103,23 @@ def _within(rows: NDArray[np.bool_], u: Array) -> Array:
     return everywhere
 
 
+def each(argument: str, values: Any, n: int) -> Any:
+    """Return what was given for each of n sub-problems, if it was."""
+    if len(values) != n:
+        raise InvalidInput(argument, f"found {len(values)} for {n} sub-problems", "give one for each, in a list")
+    return values
+
+
 def certify_parts(estimator: Any, sample: Sample, **given: Any) -> list[Any]:
     """Certify every sub-problem of a fitted decomposition on a sample; what is `given` is None, or a list over them."""
     _, parts_of = scheme_of(estimator.multi_class)
     priced = has_fit_parameter(estimator, "sample_weight")
     n = len(estimator.decomposition_.estimators_)
-    for name, values in given.items():
-        if values is not None and len(values) != n:
-            raise InvalidInput(name, f"found {len(values)} for {n} sub-problems", "give one for each, in a list")
+    given = {name: each(name, values, n) for name, values in given.items() if values is not None}
     certificates = []
     for k, (rows, labels) in enumerate(parts_of(sample.labels, len(sample.classes))):
         weights = {"sample_weight": sample.weights[rows]} if priced else {}
-        of_part = {name: values[k] for name, values in given.items() if values is not None}
+        of_part = {name: values[k] for name, values in given.items()}
         part = estimator.decomposition_.estimators_[k]
         certificates.append(part.certify(sample.X[np.flatnonzero(rows)], labels, **weights, **of_part))
     return certificates

@@ -1,0 +1,277 @@
+"""Certificates of the boosting and kernel peers on any sample, against their problems as cvxpy solves them."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    InfiniteEnsembleSVC,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+)
+from cvxens.errors import InvalidInput
+from cvxens.estimators.soft_margin import soft_margin
+from cvxens.kernels import DecisionStump, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
+from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, Signed, StumpColumns, SVMDual
+
+X, Y = two_classes()
+SIGNS = np.where(Y == "yes", 1.0, -1.0)
+NEW, NEW_Y = two_classes(30, random_state=7)
+NEW_SIGNS = np.where(NEW_Y == "yes", 1.0, -1.0)
+
+PEERS = [
+    AdaBoostClassifier(n_rounds=20),
+    RhoSVC(Gaussian(0.3)),
+    PartialSVMEnsembleClassifier(Gaussian(0.3)),
+    RegAdaBoostClassifier(Gaussian(0.3)),
+    InfiniteEnsembleSVC(C=0.1),
+]
+BOX = (-9.0,) * 3, (9.0,) * 3
+
+
+def codes_of_stumps(X, n_classes):
+    """The votes (n_samples, n_columns, n_classes) of all middle stumps and the constant with all codes."""
+    cuts = [(d, t) for d, x in enumerate(X.T) for t in (np.unique(x)[1:] + np.unique(x)[:-1]) / 2]
+    H = np.column_stack([np.ones(len(X)), *(np.where(X[:, d] >= t, 1.0, -1.0) for d, t in cuts)])
+    codes = np.array(list(product((-1.0, 1.0), repeat=n_classes)))
+    return np.einsum("ij,ck->ijck", H, codes).reshape(len(X), -1, n_classes)
+
+
+def pairs_of_labels(votes, y):
+    own = np.where(y[:, None] == np.arange(votes.shape[2]), 1.0, -1.0)
+    return (own[:, :, None] * votes.transpose(0, 2, 1)).reshape(-1, votes.shape[1])
+
+
+def pairs_of_differences(votes, y):
+    own = np.take_along_axis(votes, y[:, None, None], axis=2)
+    return ((own - votes) / 2).transpose(0, 2, 1)[y[:, None] != np.arange(votes.shape[2])]
+
+
+def largest_margin(margins):
+    """P3 over columns of margins, by HiGHS."""
+    return linprog(np.ones(margins.shape[1]), A_ub=-margins, b_ub=-np.ones(len(margins))).fun
+
+
+@pytest.mark.parametrize("y", [SIGNS, np.sign(X[:, 0] + 0.05)])
+def test_adaboost_against_the_largest_hard_margin(y):
+    model = AdaBoostClassifier(n_rounds=60).fit(X, y)
+    certificate = model.certify(X, y)
+    best = HardMarginBoosting(Signed(StumpColumns(X)), y).solve().objective
+    assert certificate.primal == pytest.approx(model.certificate_.primal)
+    assert best * (1 - 1e-3) <= certificate.dual <= best * (1 + 1e-9)
+    assert certificate.proven
+
+
+def test_adaboost_with_weights_from_anywhere():
+    model = AdaBoostClassifier(n_rounds=60).fit(X, Y)
+    optimal = HardMarginBoosting(np.column_stack([h(X) for h in model.weak_learners_]), SIGNS).solve()
+    best = model.certify(X, Y, weights=optimal.variables["w"])
+    assert best.primal == pytest.approx(optimal.objective, rel=1e-6)
+    assert best.primal <= model.certify(X, Y).primal
+    turned = model.certify(X, Y, weights=-model.weights_)
+    assert turned.primal == np.inf
+    assert turned.residuals["primal feasibility"] > 0
+
+
+def test_classes_that_nothing_separates():
+    model = AdaBoostClassifier(n_rounds=5).fit(X, Y)
+    same = np.zeros((4, 3)) + np.arange(4)[:, None] // 2
+    certificate = model.certify(same, ["no", "yes", "no", "yes"])
+    assert (certificate.primal, certificate.dual, certificate.proven) == (np.inf, np.inf, False)
+    assert "separates" in certificate.note
+
+
+@pytest.mark.parametrize(
+    ("estimator", "pairs_of"),
+    [(AdaBoostMHClassifier(n_rounds=60), pairs_of_labels), (AdaBoostECCClassifier(n_rounds=60), pairs_of_differences)],
+    ids=["MH", "ECC"],
+)
+def test_several_classes_against_the_largest_hard_margin_over_all_codes(estimator, pairs_of):
+    Z = three_classes()[0]
+    y = np.digitize(Z[:, 0], [-0.5, 0.5])
+    model = clone(estimator).fit(Z, y)
+    best = largest_margin(pairs_of(codes_of_stumps(Z, 3), y))
+    certificate = model.certify(Z, y)
+    assert best * (1 - 1e-3) <= certificate.dual <= best * (1 + 1e-9)
+    assert best <= certificate.primal <= model.certificate_.primal * (1 + 1e-9)
+    assert certificate.proven
+    votes = np.random.default_rng(0).normal(size=model.weights_.shape)
+    assert model.certify(Z, y, weights=model.weights_ + 1e-3 * votes).primal >= best
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.floats(-1, 1), min_size=3, max_size=3))
+def test_codes_of_the_largest_vote_make_any_votes(w):
+    """Votes W with max |W_k| = 1 are a convex combination of codes, of no fewer: sort them, and cut between."""
+    w = np.array(w)
+    w = w / max(np.abs(w).max(), 0.1)
+    levels = np.concatenate([[-1.0], np.sort(w), [1.0]])
+    codes = np.array([np.where(w >= (a + b) / 2, 1.0, -1.0) for a, b in pairwise(levels)])
+    shares = np.diff(levels) / 2
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares @ codes, w, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(-2, 2), min_size=4, max_size=8), st.floats(0.1, 4), st.floats(0.05, 5))
+def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge):
+    """The multiples of a function are a space of one dimension, with the kernel f f' / |w|^2."""
+    z = np.array(z)
+    y = np.where(np.arange(len(z)) % 2, 1.0, -1.0)
+    value = soft_margin(z, norm, ridge)
+    if z.sum() > 0:
+        K = np.outer(y * z, y * z) / norm + ridge * np.eye(len(z))
+        assert value == pytest.approx(RhoSVM(K, y).solve().objective, rel=1e-5)
+    else:
+        assert value == pytest.approx(ridge / len(z))
+
+
+@pytest.mark.parametrize("estimator", [RhoSVC(C=0.7, tol=1e-8), PartialSVMEnsembleClassifier(C=0.7)], ids=called)
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), MiddleStump(X), Stump(*BOX)])
+@pytest.mark.parametrize("max_rank", [500, 10])
+def test_the_rho_svm_on_new_samples(estimator, kernel, max_rank):
+    model = clone(estimator).set_params(kernel=kernel, max_rank=max_rank).fit(X, Y)
+    certificate = model.certify(NEW, NEW_Y)
+    best = RhoSVM(kernel(NEW, NEW) + np.eye(len(NEW)) / 0.7, NEW_SIGNS).solve().objective
+    c, support = model.dual_coef_, model.support_vectors_
+    f, norm = kernel(NEW, support) @ c, c @ kernel(support, support) @ c
+    assert certificate.primal == pytest.approx(soft_margin(NEW_SIGNS * f, norm, 1 / 0.7))
+    assert certificate.primal <= best <= certificate.dual * (1 + 1e-6)
+    if max_rank == 500:
+        assert certificate.dual == pytest.approx(best, rel=2e-4)
+    assert certificate.proven
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(0.5), MiddleStump(X)])
+def test_regadaboost_on_new_samples(kernel):
+    model = RegAdaBoostClassifier(kernel, lam=0.02, tol=1e-8).fit(X, Y)
+    certificate = model.certify(NEW, NEW_Y)
+    problem = RegularizedExpLoss(kernel(NEW, NEW), NEW_SIGNS, 0.02)
+    best = problem.solve().objective
+    c, support = model.dual_coef_, model.support_vectors_
+    f = kernel(NEW, support) @ c
+    assert certificate.primal == pytest.approx(np.exp(-NEW_SIGNS * f).mean() + 0.02 * c @ kernel(support, support) @ c)
+    assert certificate.dual == pytest.approx(best, rel=1e-6)
+    assert certificate.dual <= best * (1 + 1e-9) <= certificate.primal
+
+
+KERNELS = {
+    "stump": ("stump", Stump(*BOX)),
+    "decision-stump": ("decision-stump", DecisionStump(X.min(axis=0), X.max(axis=0))),
+    "middle-stump": ("middle-stump", MiddleStump(X)),
+    "gaussian": (Gaussian(0.3), Gaussian(0.3)),
+    "perceptron": ("perceptron", Perceptron(9.0)),
+}
+"""What an estimator is given, and the same with ranges that hold every sample of the tests."""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_support_vector_machine_on_new_samples(name):
+    """Hinge and norm by the kernel matrix over both samples; the optimum by cvxpy on the new one."""
+    given_kernel, kernel = KERNELS[name]
+    inside = np.clip(NEW, X.min(axis=0), X.max(axis=0))
+    model = InfiniteEnsembleSVC(given_kernel, C=0.4, tol=1e-6).fit(X, Y)
+    certificate = model.certify(inside, NEW_Y)
+    v, support = model.dual_coef_, model.support_vectors_
+    f = kernel(inside, support) @ v + model.intercept_
+    shift = np.median(model.decision_function(inside) - f)
+    hinge = 0.4 * np.maximum(0, 1 - NEW_SIGNS * (f + shift)).sum()
+    np.testing.assert_allclose(model.decision_function(inside), f + shift, atol=1e-9)
+    assert certificate.primal == pytest.approx(v @ kernel(support, support) @ v / 2 + hinge, rel=1e-6)
+    best = -SVMDual(kernel(inside, inside), NEW_SIGNS, 0.4).solve().objective
+    assert certificate.dual == pytest.approx(best, rel=1e-5)
+    assert certificate.dual <= best * (1 + 1e-8) <= certificate.primal * (1 + 2e-8)
+    assert certificate.proven
+
+
+def test_a_support_vector_machine_far_from_the_fitted_sample():
+    model = InfiniteEnsembleSVC("decision-stump", C=0.4).fit(X, Y)
+    far = model.certify(10 * NEW, NEW_Y)
+    assert far.proven
+    assert far.dual < far.primal
+
+
+def test_coefficients_of_a_support_vector_machine_from_anywhere():
+    model = InfiniteEnsembleSVC(C=0.4, tol=1e-6).fit(X, Y)
+    own = model.certify(X, Y)
+    assert own.holds(1e-5)
+    assert own.primal == pytest.approx(-model.certificate_.dual, rel=1e-5)
+    nothing = model.certify(X, Y, weights=0 * model.dual_coef_)
+    assert nothing.primal == pytest.approx(0.4 * 2 * min((SIGNS > 0).sum(), (SIGNS < 0).sum()))
+    assert model.certify(X, Y, weights=model.dual_coef_, intercept=5.0).gap > own.gap
+    with pytest.raises(InvalidInput, match="weights"):
+        model.certify(X, Y, weights=np.abs(model.dual_coef_))
+    with pytest.raises(InvalidInput, match="precomputed"):
+        InfiniteEnsembleSVC("precomputed").fit(X @ X.T, Y).certify(X @ X.T, Y)
+
+
+@pytest.mark.parametrize("estimator", PEERS, ids=called)
+def test_certify_agrees_with_the_fit(estimator):
+    """But for the vote of partial SVMs, where the fit certifies the last of them."""
+    model = clone(estimator).fit(X, Y)
+    again = model.certify(X, Y)
+    assert again.relative_gap <= model.certificate_.relative_gap + 1e-3 + isinstance(model, type(PEERS[2]))
+    fitted = model.weights_ if hasattr(model, "weights_") else model.dual_coef_
+    worse = model.certify(X, Y, weights=np.zeros_like(fitted))
+    assert worse.gap > again.gap
+    assert worse.dual == pytest.approx(again.dual)
+
+
+@pytest.mark.parametrize("estimator", PEERS, ids=called)
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_sub_problems_are_certified_one_by_one(estimator, multi_class):
+    Z, y = three_classes()
+    model = clone(estimator).set_params(multi_class=multi_class).fit(Z, y)
+    certificates = model.certify(Z, y)
+    assert len(certificates) == 3
+    parts = model.decomposition_.estimators_
+    rows = [np.isin(y, pair) for pair in ([0, 1], [0, 2], [1, 2])] if multi_class == "ovo" else [y >= 0] * 3
+    for part, among, own, k in zip(parts, rows, certificates, range(3), strict=True):
+        labels = (y[among] == y[among].max()) if multi_class == "ovo" else y == k
+        assert part.certify(Z[among], labels.astype(int)).primal == pytest.approx(own.primal)
+    with pytest.raises(InvalidInput, match="weights"):
+        model.certify(Z, y, weights=[np.zeros(3)])
+
+
+@pytest.mark.parametrize("estimator", PEERS, ids=called)
+def test_bad_input(estimator):
+    with pytest.raises(NotFittedError):
+        clone(estimator).certify(X, Y)
+    model = clone(estimator).fit(X, Y)
+    with pytest.raises(InvalidInput, match="classes"):
+        model.certify(X, np.where(Y == "yes", "maybe", "no"))
+    with pytest.raises(InvalidInput, match="weights"):
+        model.certify(X, Y, weights=[1.0])
+    with pytest.raises(ValueError, match="features"):
+        model.certify(X[:, :2], Y)
+
+
+def test_weights_of_samples_count():
+    for estimator in (RegAdaBoostClassifier(lam=0.01), InfiniteEnsembleSVC(C=0.1)):
+        model = clone(estimator).fit(X, Y)
+        weights = np.arange(len(NEW)) % 3
+        weighted = model.certify(NEW, NEW_Y, sample_weight=weights)
+        repeated = model.certify(NEW.repeat(weights, axis=0), NEW_Y.repeat(weights))
+        assert weighted.primal == pytest.approx(repeated.primal)
+        assert weighted.dual == pytest.approx(repeated.dual, rel=2e-3)
+    with pytest.raises(InvalidInput, match="sample_weight"):
+        RhoSVC().fit(X, Y).certify(X, Y, sample_weight=np.ones(len(X)))
+
+
+def test_weights_of_classes_count_in_sub_problems():
+    Z, y = three_classes()
+    model = InfiniteEnsembleSVC(C=0.1, class_weight="balanced", tol=1e-5).fit(Z, y)
+    for certificate, fitted in zip(model.certify(Z, y), model.certificate_, strict=True):
+        assert certificate.primal == pytest.approx(-fitted.dual, rel=1e-4)
