@@ -20,6 +20,7 @@ ROOMS = [
     "datasets",
     "errors",
     "estimators",
+    "export",
     "features",
     "kernels",
     "plotting",
@@ -44,6 +45,7 @@ RELIED_ON = {
     "cvxens.datasets": "load load_file make_twonorm make_threenorm make_ringnorm",
     "cvxens.plotting": "BoundaryDisplay ConvergenceDisplay GapDisplay GramDisplay MarginDisplay PathDisplay"
     " SelectionDisplay ShapeDisplay Trace",
+    "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",
     "cvxens.types": "Solution Attempt",
@@ -73,7 +75,7 @@ def test_importing_cvxens_loads_no_library():
 def test_importing_every_room_loads_neither_cvxpy_nor_matplotlib():
     loaded = loaded_by(*(f"import cvxens.{room}" for room in ROOMS))
     assert "numba" in loaded
-    assert loaded.isdisjoint({"cvxpy", "matplotlib"})
+    assert loaded.isdisjoint({"cvxpy", "matplotlib", "onnx"})
 
 
 @pytest.mark.parametrize(

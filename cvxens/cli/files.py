@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cvxens import datasets
@@ -22,8 +24,15 @@ def write(option: str, path: Path | None, text: str) -> None:
     """Write to the file, if there is one; an empty text before the work shows that it can be written."""
     if path is None:
         return
-    try:
+    with writing(option, path):
         path.write_text(text)
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Name the option and the file where that cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise InvalidInput(
             option, f"found {str(path)!r}, which cannot be written ({error.strerror})", "name another file"

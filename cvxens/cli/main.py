@@ -10,6 +10,7 @@ import click
 from cvxens import __version__
 from cvxens.cli.certify import certify
 from cvxens.cli.crosscheck import crosscheck
+from cvxens.cli.export import export
 from cvxens.cli.fit import fit
 from cvxens.cli.listing import list_all
 from cvxens.cli.predict import predict
@@ -24,13 +25,13 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, certify, cross-check, reproduce.
+    """Ensemble learning as convex modelling: fit, predict, certify, export, cross-check, reproduce.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-for command in (fit, predict, certify, crosscheck, reproduce, list_all):
+for command in (fit, predict, certify, export, crosscheck, reproduce, list_all):
     cvxens.add_command(command)
 
 

@@ -27,6 +27,7 @@ finally:
         ["crosscheck", "--help"],
         ["fit", "--help"],
         ["predict", "--help"],
+        ["export", "--help"],
         ["reproduce", "--help"],
         ["list", "--help"],
         ["--version"],
