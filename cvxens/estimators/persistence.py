@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -20,7 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.weak_learners import ORACLES
-from cvxens.storage import UNREADABLE, Encoding, FileKind, loaded, loaded_record, nothing_else, qualified_name
+from cvxens.storage import (
+    UNREADABLE,
+    Encoding,
+    FileKind,
+    as_path,
+    loaded,
+    loaded_record,
+    nothing_else,
+    qualified_name,
+)
 
 FILE = FileKind("model", 1, "save the model anew")
 
@@ -59,7 +67,7 @@ class Persistent:
         check_is_fitted(self)
         writer = _Writer()
         header = np.frombuffer(json.dumps(writer.estimator(self)).encode(), np.uint8)
-        FILE.write(Path(path).expanduser(), {"header": header, **writer.arrays})
+        FILE.write(as_path("path", path), {"header": header, **writer.arrays})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Self:
@@ -108,7 +116,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    path = Path(path).expanduser()
+    path = as_path("path", path)
     arrays = FILE.read(path)
     try:
         header = json.loads(arrays["header"].tobytes())

@@ -2,13 +2,14 @@
 
 from cvxens.storage.archive import UNREADABLE
 from cvxens.storage.encoding import Encoding, Packing, loaded, loaded_record, nothing_else, qualified_name
-from cvxens.storage.file import FileKind, check_place
+from cvxens.storage.file import FileKind, as_path, check_place
 
 __all__ = [
     "UNREADABLE",
     "Encoding",
     "FileKind",
     "Packing",
+    "as_path",
     "check_place",
     "loaded",
     "loaded_record",

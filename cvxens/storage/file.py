@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -58,12 +59,13 @@ class FileKind:
         first_line = f"cvxens {self.name} {self.version} {hashlib.sha256(payload).hexdigest()}\n"
         partial = path.with_name(f".{path.name}.partial")
         try:
-            _write_through(partial, first_line.encode() + payload)
-            os.replace(partial, path)
-        except OSError as error:
+            try:
+                _write_through(partial, first_line.encode() + payload)
+                os.replace(partial, path)
+            finally:
+                partial.unlink(missing_ok=True)
+        except (OSError, ValueError) as error:
             raise self._error(f"that {path} cannot be written ({error})", "make room, or name another file") from error
-        finally:
-            partial.unlink(missing_ok=True)
 
     def read(self, path: Path) -> dict[str, NDArray]:
         """Read a file, if it is whole; nothing that is in it is run.
@@ -75,7 +77,7 @@ class FileKind:
         """
         try:
             content = path.read_bytes()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise self._error(f"that {path} cannot be read ({error})", "name another file") from error
         first_line = re.match(rb"cvxens %b (\d{1,9}) ([0-9a-f]{64})\n" % self.name.encode(), content)
         if first_line is None:
@@ -101,13 +103,26 @@ class FileKind:
         return DataFileError(self.name, f"found {found}", remedy)
 
 
-def check_place(argument: str, path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
+def as_path(argument: str, path: Any) -> Path:
+    """Return the path of a file, its "~" expanded; `InvalidInput` for what is none."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(argument, f"found {path!r}", "give the path of a file")
-    path = Path(path).expanduser()
-    if path.is_dir() or not path.parent.is_dir():
-        found = "a folder" if path.is_dir() else "no folder for it"
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(argument, f"found {str(path)!r} ({error})", "name a file by its whole path") from None
+
+
+def check_place(argument: str, path: Any) -> Path:
+    """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
+    path = as_path(argument, path)
+    try:
+        folder, within = path.is_dir(), path.parent.is_dir()
+    except OSError as error:
+        found = f"found {str(path)!r}, which cannot be written ({error.strerror})"
+        raise InvalidInput(argument, found, "name another file") from None
+    if folder or not within:
+        found = "a folder" if folder else "no folder for it"
         raise InvalidInput(argument, f"found {found} at {path}", "name a file in a folder that exists")
     return path
 

@@ -247,11 +247,25 @@ def test_an_unfitted_estimator(tmp_path):
         LPBoostClassifier().save(tmp_path / "model")
 
 
-@pytest.mark.parametrize("place", ["nowhere/model", "."])
+@pytest.mark.parametrize("place", ["nowhere/model", ".", "x" * 300, "a\0b"])
 def test_a_place_that_cannot_be_written(tmp_path, place):
     model = LPBoostClassifier(tol=0.1).fit(X, Y)
     with pytest.raises(DataFileError, match=r"^model: found that .* cannot be written"):
         model.save(tmp_path / place)
+
+
+@pytest.mark.parametrize("place", ["gone", ".", "x" * 300, "a\0b"])
+def test_a_place_that_cannot_be_read(tmp_path, place):
+    with pytest.raises(DataFileError, match=r"^model: found that .* cannot be read"):
+        load_model(tmp_path / place)
+
+
+@pytest.mark.parametrize("path", [3, None, b"model", "~nobody of this name/model"])
+def test_what_is_no_path(path):
+    model = LPBoostClassifier(tol=0.1).fit(X, Y)
+    for use in (model.save, load_model, LPBoostClassifier.load):
+        with pytest.raises(InvalidInput, match=r"^path: found .*; (give the path of a|name a) file"):
+            use(path)
 
 
 def test_a_full_disk_leaves_the_last_model(tmp_path, monkeypatch):
