@@ -11,6 +11,7 @@ from cvxens import validation
 from cvxens.colgen.formulation import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import (
+    EntropicMinimumMargin,
     Exponential,
     HardMargin,
     Hinge,
@@ -44,6 +45,12 @@ def soft_margin(C: Prices) -> Formulation:
 def lpboost(D: Prices) -> Formulation:
     """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum."""
     return Formulation(SoftMinimumMargin(validation.prices("D", D)), Simplex(), nonnegative=True, maximise=True)
+
+
+def erlpboost(D: Prices, eta: float) -> Formulation:
+    """Warmuth, Glocer & Vishwanathan (2008): LPBoost whose sample weights pay 1/eta of their relative entropy."""
+    loss = EntropicMinimumMargin(validation.prices("D", D), validation.positive("eta", eta))
+    return Formulation(loss, Simplex(), nonnegative=True, maximise=True)
 
 
 def exponential(n_samples: int, lam: float) -> Formulation:

@@ -58,11 +58,15 @@ class Priced:
     edge_square_sum : float
         The sum of squared edges over all distinct hypotheses (h and -h counted once, all outputs
         together), or an upper bound on it; inf = not known. It prices l2 penalties.
+    outside_bound : float
+        A proven upper bound on the edges of the hypotheses that `price` was not told are inside; inf = not known. It
+        prices penalties under which those inside keep larger edges than others may have.
     """
 
     columns: Sequence[Column]
     edge_bound: float = inf
     edge_square_sum: float = inf
+    outside_bound: float = inf
 
     @property
     def best_edge(self) -> float:

@@ -88,7 +88,14 @@ class Restricted:
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses."""
-        return self.problem.bound(solution.u, Edges(priced.edge_bound, priced.edge_square_sum))
+        problem = self.problem
+
+        def inside() -> Array:
+            edges = problem.H.edges(solution.s)
+            return edges if problem.nonnegative else np.abs(edges)
+
+        edges = Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
+        return problem.bound(solution.u, edges)
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """KKT residuals of a master's weights with multipliers u, made feasible for every hypothesis priced at u."""

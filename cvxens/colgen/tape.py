@@ -88,7 +88,7 @@ class Tape:
         """JSON for an answer; the first one says what the samples are."""
         columns = [[float(c.edge), self._sample(c), self._hypothesis(c)] for c in priced.columns]
         first = [] if self.calls else [digest(sample) for sample in self._samples]
-        bounds = [float(priced.edge_bound), float(priced.edge_square_sum)]
+        bounds = [float(bound) for bound in (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)]
         return json.dumps({"asked": digest(s), "columns": columns, "bounds": bounds, "samples": first})
 
     def read(self, call: str) -> Priced:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from cvxens.types import Array
+
+
+def _none() -> Array:
+    return np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -19,10 +25,16 @@ class Edges:
         At least the largest edge.
     square_sum : float
         At least the sum of squared edges.
+    inside : callable
+        Evaluates the edges of some hypotheses, of a one-sided penalty with their signs.
+    outside : float
+        At least the largest edge of all others.
     """
 
     bound: float
     square_sum: float
+    inside: Callable[[], Array] = _none
+    outside: float = inf
 
 
 def balance_classes(u: Array, y: Array) -> Array:

@@ -185,4 +185,4 @@ class MarginProblem(Problem):
 
     def _summary(self, edges: Array) -> Edges:
         counted = edges if self.nonnegative else np.abs(edges)
-        return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()))
+        return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()), lambda: counted, 0.0)

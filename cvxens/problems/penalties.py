@@ -154,6 +154,62 @@ class SquaredL2:
 
 
 @dataclass(frozen=True)
+class ElasticNet:
+    """`l1` times sum_j |w_j| plus `l2`/2 times |w|^2 (Zou & Hastie 2005). At the optimum l2 w_j = max(edge_j - l1, 0).
+
+    Its conjugate is ``sum_j max(edge_j - l1, 0)^2 / (2 l2)``. Of the hypotheses outside a master the largest edge is
+    known, and u is shrunk until that is at most l1; those inside keep theirs.
+
+    Parameters
+    ----------
+    l1, l2 : float
+        Above 0.
+    """
+
+    one_sided: ClassVar[bool] = False
+    l1: float = 1.0
+    l2: float = 1.0
+
+    def term(self, w: Any) -> Term:
+        """Model the penalty."""
+        return Term(L1(self.l1).term(w).expression + SquaredL2(self.l2).term(w).expression)
+
+    def value(self, w: Array) -> float:
+        """Evaluate the penalty."""
+        return L1(self.l1).value(w) + SquaredL2(self.l2).value(w)
+
+    def repair(self, w: Array) -> Array:
+        """Every w is feasible."""
+        return w
+
+    def shrink(self, edges: Edges) -> float:
+        """L1 / max edge of those outside, at most 1."""
+        return L1(self.l1).shrink(Edges(min(edges.bound, edges.outside), edges.square_sum))
+
+    def conjugate(self, edges: Edges) -> float:
+        """Half the sum of (edge - l1)^2 over l2, where edges inside, shrunk, exceed l1."""
+        excesses = np.maximum(self.shrink(edges) * edges.inside() - self.l1, 0)
+        return float((excesses**2).sum() / (2 * self.l2))
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """The slope at 0."""
+        return self.l1
+
+    def primal_violation(self, w: Array) -> float:
+        """Every w is feasible."""
+        return 0.0
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Max |l2 w_j - sign(edge_j) max(|edge_j| - l1, 0)|, relative to the largest edge."""
+        best = np.sign(edges) * np.maximum(np.abs(edges) - self.l1, 0)
+        return float(np.abs(self.l2 * w - best).max()) / max(self.l1, float(np.abs(edges).max()))
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Every edge is feasible: what exceeds l1 is in the conjugate."""
+        return 0.0
+
+
+@dataclass(frozen=True)
 class Simplex:
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
 

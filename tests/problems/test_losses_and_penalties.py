@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import (
+    EntropicMinimumMargin,
     Exponential,
     HardMargin,
     Hinge,
@@ -18,7 +19,7 @@ from cvxens.problems.losses import (
     SquaredError,
     SquaredHinge,
 )
-from cvxens.problems.penalties import L1, Simplex, SquaredL2
+from cvxens.problems.penalties import L1, ElasticNet, Simplex, SquaredL2
 
 C, N = 0.4, 6
 y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -30,7 +31,10 @@ SEPARABLE = {
     "squared hinge": (SquaredHinge(C), lambda z: C / 2 * max(0.0, 1 - z) ** 2, 2.0),
 }
 separable = pytest.mark.parametrize("name", SEPARABLE)
-LOSSES = {name: loss for name, (loss, _, _) in SEPARABLE.items()} | {"soft minimum": SoftMinimumMargin(0.3)}
+LOSSES = {name: loss for name, (loss, _, _) in SEPARABLE.items()} | {
+    "soft minimum": SoftMinimumMargin(0.3),
+    "entropic minimum": EntropicMinimumMargin(0.35, 3.0),
+}
 margins = arrays(float, N, elements=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(-5, 5)))
 shares = arrays(float, N, elements=st.floats(0, 1))
 
@@ -163,6 +167,7 @@ def test_the_modelled_loss_is_the_evaluated_one(name):
 PENALTIES = {
     "l1": (L1(0.7), lambda w: 0.7 * np.abs(w).sum()),
     "squared l2": (SquaredL2(0.7), lambda w: 0.35 * (w**2).sum()),
+    "elastic net": (ElasticNet(0.7, 0.4), lambda w: 0.7 * np.abs(w).sum() + 0.2 * (w**2).sum()),
 }
 
 
@@ -201,7 +206,7 @@ def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):
 @pytest.mark.parametrize("nonnegative", [True, False])
 def test_modelled_penalties_are_the_evaluated_ones(nonnegative):
     w = np.array([0.2, 0.3, 0.5]) if nonnegative else np.array([0.2, -0.3, 1.1])
-    for penalty in (L1(0.7), SquaredL2(0.7), Simplex()):
+    for penalty in (L1(0.7), SquaredL2(0.7), ElasticNet(0.7, 0.4), Simplex()):
         variable = cp.Variable(3, nonneg=nonnegative)
         term = penalty.term(variable)
         problem = cp.Problem(cp.Minimize(term.expression), [variable == w, *term.constraints])

@@ -178,7 +178,8 @@ class Pool:
         rounding = n_samples * eps * self._largest * float(np.abs(s).sum(axis=0).max())
         norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * eps)
         largest = float(abs(edges[ranked[0]]))
-        return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2)
+        outside = columns[0].edge + rounding if columns else 0.0
+        return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2, outside)
 
     def _outside(self, edges: Array, ranked: NDArray[np.intp], inside: Set[Hypothesis]) -> Iterator[Column]:
         """Yield the columns that are not inside, in either sign, in the order of `ranked`."""

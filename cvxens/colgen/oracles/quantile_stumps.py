@@ -80,7 +80,8 @@ class QuantileStumps:
         ranked = np.argsort(-np.abs(best), kind="stable").tolist()
         found = (k for k in ranked if (self.places[k] if k < len(self.places) else None) not in known)
         columns = [self._column(k, best[k]) for k in islice(found, self.columns_per_round)]
-        return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()))
+        outside = columns[0].edge + rounding if columns else 0.0
+        return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()), outside)
 
     def _edges(self, s: Array) -> Array:
         """Of every stump, and last of the constant: ``sum s - 2 sum_{x < threshold} s``."""

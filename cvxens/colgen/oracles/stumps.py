@@ -153,7 +153,8 @@ class Stumps:
             for edge, hypothesis in found[: self.columns_per_round]
         ]
         largest = max(int(best.largest.max()), abs(total) * self.constant)
-        return Priced(columns, weights.bound(largest), self._square_sum(weights, best))
+        outside = weights.bound(found[0][0] if found else 0)
+        return Priced(columns, weights.bound(largest), self._square_sum(weights, best), outside)
 
     def _query(self, weights: FixedPoint, inside: Collection[Hypothesis]) -> Query:
         """Close the places of the stumps inside."""

@@ -1,0 +1,188 @@
+"""Elastic-net weights and ERLPBoost: certified, and equal to cvxpy's optimum over all stumps at once."""
+
+from dataclasses import replace
+from functools import partial
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.formulation import FormulationProblem
+from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
+from cvxens.colgen.restricted import Restricted
+from cvxens.problems import StumpColumns
+from cvxens.problems.losses import EntropicMinimumMargin, Hinge, Logistic
+from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+
+pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+
+
+def drawn(seed, n_samples=24):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 3)).round(1)
+    X[:, 2] = X[:, 0]
+    return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=n_samples) > 0, 1.0, -1.0)
+
+
+def every_stump(X):
+    columns = StumpColumns(X)
+    return columns.scores(np.eye(columns.shape[1]))
+
+
+def elastic(loss, l1=1.0, l2=0.1, **options):
+    return Formulation(loss, ElasticNet(l1, l2), **options)
+
+
+def all_at_once(formulation, H, y):
+    """The optimum by cvxpy, from the two terms as a textbook would write them."""
+    loss, penalty = formulation.terms
+    w, b = cp.Variable(H.shape[1], nonneg=formulation.nonnegative), cp.Variable()
+    z = cp.multiply(y, H @ w + b * formulation.intercept)
+    losses = {Hinge: lambda: loss.C * cp.sum(cp.pos(1 - z)), Logistic: lambda: loss.C * cp.sum(cp.logistic(-z))}
+    total = losses[type(loss)]() + penalty.l1 * cp.norm1(w) + penalty.l2 / 2 * cp.sum_squares(w)
+    return cp.Problem(cp.Minimize(total)).solve("CLARABEL")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("loss", [Hinge(0.4), Logistic(0.6)])
+@pytest.mark.parametrize("l2", [1e-3, 0.1, 5.0])
+def test_elastic_nets_over_all_stumps(loss, l2, nonnegative, intercept):
+    X, y = drawn(1)
+    formulation = elastic(loss, l2=l2, nonnegative=nonnegative, intercept=intercept)
+    run = column_generation(formulation, Stumps(X, square_sum=False), y, tol=1e-6)
+    H = every_stump(X)
+    best = all_at_once(formulation, np.hstack([H, -H]) if nonnegative else H, y)
+    assert run.certificate.primal == pytest.approx(best, rel=2e-6)
+    assert run.certificate.proven
+    assert run.certificate.holds(1e-5)
+
+
+@pytest.mark.parametrize("oracle", [partial(Pool, columns_per_round=3), QuantileStumps, Stumps])
+def test_every_finite_oracle_proves_it(oracle):
+    X, y = drawn(2)
+    run = column_generation(elastic(Hinge(0.5), intercept=True), oracle(X), y, tol=1e-6)
+    assert run.certificate.holds(1e-5)
+    assert run.certificate.proven
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([0.01, 0.3, 4.0]), st.booleans())
+def test_no_bound_is_above_the_optimum_whatever_is_known(seed, l2, told):
+    X, y = drawn(seed, 12)
+    rng = np.random.default_rng(seed)
+    formulation = elastic(Hinge(0.7), l2=l2)
+    columns = Stumps(X).price(y).columns[: rng.integers(1, 4)]
+    restricted = Restricted(formulation, y)
+    restricted.add(columns)
+    point = {"w": rng.normal(size=len(columns)), "u": rng.uniform(-0.1, 0.8, 12)}
+    solution = restricted.evaluate(point)
+    inside = [column.hypothesis for column in columns] if told else []
+    priced = Stumps(X).price(solution.s, inside)
+    best = all_at_once(formulation, every_stump(X), y)
+    for known in (priced, replace(priced, outside_bound=np.inf)):
+        assert restricted.bound(solution, known) <= best * (1 + 1e-7)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_conjugate_is_the_supremum(seed, nonnegative):
+    rng = np.random.default_rng(seed)
+    H, y = rng.normal(size=(6, 4)), np.array([1.0, -1, 1, -1, 1, 1])
+    problem = FormulationProblem(elastic(Hinge(1.0), 0.8, 0.3, nonnegative=nonnegative), H, y)
+    u = rng.uniform(0, 1, 6)
+    edges = H.T @ (y * u)
+    w = np.sign(edges) * np.maximum(np.abs(edges) - 0.8, 0) / 0.3
+    w = np.maximum(w, 0) if nonnegative else w
+    supremum = edges @ w - problem.penalty().value(w)
+    assert problem.dual_value({"u": u}) == pytest.approx(u.sum() - supremum)
+    if w.any():
+        residual = problem.penalty().stationarity(w, np.maximum(edges, 0) if nonnegative else edges)
+        assert residual == pytest.approx(0, abs=1e-12)
+        assert problem.penalty().stationarity(1.1 * w, edges) > 1e-3
+
+
+def test_certificates_of_a_finite_problem_close():
+    X, y = drawn(3)
+    problem = FormulationProblem(elastic(Logistic(0.8), intercept=True), every_stump(X), y)
+    assert problem.certify(problem.solve()).holds(1e-6)
+
+
+def test_its_limits_are_l1_and_squared_l2():
+    X, y = drawn(4)
+    optimum = {
+        name: column_generation(Formulation(Hinge(0.5), penalty, intercept=True), Stumps(X), y).certificate.primal
+        for name, penalty in {
+            "l1": L1(),
+            "nearly l1": ElasticNet(1.0, 1e-8),
+            "l2": SquaredL2(2.0),
+            "nearly l2": ElasticNet(1e-8, 2.0),
+        }.items()
+    }
+    assert optimum["nearly l1"] == pytest.approx(optimum["l1"], rel=1e-5)
+    assert optimum["nearly l2"] == pytest.approx(optimum["l2"], rel=1e-5)
+
+
+def test_oracles_bound_the_edges_of_those_outside():
+    X, y = drawn(5)
+    s = y * np.random.default_rng(0).uniform(0, 1, len(y))
+    H = every_stump(X)
+    for oracle in (Stumps(X), Stumps(X, columns_per_round=2), Pool(H), QuantileStumps(X, n_thresholds=4)):
+        inside = []
+        for _ in range(4):
+            priced = oracle.price(s, inside)
+            assert priced.columns[0].edge <= priced.outside_bound <= priced.columns[0].edge + 1e-9
+            assert priced.outside_bound <= priced.edge_bound
+            inside.append(priced.columns[0].hypothesis)
+    pair = Pool(H[:, :1])
+    assert pair.price(s, [column.hypothesis for column in pair.price(s).columns]).outside_bound == 0
+
+
+@pytest.mark.parametrize("eta", [0.5, 20.0, 1e3])
+@pytest.mark.parametrize("nu", [0.2, 0.5, 1.0])
+def test_erlpboost_over_all_stumps(eta, nu):
+    X, y = drawn(6)
+    n = len(y)
+    run = column_generation(formulations.erlpboost(1 / (nu * n), eta), Stumps(X, square_sum=False), y, tol=1e-5)
+    M = y[:, None] * every_stump(X)
+    u = cp.Variable(n, nonneg=True)
+    largest = cp.norm_inf(M.T @ u) + (cp.sum(-cp.entr(u)) + np.log(n)) / eta
+    best = cp.Problem(cp.Minimize(largest), [cp.sum(u) == 1, u <= 1 / (nu * n)]).solve("CLARABEL")
+    assert run.certificate.primal == pytest.approx(best, rel=1e-5)
+    assert run.certificate.holds(2e-5)
+    assert run.certificate.proven
+
+
+def test_erlpboost_tends_to_lpboost():
+    X, y = drawn(7)
+    sharp = column_generation(formulations.lpboost(0.2), Stumps(X), y).certificate.primal
+    for eta in (10.0, 1e3):
+        smooth = column_generation(formulations.erlpboost(0.2, eta), Stumps(X), y, tol=1e-5).certificate.primal
+        assert sharp - 1e-5 <= smooth <= sharp + np.log(0.2 * len(y)) / eta + 1e-5
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.integers(1, 4), min_size=6, max_size=6).map(np.array),
+    st.lists(st.sampled_from([-1.0, 0.0, 0.5, 0.5001, 3.0]), min_size=6, max_size=6).map(np.array),
+    st.sampled_from([0.1, 5.0, 500.0]),
+    st.sampled_from([1.0, 1.0 + 1e-12, 1.7, 50.0]),
+)
+def test_the_entropic_minimum_is_that_of_repeated_samples_and_attains_its_conjugate(times, z, eta, total):
+    D = total / times.sum()
+    weighted, repeated = EntropicMinimumMargin(D * times, eta), EntropicMinimumMargin(D, eta)
+    assert weighted.value(z) == pytest.approx(repeated.value(z.repeat(times)), rel=1e-9, abs=1e-9)
+    u = weighted.multipliers(z)
+    assert weighted.dual_violation(u) <= 1e-9
+    assert weighted.value(z) + u @ z == pytest.approx(weighted.dual_value(u), abs=1e-9)
+    assert weighted.slackness(z, u) == 0
+    other = weighted.repair(np.arange(6.0), None)
+    assert weighted.dual_value(other) <= weighted.value(z) + other @ z + 1e-9
+    labels = np.array([1.0, -1, 1, -1, 1, -1])
+    if min(D * times[labels > 0].sum(), D * times[labels < 0].sum()) >= 0.5:
+        b = weighted.best_intercept(z, labels)
+        values = [weighted.value(labels * (z + b + step)) for step in np.linspace(-2, 2, 9)]
+        assert min(values) >= values[4] - 1e-8
