@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, Table, all_stumps, linear_program, noisy
+from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -15,8 +15,8 @@ from cvxens.colgen.masters import interior_point as module
 from cvxens.colgen.masters.choice import LARGE
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.problems.losses import HardMargin, Hinge
-from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.losses import HardMargin, Hinge, SoftMinimumMargin
+from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.types import Attempt
 
 X, y = noisy(60, 4, seed=1)
@@ -58,6 +58,28 @@ def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, i
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
     assert run.ending is Ending.OPTIMAL
     assert 0 <= run.u.min() <= run.u.max() <= C
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    samples(),
+    st.sampled_from([0.05, 0.3, 0.7, 0.999, 1.0]),
+    st.booleans(),
+    st.sampled_from([Stumps, "plain", "told"]),
+)
+def test_every_step_brackets_the_soft_minimum_margin(sample, nu, intercept, kind):
+    Z, labels = sample
+    M = all_stumps(Z)
+    oracle = Stumps(Z) if kind is Stumps else {"plain": PlainTable, "told": Table}[kind](M, 2)
+    D = max(1 / (nu * len(labels)), 0.5 / min((labels > 0).sum(), (labels < 0).sum()) if intercept else 0.0)
+    formulation = Formulation(SoftMinimumMargin(D), Simplex(), intercept=intercept, nonnegative=True, maximise=True)
+    optimum = soft_minimum_program(M, labels, D, intercept=intercept)
+    run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
+    assert all(row.dual_bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
+    assert run.certificate.primal == pytest.approx(optimum, abs=1e-8)
+    assert run.certificate.gap <= 2e-8
+    assert run.u.sum() == pytest.approx(1.0, abs=1e-9)
+    assert 0 <= run.u.min() <= run.u.max() <= D * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
@@ -163,7 +185,8 @@ def test_it_is_chosen_for_large_samples():
     labels = np.resize([1.0, -1.0], LARGE)
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels), InteriorPointMaster)
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels[:-1]), HighsMaster)
-    assert isinstance(fastest_master(formulations.lpboost(0.4), labels), HighsMaster)
+    assert isinstance(fastest_master(formulations.lpboost(0.4), labels), InteriorPointMaster)
+    assert isinstance(fastest_master(formulations.lpboost(0.4), labels[:-1]), HighsMaster)
 
 
 def test_where_it_can_do_no_more_the_simplex_method_finishes(monkeypatch):

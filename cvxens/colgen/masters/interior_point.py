@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, cast
+from math import inf
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,23 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.highs_master import HighsMaster
-from cvxens.colgen.masters.interior_point_path import Iterate, Program, entered, follow, left, start
+from cvxens.colgen.masters.interior_point_path import follow
+from cvxens.colgen.masters.interior_point_program import (
+    Iterate,
+    LargestSum,
+    LeastLimit,
+    Program,
+    entered,
+    left,
+    start,
+)
 from cvxens.colgen.masters.interior_point_rows import Rows
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stopping import relative_gap
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses import Hinge
-from cvxens.problems.penalties import L1
+from cvxens.problems.losses import Hinge, SoftMinimumMargin
+from cvxens.problems.penalties import L1, Simplex
 from cvxens.types import Array
 
 Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -37,14 +46,39 @@ ROUNDS_IDLE = 3
 """For so many rounds a column must have been of no use before it rests."""
 
 
-class InteriorPointMaster:
-    """LL08 P4, LPBoost's soft margins, by primal-dual column generation (Gondzio, Gonzalez-Brevis & Munari 2016).
+LEAST_ROOM = 1e-6
+"""A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
 
-    The dual, max sum u over 0 <= u <= C with a row per column, is solved by an interior-point method on the normal
-    equations, one unknown per column. It stops at a share of the outer gap, which it learns in `bound`: until
-    columns are good, their exact weights are not wanted, and the u of a centred point prices far better than a vertex.
-    The next round starts from that point, scaled down until it is strictly inside all new rows. Columns without weight
-    and with a small edge rest until their edge is too large again; so do, where w is free, the negations of columns.
+
+def _soft_margins(loss: Hinge, penalty: L1, y: Array, intercept: bool) -> tuple[Program, float]:
+    C, rows = float(np.max(loss.C)), Rows(len(y))
+    if intercept:
+        rows.add(y[np.newaxis])
+    return Program(rows, rows.n_rows, np.full(len(y), loss.C) / C, LargestSum(penalty.weight / C)), C
+
+
+def _soft_minimum_margin(loss: SoftMinimumMargin, _: Simplex, y: Array, intercept: bool) -> tuple[Program, float]:
+    D, rows = float(np.max(loss.D)), Rows(len(y))
+    rows.add(np.stack([np.ones_like(y), y] if intercept else [np.ones_like(y)]))
+    return Program(rows, rows.n_rows, np.full(len(y), loss.D) / D, LeastLimit(loss, 1 / D)), D
+
+
+PROGRAMS: Mapping[tuple[type, type], Callable[..., tuple[Program, float]]] = {
+    (Hinge, L1): _soft_margins,
+    (SoftMinimumMargin, Simplex): _soft_minimum_margin,
+}
+"""The dual program of each loss and penalty, and what multipliers are in units of: the largest price."""
+
+
+class InteriorPointMaster:
+    """LL08 P4 and LPBoost (DBS02) by primal-dual column generation (Gondzio, Gonzalez-Brevis & Munari 2016).
+
+    The dual, max sum u over 0 <= u <= C with a row per column, or LPBoost's game, is solved by an interior-point method
+    on the normal equations, one unknown per column. It stops at a share of the outer gap, which it learns in `bound`:
+    until columns are good, their exact weights are not wanted, and the u of a centred point prices far better than a
+    vertex. The next round starts from that point, moved until it is strictly inside all new rows. Columns without
+    weight and with a small edge rest until their edge is too large again; so do, where w is free, the negations of
+    columns.
 
     Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
     1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
@@ -52,7 +86,7 @@ class InteriorPointMaster:
     Parameters
     ----------
     formulation : Formulation
-        Hinge loss with an l1 penalty.
+        Hinge loss with an l1 penalty, or the soft minimum margin on the simplex.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     """
@@ -62,31 +96,30 @@ class InteriorPointMaster:
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
             raise InvalidInput(
-                "master", f"found InteriorPointMaster for {formulation}", "give it Hinge + L1; or use CvxpyMaster"
+                "master",
+                f"found InteriorPointMaster for {formulation}",
+                "give it Hinge + L1, or with w >= 0 SoftMinimumMargin + Simplex; or use CvxpyMaster",
             )
-        loss, penalty = cast(tuple[Hinge, L1], formulation.terms)
+        loss, penalty = formulation.terms
         self.restricted = Restricted(formulation, y)
-        self.C = float(np.max(loss.C))
-        rows = Rows(len(y))
-        if formulation.intercept:
-            rows.add(y[np.newaxis])
-        upper = np.full(len(y), loss.C) / self.C
-        self.program = Program(rows, rows.n_rows, upper, penalty.weight / self.C)
+        self.program, self.C = PROGRAMS[type(loss), type(penalty)](loss, penalty, y, formulation.intercept)
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)
         self.at: Iterate | None = None
         self.best: MasterSolution = self.restricted.start()
+        inside = self.program.aim.inside(self._v, self.program)
+        self.roomy = bool((inside <= (1 - LEAST_ROOM) * self.program.upper).all())
         self.finish = HighsMaster(formulation, y)
         self.unfinished: list[Column] = []
-        self.gap = self.own_gap = 1.0
+        self.gap = self.own_gap = inf
         self.threads = ThreadpoolController()
 
     @staticmethod
     def supports(formulation: Formulation) -> bool:
-        """Whether it is the hinge loss with an l1 penalty."""
+        """Whether it is the hinge loss with an l1 penalty, or the soft minimum margin on the simplex."""
         loss, penalty = formulation.terms
-        return isinstance(loss, Hinge) and isinstance(penalty, L1)
+        return (type(loss), type(penalty)) in PROGRAMS
 
     def add(self, columns: Sequence[Column]) -> None:
         """Store columns; they enter where their edge is too large."""
@@ -102,7 +135,7 @@ class InteriorPointMaster:
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
         found = Edges(priced.best_edge, priced.edge_square_sum)
-        self.gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
+        self.gap = (solution.objective - self.restricted.problem.bound(solution.u, found)) / self.C
         return self.restricted.bound(solution, priced)
 
     def _solved(self) -> MasterSolution:
@@ -139,17 +172,18 @@ class InteriorPointMaster:
 
     def _waiting(self) -> Choice:
         """The columns that do not work, in either sign that is allowed, whose edges are too large."""
+        if not self.roomy:
+            return np.empty(0, np.intp), np.empty(0, np.intp)
         edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(self.restricted.y * self._v))
-        edges[self.working] = 0.0
-        sign, column = np.nonzero(edges > self.program.limit)
+        edges[self.working] = -inf
+        sign, column = np.nonzero(edges > (self.program.aim.limit if self.at is None else self.at.limit))
         return sign, column
 
     def _enter(self, waiting: Choice) -> None:
         sign, column = waiting
         rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
-        edges = rows @ self._v
         self.program.rows.add(rows)
-        self.at = start(self._v, edges, self.program) if self.at is None else entered(self.at, edges, self.program)
+        self.at = start(self._v, self.program) if self.at is None else entered(self.at, rows @ self.at.v, self.program)
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
 
@@ -157,8 +191,9 @@ class InteriorPointMaster:
         """Let columns rest that have been of no use for long, but never all."""
         if self.at is None:
             return
-        at = self.at
-        useless = (at.s > max(SPARE, 3 * self.gap) * self.program.limit) & (at.w < WEIGHTLESS * at.w.mean())
+        at, size = self.at, abs(self.at.limit)
+        to_spare = max(SPARE * size, 3 * self.gap * size / max(abs(self.best.objective) / self.C, size))
+        useless = (at.s > to_spare) & (at.w < WEIGHTLESS * at.w.mean())
         self.idle = np.where(useless, self.idle + 1, 0)
         kept = self.idle < ROUNDS_IDLE
         if kept.all():

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from cvxens.colgen.masters.interior_point_rows import SMALL, Rows
+from cvxens.colgen.masters.interior_point_program import Iterate, Program
+from cvxens.colgen.masters.interior_point_rows import SMALL
 from cvxens.types import Array
-
-ROOM = 0.1
-"""New rows are met with this share of what they were violated by to spare."""
-
-LEAST_VIOLATION = 1e-8
-"""Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
-
-LEAST_SHARE = 1e-3
-"""A path starts with every v at least at this share of its upper bound: a vertex of the simplex method has zeros."""
-
-FAR = 2.0
-"""Edges above this multiple of the limit are not met by scaling."""
 
 MAX_STEPS = 60
 """Steps, each with a factoring, after which the best point so far is returned."""
@@ -40,128 +29,14 @@ TO_THE_BOUNDARY = 0.99
 PATIENCE = 5
 """Steps without progress after which the path has ended: rounding is all that is left."""
 
+ROUNDING = 1e-15
+"""Products of a sum below this, relative to the sum of v, are rounding."""
+
 MAX_REFINEMENTS = 10
 """Steps of conjugate gradients, after which single precision is given up and double taken as it is."""
 
 REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
 """Residual of the Newton equations, relative to their right-hand side."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """max sum v subject to 0 <= v <= upper, A v <= limit and F v = 0; the rows are F, then A.
-
-    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
-    problem over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with
-    margins A'w + F'free and slacks xi.
-
-    Parameters
-    ----------
-    rows : Rows
-        F and A.
-    n_free : int
-        The number of rows of F.
-    upper : ndarray of shape (n_samples,)
-        In (0, 1].
-    limit : float
-        Above 0.
-    """
-
-    rows: Rows
-    n_free: int
-    upper: Array
-    limit: float
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """A point inside, or a direction.
-
-    Parameters
-    ----------
-    v, t, z, xi : ndarray of shape (n_samples,)
-        v, upper - v, and the multipliers of v >= 0 and v <= upper.
-    free, w : ndarray of shape (n_free,) and (n_rows - n_free,)
-        The multipliers of the rows.
-    s : ndarray of shape (n_rows - n_free,)
-        The slacks limit - A v.
-    """
-
-    v: Array
-    t: Array
-    z: Array
-    xi: Array
-    free: Array
-    w: Array
-    s: Array
-
-    @property
-    def complementarity(self) -> float:
-        """The mean of the products s w, v z and t xi; 0 at the optimum, all alike on the central path."""
-        total = self.s @ self.w + self.v @ self.z + self.t @ self.xi
-        return float(total) / (len(self.w) + 2 * len(self.v))
-
-    def moved(self, d: Iterate, steps: tuple[float, float]) -> Iterate:
-        """Return the point after a step along d, of one length in v, t, s, another in the multipliers."""
-        p, q = steps
-        v, t, s = self.v + p * d.v, self.t + p * d.t, self.s + p * d.s
-        return Iterate(v, t, self.z + q * d.z, self.xi + q * d.xi, self.free + q * d.free, self.w + q * d.w, s)
-
-    def longest(self, d: Iterate) -> tuple[float, float]:
-        """The longest steps along d that stay inside."""
-        return (
-            min(_longest(self.s, d.s), _longest(self.v, d.v), _longest(self.t, d.t)),
-            min(_longest(self.w, d.w), _longest(self.z, d.z), _longest(self.xi, d.xi)),
-        )
-
-    def balanced(self, excess: Array) -> Iterate:
-        """Let z or xi grow until xi - z has grown by `excess`."""
-        return replace(self, z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
-
-
-def start(v: Array, edges: Array, program: Program) -> Iterate:
-    """A point with all products alike, far from the boundary, feasible or not, from v and its edges in the rows A."""
-    v = np.maximum(v, LEAST_SHARE * program.upper) / 2
-    t, s = program.upper - v, np.maximum(program.limit - edges / 2, float(np.abs(edges).max()) / 2)
-    product = float(v.mean()) / 2
-    return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s)
-
-
-def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
-    """The point with further rows A, whose edges at v are given, as the last ones of the program.
-
-    It is scaled down until it is inside them, their multipliers on the central path; where that would leave little of
-    v, the path is started anew.
-    """
-    limit, product, old = program.limit, at.complementarity, len(at.w)
-    largest = max(limit, float(edges.max()))
-    if largest > FAR * limit:
-        v = np.clip(at.v, 0.1 * program.upper, 0.9 * program.upper)
-        return start(v, program.rows.times(v)[program.n_free :], program)
-    gap = product * (old + 2 * len(at.v)) / float(at.v.sum())
-    scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
-    s = np.append((1 - scale) * limit + scale * at.s, limit - scale * edges)
-    w = np.append(np.zeros(program.n_free + old), product / s[old:])
-    further = replace(
-        at,
-        v=scale * at.v,
-        t=(1 - scale) * program.upper + scale * at.t,
-        s=s,
-        w=np.append(at.w, w[program.n_free + old :]),
-    )
-    return further.balanced(-program.rows.combined(w))
-
-
-def left(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
-    """The point without some of the rows A, before they are removed from the program."""
-    gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
-    return replace(at, w=at.w[kept], s=at.s[kept]).balanced(program.rows.combined(gone))
-
-
-def _longest(x: Array, dx: Array) -> float:
-    with np.errstate(over="ignore"):
-        steepest = float((-dx / x).max(initial=0.0))
-    return 1 / steepest if steepest > 0 else inf
 
 
 def _full(steps: tuple[float, float]) -> tuple[float, float]:
@@ -216,18 +91,15 @@ class Newton:
         rows, k = program.rows, program.n_free
         edges = rows.times(at.v)
         self.margins = rows.combined(np.concatenate([at.free, at.w]))
-        self.edges, self.unbalance = edges[k:], edges[:k]
-        self.defect = 1 - self.margins + at.z - at.xi
+        self.edges, self.unbalance = edges[k:], edges[:k] - program.aim.totals(k)
+        self.defect = program.aim.pull - self.margins + at.z - at.xi
         self.theta = 1 / (at.z / at.v + at.xi / at.t)
         self.diagonal = np.concatenate([np.zeros(k), at.s / at.w])
         self._factor()
 
     def gap(self) -> float:
-        """The relative gap between the objective at (free, w) and that at v, scaled to be feasible."""
-        at, limit, upper = self.at, self.program.limit, self.program.upper
-        objective = limit * at.w.sum() + upper @ np.maximum(1 - self.margins, 0)
-        bound = at.v.sum() * limit / max(limit, float(self.edges.max()))
-        return float((objective - bound) / objective)
+        """The gap between the multipliers and v, each made feasible."""
+        return self.program.aim.gap(self.at, self.margins, self.edges, self.program.upper)
 
     def direction(self, wanted: Products) -> Iterate:
         """The direction that restores feasibility and changes the products as wanted, to first order."""
@@ -235,12 +107,29 @@ class Newton:
         g = self.defect + wanted.v / at.v - wanted.t / at.t
         right = rows.times(self.theta * g)
         right[:k] += self.unbalance
-        right[k:] += wanted.s / at.w - (self.program.limit - self.edges - at.s)
-        multipliers = self._solved(right)
-        dv = self.theta * (g - rows.combined(multipliers))
+        right[k:] += wanted.s / at.w - (at.limit - self.edges - at.s)
+        multipliers, dlimit = self._solved(right), 0.0
+        if self.program.aim.moves:
+            # A dv + ds = dlimit + ..., and the multipliers of the rows are to sum to 1
+            fall = float(self.of_limit[k:].sum())
+            dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
+            multipliers = multipliers - dlimit * self.of_limit
         free, dw = multipliers[:k], multipliers[k:]
+        change, dv = self._balanced(self.theta * (g - rows.combined(multipliers)))
         dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
-        return Iterate(dv, -dv, dz, dxi, free, dw, (wanted.s - at.s * dw) / at.w)
+        return Iterate(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
+
+    def _balanced(self, dv: Array) -> tuple[Array, Array]:
+        """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
+        F = self.program.rows.values[: self.program.n_free]
+        scaled = F * self.theta
+        change, *_ = np.linalg.lstsq(scaled @ F.T, F @ dv + self.unbalance)
+        return change, dv - change @ scaled
+
+    @cached_property
+    def of_limit(self) -> Array:
+        """How the multipliers fall as the limit rises."""
+        return self._solved(np.append(np.zeros(self.program.n_free), np.ones(len(self.at.w))))
 
     def _factor(self) -> None:
         gram = self.program.rows.gram(self.theta, self.dtype)
@@ -283,7 +172,7 @@ class Newton:
 
 
 def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
-    """Step until the relative gap is at most `target`; returns the best point and its gap.
+    """Step until the gap is at most `target`; returns the best point and its gap.
 
     Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
     alike, which is what a point needs that will be started from again, and cost little beside the factors.
@@ -294,7 +183,7 @@ def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float
         newton = Newton(program, at, dtype)
         gap = newton.gap()
         best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
-        if gap <= target or worse == PATIENCE:
+        if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
             break
         d = _corrected(newton)
         p, q = at.longest(d)
