@@ -31,7 +31,7 @@ ROOMS = {
     "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage"},
     "solvers": BASE | {"certificates", "problems", "kernels", "features"},
     "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage", "colgen", "solvers"},
-    "experiments": BASE | {"kernels", "colgen", "estimators", "datasets"},
+    "experiments": BASE | {"problems", "solvers", "estimators", "datasets"},
     "export": BASE | {"kernels", "colgen", "estimators", ""},
     "export": BASE | {"kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"certificates", "colgen"},

@@ -8,8 +8,10 @@ from cvxens.errors import InvalidInput
 from cvxens.experiments.experiment import Experiment
 from cvxens.experiments.ll08_table2 import LL08_TABLE2
 from cvxens.experiments.sl_table3 import SL_TABLE3
+from cvxens.experiments.tk07_figure1 import TK07_FIGURE1
+from cvxens.experiments.tt06_forest import TT06_FOREST
 
-EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2, SL_TABLE3)
+EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2, TK07_FIGURE1, TT06_FOREST, SL_TABLE3)
 """In the order of DESIGN's sources."""
 
 
