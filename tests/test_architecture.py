@@ -33,7 +33,6 @@ ROOMS = {
     "estimators": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage", "colgen", "solvers"},
     "experiments": BASE | {"problems", "solvers", "estimators", "datasets"},
     "export": BASE | {"kernels", "colgen", "estimators", ""},
-    "export": BASE | {"kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
@@ -45,7 +44,6 @@ ROOMS = {
         "solvers",
         "estimators",
         "experiments",
-        "export",
         "export",
         "crosscheck",
         "datasets",
@@ -63,7 +61,6 @@ LIBRARIES = {
     "rich": ("cli", "estimators.progress"),
     "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers", "experiments.threads"),
     "highspy": ("colgen.masters",),
-    "onnx": ("export.graph",),
     "onnx": ("export.graph",),
     "pyarrow": ("datasets.parquet",),
     "lazy_loader": ("", "problems.modelling"),
