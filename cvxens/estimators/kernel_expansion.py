@@ -18,6 +18,7 @@ from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
+from cvxens.solvers.blockwise import expand
 from cvxens.types import Array
 
 BLOCK = 2**22
@@ -171,10 +172,8 @@ class KernelExpansion(ABC):
         return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
 
     def _expand(self, X: Array, coefficients: Array) -> Array:
-        """Score samples by coefficients over the support vectors, some samples at a time."""
-        n_rows = max(1, BLOCK // len(coefficients))
-        blocks = (X[first : first + n_rows] for first in range(0, len(X), n_rows))
-        return np.concatenate([self.kernel_(block, self.support_vectors_) @ coefficients for block in blocks])
+        """Score samples by coefficients over the support vectors."""
+        return expand(self.kernel_, X, self.support_vectors_, coefficients)
 
 
 def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
