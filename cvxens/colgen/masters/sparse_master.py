@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from cvxens import validation
 from cvxens.colgen.formulation import Formulation
+from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_master import CURVATURES
 from cvxens.colgen.masters.sparse_newton import SparsePoint, SparseProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
+from cvxens.colgen.stopping import relative_gap
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import MulticlassExponential
@@ -77,12 +78,15 @@ class SparseMaster:
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
     tol : float
-        Relative duality gap of the restricted problem at which to stop.
+        Relative duality gap of the restricted problem, at which a solution is exact.
+    share : float
+        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
+        solutions in every round.
     """
 
     source = "Lee, Sun & Saunders 2014"
 
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         if not self.supports(formulation):
             raise InvalidInput(
                 "master",
@@ -91,7 +95,7 @@ class SparseMaster:
             )
         self.restricted = Restricted(formulation, y)
         self.threads = ThreadpoolController()
-        self.tol = validation.positive("tol", tol)
+        self.allowance = Allowance(formulation.terms[1], tol, share)
         start = self.restricted.start()
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
 
@@ -116,18 +120,21 @@ class SparseMaster:
         self.W, self.b = at.point.W, at.point.b
         outputs = self.restricted.problem.outputs
         w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        return self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
+        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
+        return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses."""
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
+        self.allowance.gap = relative_gap(solution.objective, best)
         return self.restricted.bound(solution, priced)
 
     def _solved(self) -> _State:
-        """Step until the gap is within tol, or neither it nor the objective falls any more."""
-        problem = self._problem()
+        """Step until the gap is within what is allowed, or neither it nor the objective falls any more."""
+        problem, allowed = self._problem(), self.allowance.of(self.restricted.n_columns)
         at = self._at(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
         for _ in range(MAX_STEPS):
-            if at.gap <= self.tol * at.objective:
+            if at.gap <= allowed * at.objective:
                 break
             ahead = self._at(problem.step(at.point, at.U, at.edges))
             if ahead.objective >= at.objective and ahead.gap >= at.gap:
