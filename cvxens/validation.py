@@ -102,6 +102,8 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
         array = np.asarray(values)
         if np.iscomplexobj(array):
             raise TypeError("complex numbers")
+        if array.dtype.kind in "SUmM":
+            raise TypeError(f"values of type {array.dtype}")
         array = array.astype(np.float64, copy=False)
     except (OverflowError, TypeError, ValueError) as error:
         raise InvalidInput(

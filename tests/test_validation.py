@@ -53,6 +53,9 @@ def test_finite_arrays_pass_as_they_are(values):
     [
         (None, "0 dimensions, shape ()"),
         ("a", "not numeric"),
+        (["1", "2"], "not numeric"),
+        (np.array(["2020-01-01"], np.datetime64), "datetime64"),
+        (np.array([1], "m8[D]"), "timedelta64"),
         ([["a"]], "not numeric"),
         ([[1.0], [1.0, 2.0]], "not numeric"),
         ([[object()]], "not numeric"),

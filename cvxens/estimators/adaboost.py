@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -193,7 +193,7 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             After the last round what `decision_function` returns, up to rounding.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        X = self._accepts().new(self, X)
         f = np.zeros(X.shape[0])
         for row in self.history_:
             h = row.hypothesis(X)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens.errors import InvalidInput
 from cvxens.estimators.callbacks import CallbackSupport, as_part, cloned, with_callbacks
@@ -115,7 +115,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
             Of two classes, positive for the second one; else one score per class.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        X = self._accepts().new(self, X)
         decomposition = getattr(self, "decomposition_", None)
         return self._scores(X) if decomposition is None else decomposition.decision_function(X)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -73,7 +73,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
             In the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        X = self._accepts().new(self, X)
         return self._probabilities(super()._scores(X))
 
     def _accepts(self) -> Accepts:

@@ -10,9 +10,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from cvxens import validation
 from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.errors import InvalidInput
 from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.progress import Watched, rounds_of
@@ -21,7 +21,6 @@ from cvxens.estimators.votes import Vote
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
-
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """What solves the restricted masters of a run."""
@@ -119,9 +118,7 @@ class Ensemble(Vote, ABC):
         return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
 
     def _run(self, task: Task) -> Run:
-        if self.solver not in SOLVERS:
-            raise InvalidInput("solver", f"found {self.solver!r}", f"give one of {list(SOLVERS)}")
-        make = SOLVERS[self.solver]
+        make = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
         with rounds_of(self) as rounds:
             run = column_generation(
                 task.formulation,

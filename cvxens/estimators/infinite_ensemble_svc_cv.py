@@ -16,14 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.persistence import Persistent
+from cvxens.estimators.sample import Accepts, check_classes
 from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.types import Array
 
@@ -194,8 +194,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         self, template: InfiniteEnsembleSVC, grid: dict[str, Sequence[float]], X: Any, y: Any, sample_weight: Any
     ) -> tuple[Array, Array]:
         """Scores and gaps of all folds and candidates, both (n_splits, n_candidates)."""
-        X, y = validate_data(template, X, y, dtype="numeric")
-        check_classification_targets(y)
+        X, y = Accepts().labelled(template, X, y)
+        check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         splits = self._splits(X, y)
         score = accuracy if self.scoring is None else self._scorer(template)

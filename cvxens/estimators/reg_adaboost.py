@@ -114,7 +114,7 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         self.verbose = verbose
 
     def _merges(self) -> bool:
-        return self.solver == "fast"
+        return validation.one_of("solver", self.solver, ("fast", "boosting")) == "fast"
 
     def _most_rounds(self, sample: Sample) -> int:
         return ROUNDS if self.solver == "boosting" else 0

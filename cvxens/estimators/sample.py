@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -31,13 +31,36 @@ class Accepts:
     sparse: bool = False
     missing: bool = False
 
-    def checks(self) -> dict[str, Any]:
-        """The arguments of scikit-learn's `validate_data`; short types of numbers are kept."""
-        return {
-            "accept_sparse": "csc" if self.sparse else False,
-            "ensure_all_finite": "allow-nan" if self.missing else True,
-            "dtype": "numeric",
-        }
+    def new(self, estimator: Any, X: Any) -> Any:
+        """Check new samples, whose features have to be those that the estimator was fitted to."""
+        return self._numbers(self._checked(estimator, X, reset=False))
+
+    def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
+        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept.
+
+        Raises
+        ------
+        InvalidInput
+            Numbers that are too large, or values that are none though numpy could make some of them, such as dates.
+        """
+        X, y = self._checked(estimator, X, y, reset=reset, **more)
+        return self._numbers(X), y
+
+    def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+        try:
+            return validate_data(estimator, *data, accept_sparse="csc" if self.sparse else False, **self._kinds, **more)
+        except OverflowError as error:
+            raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
+
+    @property
+    def _kinds(self) -> dict[str, Any]:
+        return {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
+
+    def _numbers(self, X: Any) -> Any:
+        """Return X if it is of numbers; of a table with columns of several types, make some."""
+        if X.dtype.kind in "mM":
+            raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
+        return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
 
 
 @dataclass(frozen=True)
@@ -88,8 +111,8 @@ class Sample:
         InvalidInput
             Weights of samples or classes that are negative or no numbers; fewer than two classes of positive weight.
         """
-        X, y = validate_data(estimator, X, y, reset=reset, **accepts.checks())
-        check_classification_targets(y)
+        X, y = accepts.labelled(estimator, X, y, reset=reset)
+        check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if weights.min() < 0:
             raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
@@ -123,6 +146,14 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
+
+
+def check_classes(y: NDArray) -> None:
+    """Raise unless `y` holds classes: numbers or words, which have an order."""
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        raise InvalidInput("y", f"found labels without an order ({error})", "give all numbers or all words") from None
 
 
 def _class_factors(class_weight: Any, y: NDArray) -> Array:

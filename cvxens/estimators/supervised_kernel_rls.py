@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.parameters import documented
@@ -145,7 +145,7 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
         fitted = copy(self)
-        X, y = validate_data(fitted, X, y, y_numeric=True, **self._accepts().checks())
+        X, y = self._accepts().labelled(fitted, X, y, y_numeric=True)
         y = y.astype(np.float64)
         learnt = self._learn(X, y, (y - y.mean())[:, None])
         self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
@@ -154,7 +154,7 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
     def predict(self, X: Any) -> Array:
         """Return the mean of the experts for each sample of X (n_samples, n_features)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepts().checks())
+        X = self._accepts().new(self, X)
         return self.intercept_ + np.concatenate([part.mean(axis=(1, 2)) for part in self._expert_scores(X)])
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,0 +1,38 @@
+"""Every public estimator, of few rounds where there are rounds, and a sample for it."""
+
+from functools import cache
+from inspect import isclass
+
+from estimator_samples import two_classes
+from sklearn.base import clone, is_regressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from cvxens import estimators
+
+QUICK = {
+    "AdaBoostClassifier": {"n_rounds": 5},
+    "AdaBoostECCClassifier": {"n_rounds": 5},
+    "AdaBoostMHClassifier": {"n_rounds": 5},
+    "InfiniteEnsembleSVCCV": {"Cs": [0.1], "cv": 2},
+    "PartialSVMEnsembleClassifier": {"max_updates": 5},
+    "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(3, random_state=0), "n_experts": 3},
+    "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(3, random_state=0), "n_experts": 3},
+}
+
+PUBLIC = {
+    name: getattr(estimators, name)(**QUICK.get(name, {}))
+    for name in estimators.__all__
+    if isclass(getattr(estimators, name))
+}
+
+CLASSIFIERS = [name for name in PUBLIC if not is_regressor(PUBLIC[name])]
+
+X, Y = two_classes()
+
+TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] + X[:, 1] for name in PUBLIC}
+
+
+@cache
+def fitted(name):
+    """The estimator fitted to the sample; not to be changed."""
+    return clone(PUBLIC[name]).fit(X, TARGETS[name])

@@ -1,0 +1,229 @@
+"""Bad inputs of every kind for every public estimator: each is refused by name, and leaves nothing behind."""
+
+import inspect
+import pickle
+from copy import copy
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from bad_inputs import (
+    FITS,
+    NEW_NAMES,
+    NEW_SAMPLES,
+    PARAMETERS,
+    REGRESSIONS,
+    SAMPLES,
+    TAKES_CONSTANTS,
+    TAKES_MISSING,
+    WEIGHTS,
+)
+from public_estimators import CLASSIFIERS, PUBLIC, TARGETS, X, Y, fitted
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import has_fit_parameter
+
+from cvxens import InfiniteEnsembleSVC, load_model
+from cvxens.errors import DataFileError, InvalidInput
+
+ERRORS = (ValueError, TypeError)
+
+
+def refusing(case):
+    """The estimators that do not take missing values, where the case is of these."""
+    takes = [name for name in PUBLIC if PUBLIC[name].__sklearn_tags__().input_tags.allow_nan]
+    return [name for name in PUBLIC if not (case in TAKES_MISSING and name in takes)]
+
+
+def assert_refuses(estimator, use, error, message):
+    """`use` raises the error that says so, and the estimator is what it was."""
+    before = dict(vars(estimator))
+    with pytest.raises(error, match=message) as caught:
+        use(estimator)
+    assert vars(estimator).keys() == before.keys()
+    assert all(vars(estimator)[name] is before[name] for name in before)
+    return caught.value
+
+
+def assert_refuses_to_fit(name, message, *data, **weights):
+    """One that is not fitted is not fitted then; one that is says what it said."""
+    assert_refuses(clone(PUBLIC[name]), lambda estimator: estimator.fit(*data, **weights), ERRORS, message)
+    again = copy(fitted(name))
+    assert_refuses(again, lambda estimator: estimator.fit(*data, **weights), ERRORS, message)
+    np.testing.assert_array_equal(again.predict(X[:2]), fitted(name).predict(X[:2]))
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_samples(case):
+    bad, message = SAMPLES[case]
+    for name in refusing(case):
+        assert_refuses_to_fit(name, message, bad, TARGETS[name])
+
+
+@pytest.mark.parametrize("case", FITS)
+def test_samples_with_classes(case):
+    *data, message = FITS[case]
+    for name in CLASSIFIERS:
+        if not (case == "constant features" and name in TAKES_CONSTANTS):
+            assert_refuses_to_fit(name, message, *data)
+
+
+@pytest.mark.parametrize("case", REGRESSIONS)
+def test_samples_with_values(case):
+    *data, message = REGRESSIONS[case]
+    assert_refuses_to_fit("SupervisedKernelRLSRegressor", message, *data)
+
+
+@pytest.mark.parametrize("case", WEIGHTS)
+def test_weights(case):
+    weights, message = WEIGHTS[case]
+    weighted = [name for name in PUBLIC if has_fit_parameter(PUBLIC[name], "sample_weight")]
+    assert len(weighted) >= 9
+    for name in weighted:
+        assert_refuses_to_fit(name, message, X, Y, sample_weight=weights)
+
+
+def test_every_parameter_has_wrong_values():
+    named = {parameter for estimator in PUBLIC.values() for parameter in estimator.get_params(deep=False)}
+    assert named == PARAMETERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [(name, parameter) for name in PUBLIC for parameter in PUBLIC[name].get_params(deep=False)]
+)
+def test_parameters(name, parameter):
+    kernel = {"kernel": "gaussian"} if parameter == "gamma" and name == "InfiniteEnsembleSVC" else {}
+    default = getattr(type(PUBLIC[name])(), parameter)
+    for value in PARAMETERS[parameter]:
+        if value is not None or default is not None:
+            estimator = copy(fitted(name)).set_params(**kernel, **{parameter: value})
+            fit = partial(type(estimator).fit, X=X, y=TARGETS[name])
+            assert assert_refuses(estimator, fit, InvalidInput, rf"^{parameter}: found").argument == parameter
+
+
+def used(model, use, *data):
+    value = getattr(model, use)
+    answer = value(*data) if callable(value) else value
+    return list(answer) if inspect.isgenerator(answer) else answer
+
+
+def uses_of_new_samples(name):
+    uses = ("predict", "decision_function", "predict_proba", "staged_decision_function")
+    return [use for use in uses if hasattr(PUBLIC[name], use)]
+
+
+@cache
+def fitted_by_names(name):
+    return clone(PUBLIC[name]).fit(pd.DataFrame(X, columns=["a", "b", "c"]), TARGETS[name])
+
+
+@pytest.mark.parametrize("case", NEW_SAMPLES)
+def test_new_samples(case):
+    bad, message = NEW_SAMPLES[case]
+    make = fitted_by_names if hasattr(bad, "columns") else fitted
+    for name in refusing(case):
+        for use in uses_of_new_samples(name):
+            assert_refuses(copy(make(name)), lambda model, use=use: used(model, use, bad), ERRORS, message)
+
+
+@pytest.mark.parametrize("case", NEW_NAMES)
+def test_features_by_other_names(case):
+    frame = pd.DataFrame(X, columns=NEW_NAMES[case])
+    for name in PUBLIC:
+        for use in uses_of_new_samples(name):
+            model = copy(fitted_by_names(name))
+            assert_refuses(model, lambda model, use=use: used(model, use, frame), ValueError, "feature names")
+
+
+ARGUMENTS = {
+    "certify": (X, Y),
+    "predict": (X,),
+    "decision_function": (X,),
+    "predict_proba": (X,),
+    "staged_decision_function": (X,),
+    "score": (X, Y),
+    "sample_ensemble": (3,),
+    "save": ("nowhere",),
+    "to_frame": (),
+    "to_text": (),
+}
+
+BEFORE_A_FIT = {"get_params", "set_params", "get_metadata_routing", "load", "set_callbacks", "default_forest"}
+
+
+def uses_of_a_fit(name):
+    """The public methods and properties of an estimator that want it fitted."""
+    for use, value in inspect.getmembers_static(type(PUBLIC[name])):
+        own = not use.startswith("_") and use not in BEFORE_A_FIT and not use.endswith("_request") and use != "fit"
+        if own and (callable(value) or hasattr(value, "__get__")):
+            yield use
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_unfitted_use(name):
+    for use in uses_of_a_fit(name):
+        plain = isinstance(inspect.getattr_static(type(PUBLIC[name]), use), property)
+        error = (NotFittedError, AttributeError) if plain else NotFittedError
+        model = clone(PUBLIC[name])
+        assert_refuses(model, lambda model, use=use: used(model, use, *ARGUMENTS.get(use, ())), error, "fitted")
+
+
+@cache
+def written(name, folder):
+    fitted(name).save(folder / name)
+    return (folder / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+def with_other_byte(whole, at):
+    return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+
+DAMAGE = {
+    "empty": lambda whole: b"",
+    "one byte": lambda whole: whole[:1],
+    "half": lambda whole: whole[: len(whole) // 2],
+    "without its last byte": lambda whole: whole[:-1],
+    "longer": lambda whole: whole + b"\0" * 100,
+    "another byte at the start": lambda whole: with_other_byte(whole, 0),
+    "another byte in the middle": lambda whole: with_other_byte(whole, len(whole) // 2),
+    "text": lambda whole: b"a model\n" * 100,
+    "a pickle": lambda whole: pickle.dumps({"a": 1}),
+    "zeros": lambda whole: bytes(len(whole)),
+    "backwards": lambda whole: whole[::-1],
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_damaged_files(case, folder, tmp_path):
+    for name in PUBLIC:
+        if not name.startswith("SupervisedKernel"):
+            path = tmp_path / name
+            path.write_bytes(DAMAGE[case](written(name, folder)))
+            for load in (load_model, type(PUBLIC[name]).load):
+                with pytest.raises(DataFileError, match="found") as caught:
+                    load(path)
+                assert str(path) in str(caught.value)
+
+
+def test_files_that_are_none(folder, tmp_path):
+    written("RhoSVC", folder)
+    for path in (tmp_path, tmp_path / "nowhere", tmp_path / "nowhere" / "model"):
+        with pytest.raises(DataFileError, match=str(path)):
+            load_model(path)
+    with pytest.raises(DataFileError, match="RhoSVC"):
+        InfiniteEnsembleSVC.load(folder / "RhoSVC")
+    with pytest.raises(DataFileError, match="nowhere"):
+        fitted("RhoSVC").save(tmp_path / "nowhere" / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_are_hundreds_of_kinds():
+    assert len(PUBLIC) >= 15
+    assert sum(map(len, (SAMPLES, FITS, REGRESSIONS, WEIGHTS, NEW_SAMPLES, NEW_NAMES, DAMAGE))) >= 120
+    assert sum(map(len, PARAMETERS.values())) >= 200
