@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from inspect import signature
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Step:
     solution : MasterSolution
         The restricted optimum.
     priced : Priced
-        The oracle's answer to its multipliers.
+        The oracle's answer to its multipliers; its bounds cover those of `start` that may not be the oracle's, too.
     bound : float
         The bound on the optimum over all hypotheses that follows from the two; -inf where none does.
     columns : tuple of Column
@@ -39,7 +42,7 @@ class Step:
     master_seconds: float
 
 
-def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
+def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Iterator[Step]:
     """Alternate between master and oracle until no new hypothesis improves an exact solution.
 
     Parameters
@@ -50,6 +53,8 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
         Prices the master's signed weights. If its `price` takes `inside`, it is told which hypotheses to leave out.
         Else columns that equal one inside on the whole sample are not added again, nor their negations where weights
         are free.
+    start : sequence of Hypothesis
+        They enter after the oracle's first answer, which says what the sample is, and in place of its columns.
 
     Yields
     ------
@@ -64,43 +69,125 @@ def iterate(master: Master, oracle: Oracle) -> Iterator[Step]:
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    price: Callable[..., Priced] = oracle.price
-    told = "inside" in signature(price).parameters
-    columns: dict[Hypothesis, Column] = {}
-    seen: set[int] = set()
+    inside = _Inside(oracle.price)
     while True:
-        start = time.perf_counter()
+        began = time.perf_counter()
         solution = master.solve()
         solved = time.perf_counter()
-        priced = price(solution.s, inside=_closed(columns, solution)) if told else price(solution.s)
+        priced = inside.price(solution)
         bound = master.bound(solution, priced)
-        inside = tuple(columns.values())
-        yield Step(solution, priced, bound, inside, time.perf_counter() - solved, solved - start)
-        improving = {c.hypothesis: c for c in priced.columns if c.edge > solution.threshold}
-        outside = [column for hypothesis, column in improving.items() if hypothesis not in columns]
-        new = outside if told else _unseen(outside, seen, signed=solution.closed is not None)
+        yield Step(solution, priced, bound, inside.columns, time.perf_counter() - solved, solved - began)
+        if start and priced.columns:
+            new, start = inside.enter(start, priced.columns[0].sample, solution), ()
+        else:
+            new = inside.take(priced, solution)
         if new:
-            columns.update({column.hypothesis: column for column in new})
             master.add(new)
         elif solution.exact:
             return
 
 
-def _closed(columns: Collection[Hypothesis], solution: MasterSolution) -> Collection[Hypothesis]:
-    """The hypotheses inside that the oracle is to leave out."""
-    return list(columns if solution.closed is None else compress(columns, solution.closed))
+class _Inside:
+    """What is in the master, under the master's names and the oracle's.
 
-
-def _unseen(columns: Iterable[Column], seen: set[int], *, signed: bool) -> list[Column]:
-    """The columns with new values on the sample, from an oracle that cannot be told what is inside.
-
-    Twice the same hypothesis under two names, or h and -h where weights are free, would halve a penalty on squares.
+    Parameters
+    ----------
+    price : callable
+        The oracle's.
     """
-    new = []
-    for column in columns:
-        values = np.asarray(column.values) + 0.0
-        own, negated = hash(values.tobytes()), hash((0.0 - values).tobytes())
-        if own not in seen and (signed or negated not in seen):
-            new.append(column)
-            seen.add(own)
-    return new
+
+    def __init__(self, price: Callable[..., Priced]) -> None:
+        self._price = price
+        self.told = "inside" in signature(price).parameters
+        self.names: dict[Hypothesis, Column] = {}
+        self.seen: set[int] = set()
+        self.guests: dict[int, Column] = {}
+        """Of the start, by their values, what the oracle has not yet shown to be its own."""
+        self.oracles: dict[Hypothesis, Hypothesis] = {}
+        """Its name for those that it has."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """In the order of the master's weights."""
+        return tuple(self.names.values())
+
+    def price(self, solution: MasterSolution) -> Priced:
+        """Ask for what is outside; what of the answer has come with the start is told, and asked again."""
+        priced = self._asked(solution)
+        while self._met(priced, solution.threshold) and self.told:
+            priced = self._asked(solution)
+        if not self.guests:
+            return priced
+        # the optimum that is bounded is that over the oracle's hypotheses and these
+        edges = np.stack([column.values @ solution.s for column in self.guests.values()])
+        sizes = np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0)
+        return replace(
+            priced,
+            edge_bound=max(priced.edge_bound, float(sizes.max())),
+            edge_square_sum=priced.edge_square_sum + float(np.square(sizes).sum()),
+        )
+
+    def _asked(self, solution: MasterSolution) -> Priced:
+        if not self.told:
+            return self._price(solution.s)
+        closed = self.names if solution.closed is None else compress(self.names, solution.closed)
+        guests = {column.hypothesis for column in self.guests.values()}
+        return self._price(solution.s, inside=[self.oracles.get(h, h) for h in closed if h not in guests])
+
+    def _met(self, priced: Priced, threshold: float) -> bool:
+        """Whether an answer has guests, in either sign, which hide other hypotheses."""
+        hidden = False
+        for column in priced.columns if self.guests else ():
+            for key in _keys(column.values):
+                if (guest := self.guests.pop(key, None)) is not None:
+                    self.oracles[guest.hypothesis] = column.hypothesis
+                    hidden |= column.edge > threshold
+        return hidden
+
+    def enter(self, start: Sequence[Hypothesis], sample: Any, solution: MasterSolution) -> Sequence[Column]:
+        """The columns of the start, as guests."""
+        columns = [_evaluated(hypothesis, sample, len(solution.s)) for hypothesis in start]
+        new = self._unseen(columns, signed=solution.closed is not None)
+        self.guests = {_keys(column.values)[0]: column for column in new}
+        self.names.update({column.hypothesis: column for column in new})
+        return new
+
+    def take(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+        """The columns of an answer that improve and are new."""
+        improving = {c.hypothesis: c for c in priced.columns if c.edge > solution.threshold}
+        outside = [column for hypothesis, column in improving.items() if hypothesis not in self.names]
+        new = outside if self.told else self._unseen(outside, signed=solution.closed is not None)
+        self.names.update({column.hypothesis: column for column in new})
+        return new
+
+    def _unseen(self, columns: Iterable[Column], *, signed: bool) -> list[Column]:
+        """The columns with new values on the sample, where the oracle does not say that they are.
+
+        Twice the same hypothesis under two names, or h and -h where weights are free, would halve a penalty on squares.
+        """
+        new = []
+        for column in columns:
+            own, negated = _keys(column.values)
+            if own not in self.seen and (signed or negated not in self.seen):
+                new.append(column)
+                self.seen.add(own)
+        return new
+
+
+def _keys(values: Array) -> tuple[int, int]:
+    """What tells the values of a hypothesis on the sample from others', and those of its negation."""
+    values = np.asarray(values) + 0.0
+    return hash(values.tobytes()), hash((0.0 - values).tobytes())
+
+
+def _evaluated(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
+    """A hypothesis of the start on the sample."""
+    column = Column(hypothesis, sample, 0.0)
+    try:
+        values = np.asarray(column.values)
+        if values.shape == (n_samples,) and np.isfinite(values).all():
+            return column
+        found = f"with values of shape {values.shape} for {n_samples} samples, or not finite"
+    except (IndexError, TypeError, ValueError) as error:
+        found = f"which the oracle's sample cannot be given to: {error}"
+    raise InvalidInput("start", f"found {hypothesis}, {found}", "give hypotheses of samples like the oracle's")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from cvxens.colgen.checkpoint import Checkpoint, Saved, digest, refused
 from cvxens.colgen.driver import Step
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Progress, Round
-from cvxens.colgen.protocols import Master, MasterSolution, Oracle, Priced
+from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.colgen.stopping import Ending, Limits
 from cvxens.colgen.tape import Tape
 from cvxens.storage import qualified_name
@@ -78,12 +78,15 @@ class Task:
         Without columns.
     oracle : Oracle
         Prices hypotheses.
+    start : tuple of Hypothesis
+        What it starts with, each once.
     """
 
     formulation: Formulation
     signs: Array
     master: Master
     oracle: Oracle
+    start: tuple[Hypothesis, ...] = ()
 
     def identity(self) -> dict[str, str]:
         """What can be told of it before it is run."""
@@ -92,6 +95,7 @@ class Task:
             "labels": digest(self.signs),
             "master": qualified_name(type(self.master)),
             "oracle": qualified_name(type(self.oracle)),
+            "start": digest(self.start),
         }
 
 
@@ -145,10 +149,13 @@ class Written:
         state, arrays = self.saved.state, self.saved.arrays
         answers = [self.tape.read(call) for call in self.saved.calls]
         found = [column for priced in answers for column in priced.columns]
+        found += [Column(hypothesis, found[0].sample, 0.0) for hypothesis in self.task.start if found]
         columns = tuple(found[k] for k in arrays["columns"].tolist())
         objective, bound = state["incumbents"]
+        edge_bound, edge_square_sum = state["dual_edges"]
+        priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
         primal = Step(self._solution("primal", objective), Priced(()), -inf, columns, 0.0, 0.0)
-        dual = Step(self._solution("dual", inf), answers[state["dual_call"]], bound, (), 0.0, 0.0)
+        dual = Step(self._solution("dual", inf), priced, bound, (), 0.0, 0.0)
         return Progress(self.task.formulation.sense, primal, dual, tuple(self.rows))
 
     def _solution(self, name: str, objective: float) -> MasterSolution:
@@ -168,12 +175,15 @@ class Written:
 
     def _state(self, progress: Progress, exhausted: bool) -> Saved:
         primal, dual = progress.primal, progress.dual
-        numbers = {id(c): k for k, c in enumerate(c for priced in self.tape.answers for c in priced.columns)}
+        columns = [column for priced in self.tape.answers for column in priced.columns]
+        numbers = {id(column): k for k, column in enumerate(columns)}
+        started = {hypothesis: k for k, hypothesis in enumerate(self.task.start, start=len(columns))}
         state = {
             "history": [astuple(row) for row in progress.history],
             "generators": [self.tape.before, self.tape.after],
             "incumbents": [float(primal.solution.objective), float(dual.bound)],
-            "dual_call": next(k for k, priced in enumerate(self.tape.answers) if priced is dual.priced),
+            "dual_call": next(k for k, p in enumerate(self.tape.answers) if p.columns is dual.priced.columns),
+            "dual_edges": [float(dual.priced.edge_bound), float(dual.priced.edge_square_sum)],
             "exhausted": exhausted,
         }
         arrays = {
@@ -181,5 +191,6 @@ class Written:
             for name, step in (("primal", primal), ("dual", dual))
             for part in "wbu"
         }
-        arrays["columns"] = np.array([numbers[id(column)] for column in primal.columns], dtype=np.int64)
+        places = [numbers[id(c)] if id(c) in numbers else started[c.hypothesis] for c in primal.columns]
+        arrays["columns"] = np.array(places, dtype=np.int64)
         return Saved(self.identity, self.tape.calls, state, arrays)

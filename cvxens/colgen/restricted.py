@@ -66,7 +66,8 @@ class Restricted:
         threshold = penalty.threshold(w, np.zeros(0))
         # while nothing is feasible, any positive edge is a step towards it
         threshold = threshold if np.isfinite(objective) else min(threshold, 0.0)
-        return MasterSolution(w, b, u, self.y * u, objective, threshold)
+        closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
+        return MasterSolution(w, b, u, self.y * u, objective, threshold, closed)
 
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -17,10 +17,10 @@ from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.journal import Journal, Task, Unwritten, Written
 from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.progress import Progress, Round
-from cvxens.colgen.protocols import Column, Master, Oracle, Priced
+from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import Ending, Limits
-from cvxens.errors import NotSeparable
+from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.types import Array
 
 
@@ -72,6 +72,7 @@ def column_generation(
     max_columns: int | None = None,
     max_time: float = inf,
     master: Callable[[Formulation, Array], Master] = fastest_master,
+    start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Solve a formulation over all hypotheses of an oracle.
@@ -93,6 +94,10 @@ def column_generation(
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation.
+    start : iterable of Hypothesis
+        Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
+        learners of a model; of those with the same values on the sample one is taken. They enter after the first round,
+        which shows what the sample is. The certificate is over every hypothesis of the oracle and these.
     checkpoint : Checkpoint, optional
         Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
 
@@ -103,6 +108,9 @@ def column_generation(
 
     Raises
     ------
+    InvalidInput
+        The formulation, the labels or the limits cannot be worked with, or `start` has a hypothesis that cannot be
+        evaluated on the oracle's sample.
     NotSeparable
         Margins of at least 1 are asked for and the oracle has no hypothesis to reach them.
     DataFileError
@@ -112,13 +120,21 @@ def column_generation(
     --------
     >>> from cvxens.colgen import formulations, oracles
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
-    >>> run = column_generation(formulations.soft_margin(C=1.0), oracles.Stumps(X), y)
+    >>> run = column_generation(formulations.soft_margin(C=2.0), oracles.Stumps(X), y)
     >>> run.certificate.primal, run.certificate.proven, run.ending.name
     (3.0, True, 'OPTIMAL')
+
+    Again, from what it has found:
+
+    >>> again = column_generation(
+    ...     formulations.soft_margin(C=2.0), oracles.Stumps(X), y, start=[c.hypothesis for c in run.columns]
+    ... )
+    >>> len(run.history), len(again.history), again.certificate.primal
+    (3, 2, 3.0)
     """
     limits = Limits(tol, max_columns, max_time)
     signs = formulation.signs(y)
-    task = Task(formulation, signs, master(formulation, signs), oracle)
+    task = Task(formulation, signs, master(formulation, signs), oracle, _distinct(start))
     journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)
     progress, ending = _Search(task, journal).run(limits)
     if ending is Ending.EXHAUSTED and progress.primal.solution.objective == inf:
@@ -129,6 +145,17 @@ def column_generation(
         return _certified(task, progress, ending)
     except KeyboardInterrupt:
         return _certified(task, progress, Ending.INTERRUPTED)
+
+
+def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
+    try:
+        hypotheses = tuple(dict.fromkeys(start))
+    except TypeError as error:
+        raise InvalidInput("start", f"found {start!r:.100} ({error})", "give hashable hypotheses") from None
+    for hypothesis in hypotheses:
+        if not callable(hypothesis):
+            raise InvalidInput("start", f"found {hypothesis!r:.100}", "give hypotheses: functions of samples")
+    return hypotheses
 
 
 class _Search:
@@ -153,7 +180,7 @@ class _Search:
     def _iterate(self, limits: Limits) -> tuple[Progress, Ending]:
         done = self.journal.done(limits)
         start = time.perf_counter()
-        for step in iterate(self.task.master, self.journal):
+        for step in iterate(self.task.master, self.journal, self.task.start):
             progress = self._after(step)
             if done is not None and (restored := self.journal.restored(progress)) is not None:
                 return restored, done

@@ -110,6 +110,29 @@ def test_resumed_with_any_formulation_it_takes_the_same_way(tmp_path, name, firs
     assert identical(again, whole)
 
 
+@pytest.mark.parametrize("name", ["soft margin", "exponential", "least squares"])
+@pytest.mark.parametrize("foreign", [False, True])
+def test_resumed_from_starting_columns_it_takes_the_same_way(tmp_path, name, foreign):
+    formulation, labels = FORMULATIONS[name]
+    first = column_generation(formulation, Stumps(X, columns_per_round=2), labels, max_columns=12)
+    start = [c.hypothesis for c in first.columns]
+    start += [c.hypothesis for c in Fourier(X, pool=9, random_state=0).price(y).columns] if foreign else []
+
+    def run(oracle, **options):
+        return column_generation(formulation, oracle, labels, tol=1e-9, start=start, max_columns=40, **options)
+
+    whole, kept = run(Stumps(X, columns_per_round=2)), Checkpoint(tmp_path / "run", every_rounds=1)
+    assert len(whole.history) > 3
+    for at in (2, 3):
+        with pytest.raises(Killed):
+            run(dying(Stumps(X, columns_per_round=2), at), checkpoint=kept)
+    assert identical(run(Stumps(X, columns_per_round=2), checkpoint=kept), whole)
+    assert identical(run(Stumps(X, columns_per_round=2), checkpoint=kept), whole)
+    start = start[:-1]
+    with pytest.raises(DataFileError, match="found the file of a run with another start; give what that run was given"):
+        run(Stumps(X, columns_per_round=2), checkpoint=kept)
+
+
 def test_without_a_seed_the_generator_is_that_of_the_file(tmp_path):
     kept = Checkpoint(tmp_path / "run")
     for rows in (3, 12):
@@ -335,10 +358,10 @@ def test_foreign_files_are_refused(file, content):
 
 def test_a_file_of_a_later_version_is_refused(file):
     path, call = file
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 1 ", b"checkpoint 2 ", 1))
-    with pytest.raises(DataFileError, match=r"found version 2 of the format .* this one writes version 1"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 2 ", b"checkpoint 3 ", 1))
+    with pytest.raises(DataFileError, match=r"found version 3 of the format .* this one writes version 2"):
         call()
-    assert FILE.version == 1
+    assert FILE.version == 2
 
 
 def test_the_file_has_no_pickle_and_names_no_code(file):

@@ -12,6 +12,9 @@ from cvxens.problems.penalties import Penalty
 SHARE = 0.1
 """Of what new columns can gain; between 0.3 and 0.02 runs take about as long."""
 
+AGAIN = 1e-3
+"""Of the last gap, where nothing new has come."""
+
 
 class Allowance:
     """The relative gap at which a master may leave its restricted problem.
@@ -47,8 +50,8 @@ class Allowance:
 
     def of(self, n_columns: int) -> float:
         """The gap that is allowed now; asked again with nothing new, it is smaller."""
-        gap = self.gap if n_columns > self.n_columns else min(self.gap, self.last)
-        self.n_columns, self.last = n_columns, max(self.tol, self.share * gap)
+        gap = self.share * self.gap if n_columns > self.n_columns else min(self.share * self.gap, AGAIN * self.last)
+        self.n_columns, self.last = n_columns, max(self.tol, gap)
         return self.last
 
     @property
