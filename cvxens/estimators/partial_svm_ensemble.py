@@ -162,4 +162,4 @@ class _Votes:
 
 
 def _told(update: Update) -> str:
-    return f"objective {update.value:.6g}, relative gap {update.gap:.2g}"
+    return f"relative gap {update.gap:.2g}, objective {update.value:.6g}"

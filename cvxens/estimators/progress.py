@@ -198,7 +198,7 @@ class Watched:
         self._bound = max(self._bound, bound)
         objective = self._best.objective
         gap = relative(objective - self._bound, objective, self._bound)
-        told = f"{len(solution.w)} columns, objective {objective:.6g}, relative gap {gap:.2g}"
+        told = f"relative gap {gap:.2g}, {len(solution.w)} columns, objective {objective:.6g}"
         self.rounds.end(told, self._fitted)
         return bound
 

@@ -190,7 +190,7 @@ def _within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoos
 
 
 def _told(row: RegAdaBoostRound) -> str:
-    return f"objective {row.value:.6g}, relative gap {row.relative_gap:.2g}"
+    return f"relative gap {row.relative_gap:.2g}, objective {row.value:.6g}"
 
 
 def _support(row: RegAdaBoostRound) -> tuple[NDArray[np.intp], Array]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles.trees import SignedTree
 from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
 
 
 def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
@@ -24,18 +30,43 @@ def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
 
 
 def importances(ensemble: Any) -> Array:
-    """The share of each feature in the sum of |weights| of stumps; the mean over the sub-problems."""
+    """The share of each feature in the sum of |weights| of stumps and trees; the mean over the sub-problems."""
     n_problems = len(ensemble.weights_) if hasattr(ensemble, "decomposition_") else 1
     sums = np.zeros((n_problems, ensemble.n_features_in_))
     for problem, hypothesis, w in parts(ensemble):
-        if isinstance(hypothesis, Stump):
-            sums[problem, hypothesis.feature] += np.abs(w).sum()
-        elif not isinstance(hypothesis, Constant):
-            raise AttributeError(
-                f"feature_importances_: {type(hypothesis).__name__} is no stump; ensembles of stumps have importances"
-            )
+        features, shares = shares_of(hypothesis)
+        np.add.at(sums[problem], features, np.abs(w).sum() * shares)
     totals = sums.sum(axis=1, keepdims=True)
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+
+
+@singledispatch
+def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
+    """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
+
+    The tests of a tree have shares in proportion to the training weight that comes to them.
+    """
+    raise AttributeError(
+        f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree; ensembles of these have them"
+    )
+
+
+@shares_of.register
+def _(_hypothesis: Constant) -> tuple[Indices, Array]:
+    return np.zeros(0, np.intp), np.zeros(0)
+
+
+@shares_of.register
+def _(hypothesis: Stump) -> tuple[Indices, Array]:
+    return np.array([hypothesis.feature]), np.ones(1)
+
+
+@shares_of.register
+def _(hypothesis: SignedTree) -> tuple[Indices, Array]:
+    nodes = hypothesis.tree.nodes
+    tests = np.flatnonzero(nodes.feature >= 0)
+    cases = nodes.counts[tests].sum(axis=1)
+    return nodes.feature[tests], cases / max(float(cases.sum()), np.finfo(float).tiny)
 
 
 def frame(ensemble: Any) -> Any:
@@ -71,11 +102,23 @@ def _names(ensemble: Any) -> Mapping[int, str]:
     return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
 
 
-def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
-    told = str(hypothesis)
-    if isinstance(hypothesis, Stump) and hypothesis.feature in names:
-        return told.replace(f"x[{hypothesis.feature}]", names[hypothesis.feature], 1)
-    return told
+@singledispatch
+def _readable(hypothesis: Any, _names: Mapping[int, str]) -> str:
+    """The text of a hypothesis, with the names of the features that have one."""
+    return str(hypothesis)
+
+
+@_readable.register
+def _(hypothesis: Stump, names: Mapping[int, str]) -> str:
+    d = hypothesis.feature
+    return str(hypothesis).replace(f"x[{d}]", names.get(d, f"x[{d}]"), 1)
+
+
+@_readable.register
+def _(hypothesis: SignedTree, names: Mapping[int, str]) -> str:
+    tree = hypothesis.tree
+    features = (replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(tree.features))
+    return str(replace(hypothesis, tree=replace(tree, features=tuple(features))))
 
 
 def _weights(w: Array) -> dict[str, float]:

@@ -35,9 +35,10 @@ class Vote:
 
     @property
     def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps.
+        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps and trees.
 
-        Of sub-problems, the mean.
+        A tree's is divided among its tests, in proportion to the training weight that comes to each. Of sub-problems,
+        the mean.
         """
         check_is_fitted(self)
         return tables.importances(self)
@@ -62,7 +63,8 @@ class Vote:
     def to_text(self, most: int = 20) -> str:
         """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
 
-        Features have the names that `fit` was given, else x[0], x[1], ....
+        Trees take several lines. Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in
+        trees).
         """
         check_is_fitted(self)
         return tables.text(self, most)
