@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.weak_learners import ORACLES
+from cvxens.estimators.well_formed import well_formed
 from cvxens.storage import (
     UNREADABLE,
     Encoding,
@@ -228,8 +229,9 @@ class _Reader:
         raise TypeError(f"found {reference!r:.100}")
 
     def record(self, name: str) -> Any:
-        """A dataclass or named tuple."""
-        return loaded_record(name) if name.startswith("cvxens.") else self.named(name, {})
+        """What makes a dataclass or named tuple."""
+        kind = loaded_record(name) if name.startswith("cvxens.") else self.named(name, {})
+        return lambda *parts: well_formed(kind(*parts))
 
     def estimator(self, name: str, state: Mapping[str, Any]) -> Any:
         """An estimator of these parameters and attributes."""

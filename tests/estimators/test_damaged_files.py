@@ -1,0 +1,212 @@
+"""Files of every estimator, damaged at random: always one error, or a model; nothing else is raised, nothing is run."""
+
+import hashlib
+import json
+import os
+
+import numpy as np
+import pytest
+from estimator_samples import three_classes, two_classes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
+from cvxens.errors import DataFileError
+from cvxens.estimators.persistence import FILE
+
+KINDS = [
+    getattr(estimators, name)
+    for name in estimators.__all__
+    if hasattr(getattr(estimators, name), "fit") and not name.startswith("SupervisedKernel")
+]
+"""Those that files can hold."""
+
+VARIANTS = {
+    "trees": LPBoostClassifier(oracle="trees", tol=0.1),
+    "fourier": LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
+    "gaussian": InfiniteEnsembleSVC("gaussian"),
+    "decision-tree": InfiniteEnsembleSVC("decision-tree"),
+    "histogram-intersection": InfiniteEnsembleSVC("histogram-intersection"),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The content of a file of every estimator, for two classes, and of some for three."""
+    path, contents = tmp_path_factory.mktemp("models") / "model", {}
+
+    def keep(name, model, X, y):
+        model.fit(np.abs(X), y).save(path)
+        contents[name] = path.read_bytes()
+
+    for kind in KINDS:
+        quick = {"n_rounds": 5, "tol": 0.1}
+        known = kind().get_params()
+        keep(kind.__name__, kind(**{name: value for name, value in quick.items() if name in known}), *two_classes())
+    for name, model in VARIANTS.items():
+        keep(name, model, *two_classes())
+    for model in (LPBoostClassifier(tol=0.1), InfiniteEnsembleSVC(multi_class="ovo")):
+        keep(f"{type(model).__name__} of three", model, *three_classes())
+    return contents
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Where a damaged file goes, while no command may be run."""
+    monkeypatch.setattr(os, "system", lambda command: pytest.fail(f"a file has run {command}"))
+    return tmp_path / "damaged"
+
+
+def drawn_damage(data, content):
+    """Some bytes other than they were, or an early end."""
+    if data.draw(st.booleans(), "truncated"):
+        return content[: data.draw(st.integers(0, len(content) - 1))]
+    damaged = bytearray(content)
+    for at in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5, unique=True)):
+        damaged[at] ^= data.draw(st.integers(1, 255))
+    return bytes(damaged)
+
+
+PATIENT = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@PATIENT
+@given(st.data())
+def test_damage_is_always_told_of(files, place, data):
+    content = files[data.draw(st.sampled_from(sorted(files)))]
+    place.write_bytes(drawn_damage(data, content))
+    with pytest.raises(DataFileError, match=r"^model: found (no model in|version \d+ of|.* truncated or damaged)"):
+        load_model(place)
+
+
+def is_told_of_or_harmless(place):
+    """Whether there is the one error that there should be, or a model."""
+    try:
+        return isinstance(load_model(place), tuple(KINDS))
+    except DataFileError as error:
+        return str(error).startswith("model: found ")
+
+
+@PATIENT
+@given(st.data())
+def test_damage_under_a_digest_that_fits_is_told_of_or_harmless(files, place, data):
+    first_line, _, payload = files[data.draw(st.sampled_from(sorted(files)))].partition(b"\n")
+    damaged = drawn_damage(data, payload)
+    digest = hashlib.sha256(damaged).hexdigest().encode()
+    place.write_bytes(first_line.rpartition(b" ")[0] + b" " + digest + b"\n" + damaged)
+    assert is_told_of_or_harmless(place)
+
+
+RUNS = {"other": {"name": "os:system"}}
+PLAIN = st.sampled_from([None, True, 0, -1, 10**30, 1e308, "", "x", [], {}, [1], [[]]])
+TAGGED = st.sampled_from(
+    [
+        *(
+            {"tuple": []},
+            {"list": [1]},
+            {"dict": [{"tuple": [1, 2]}]},
+            {"dict": [{"list": [{"list": []}, 1]}]},
+            {"dict": [1]},
+        ),
+        *({"array": "array 0"}, {"array": 0}, {"array": []}, {"floats": "abc"}, {"floats": "\xfc"}, {"floats": "AAAA"}),
+        *(
+            {"scalar": "<f8", "of": "x"},
+            {"scalar": "<U1", "of": 3},
+            {"scalar": "?!", "of": 3},
+            {"scalar": "<i8", "of": {}},
+        ),
+        *({"objects": [1, 2], "shape": [3]}, {"objects": [1], "shape": ["x"]}, {"objects": [], "shape": [-1, 0]}),
+        *({"record": "cvxens.types:Attempt", "of": [1]}, {"record": "cvxens.kernels.kernel:Sum", "of": [1]}),
+        *({"record": "cvxens.trees.tree:Tree", "of": [1, 2, 3]}, {"record": "os:stat_result", "of": [[]]}),
+        *({"record": "cvxens.solvers.additive.model:AdditiveModel", "of": [1, 2, 3, 4]}, {"record": ":", "of": []}),
+        *({"other": None}, RUNS, {"other": {"partial": [RUNS, {"tuple": ["true"]}, {"dict": []}]}}),
+        *({"other": {"matrix": "csr", "of": [1, 2, 3, 4]}}, {"other": {"estimator": "os:system", "of": {}}}),
+        *({"other": {"estimator": "cvxens.estimators.lpboost:LPBoostClassifier", "of": {}}},),
+    ]
+)
+
+
+def places(written, path=()):
+    """The way to everything in a JSON document."""
+    yield path
+    inside = written.items() if isinstance(written, dict) else enumerate(written) if isinstance(written, list) else ()
+    for key, value in inside:
+        yield from places(value, (*path, key))
+
+
+def changed(data, header):
+    """The header with something else somewhere, or without something."""
+    *way, last = data.draw(st.sampled_from([path for path in places(header) if path]), "place")
+    holder = header
+    for key in way:
+        holder = holder[key]
+    if data.draw(st.booleans(), "left out"):
+        del holder[last]
+    else:
+        holder[last] = data.draw(PLAIN | TAGGED)
+    return header
+
+
+@PATIENT
+@given(st.data())
+def test_forged_text_is_told_of_or_harmless(files, place, data):
+    place.write_bytes(files[data.draw(st.sampled_from(sorted(files)))])
+    arrays = FILE.read(place)
+    header = changed(data, json.loads(arrays["header"].tobytes()))
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    FILE.write(place, arrays)
+    assert is_told_of_or_harmless(place)
+
+
+def record_in(written, name):
+    """The first record of a name in a JSON document."""
+    for path in places(written):
+        found = written
+        for key in path:
+            found = found[key]
+        if isinstance(found, dict) and str(found.get("record")).endswith(name):
+            return found
+    raise LookupError(name)
+
+
+def at(place, value):
+    def change(array):
+        changed = array.copy()
+        changed[place] = value
+        return changed
+
+    return change
+
+
+MALFORMED = {
+    "knots from elsewhere": ("InfiniteEnsembleSVC", "AdditiveModel", 0, at(0, -(10**9))),
+    "knots beyond the end": ("InfiniteEnsembleSVC", "AdditiveModel", 0, at(-1, 10**9)),
+    "features in disorder": ("InfiniteEnsembleSVC", "AdditiveModel", 0, at(1, 10**6)),
+    "starts that are no places": ("InfiniteEnsembleSVC", "AdditiveModel", 0, lambda starts: starts.astype(float)),
+    "starts in a table": ("InfiniteEnsembleSVC", "AdditiveModel", 0, lambda starts: starts[:, None]),
+    "no starts": ("InfiniteEnsembleSVC", "AdditiveModel", 0, lambda starts: starts[:0]),
+    "knots in disorder": ("InfiniteEnsembleSVC", "AdditiveModel", 1, lambda knots: -knots),
+    "a knot that is no number": ("InfiniteEnsembleSVC", "AdditiveModel", 1, at(0, np.nan)),
+    "a knot less": ("InfiniteEnsembleSVC", "AdditiveModel", 1, lambda knots: knots[1:]),
+    "a value less": ("InfiniteEnsembleSVC", "AdditiveModel", 2, lambda values: values[1:]),
+    "values that are no numbers": ("InfiniteEnsembleSVC", "AdditiveModel", 2, lambda values: values.astype("U")),
+    "a tree that tests no feature": ("trees", "Nodes", 0, at(0, 10**6)),
+    "a tree that ends at once": ("trees", "Nodes", 0, at(0, -1)),
+    "a branch to elsewhere": ("trees", "Nodes", 2, at(0, 10**6)),
+    "a branch back": ("trees", "Nodes", 2, at(0, 0)),
+    "a number tested as a name": ("trees", "Nodes", 1, at(0, np.nan)),
+    "a node less": ("trees", "Nodes", 1, lambda cut: cut[1:]),
+    "weights of other classes": ("trees", "Nodes", 3, lambda counts: counts[:, :1]),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_numbers_that_lead_compiled_code_astray_are_refused(files, place, case):
+    kind, name, part, change = MALFORMED[case]
+    place.write_bytes(files[kind])
+    arrays = FILE.read(place)
+    key = record_in(json.loads(arrays["header"].tobytes()), name)["of"][part]["array"]
+    arrays[key] = change(arrays[key])
+    FILE.write(place, arrays)
+    with pytest.raises(DataFileError, match=r"^model: found .* truncated or damaged \("):
+        load_model(place)
