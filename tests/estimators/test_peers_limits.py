@@ -1,0 +1,116 @@
+"""Limits of time, Ctrl-C and the line of progress of the boosting and kernel peers."""
+
+import numpy as np
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    InfiniteEnsembleSVC,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+)
+from cvxens.colgen import oracles
+from cvxens.errors import InvalidInput
+from cvxens.estimators import progress
+from cvxens.kernels import Laplacian
+
+X, Y = two_classes()
+
+LIMITED = [
+    AdaBoostClassifier(n_rounds=6),
+    AdaBoostMHClassifier(n_rounds=6),
+    AdaBoostECCClassifier(n_rounds=6),
+    PartialSVMEnsembleClassifier(max_updates=6),
+    RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, solver="boosting"),
+]
+SHOWN = [*LIMITED, RhoSVC(), RegAdaBoostClassifier(), InfiniteEnsembleSVC()]
+
+
+class Interrupting(oracles.Stumps):
+    """Stumps whose user loses patience in the third round."""
+
+    rounds = 0
+
+    def price(self, s, /, inside=()):
+        self.rounds += 1
+        if self.rounds == 3:
+            raise KeyboardInterrupt
+        return super().price(s, inside)
+
+
+def impatient(X, Z):
+    """A kernel whose user loses patience where it is asked for a column."""
+    if len(Z) == 1:
+        raise KeyboardInterrupt
+    return np.asarray(X) @ np.asarray(Z).T
+
+
+@pytest.mark.parametrize("estimator", LIMITED, ids=called)
+def test_a_limit_of_time_keeps_what_is_done(estimator):
+    model = clone(estimator).set_params(max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match=f"{called(estimator)}: max_time reached"):
+        model.fit(X, Y)
+    assert len(getattr(model, "history_", [0])) == 1
+    assert model.decision_function(X).shape == (len(X),)
+    assert clone(estimator).set_params(max_time=60.0).fit(X, Y).score(X, Y) >= model.score(X, Y)
+
+
+@pytest.mark.parametrize("estimator", LIMITED[:3], ids=called)
+def test_an_interrupt_keeps_what_is_done(estimator):
+    model = clone(estimator).set_params(oracle=Interrupting)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 of 6 rounds: fit again to go further"):
+        model.fit(X, Y)
+    few = clone(estimator).set_params(n_rounds=2).fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X), few.decision_function(X))
+
+
+def test_an_interrupt_before_anything_is_done_is_passed_on():
+    model = PartialSVMEnsembleClassifier(impatient)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
+
+
+def test_limits_are_of_each_sub_problem():
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = AdaBoostClassifier(max_time=1e-9).fit(*three_classes())
+    assert [len(history) for history in model.history_] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("estimator", LIMITED, ids=called)
+@pytest.mark.parametrize("max_time", [0, -1.0, np.nan, np.inf, "long"])
+def test_bad_limits(estimator, max_time):
+    with pytest.raises(InvalidInput, match="max_time"):
+        clone(estimator).set_params(max_time=max_time).fit(X, Y)
+
+
+def test_newtons_method_takes_no_limit():
+    with pytest.raises(InvalidInput, match="boosting"):
+        RegAdaBoostClassifier(max_time=1.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", SHOWN, ids=called)
+def test_a_line_of_progress_where_it_is_asked_for(estimator, capsys):
+    clone(estimator).set_params(verbose=1).fit(X, Y)
+    shown = capsys.readouterr()
+    assert f"{called(estimator)}: {'round' if estimator in LIMITED else ''}" in shown.err
+    assert shown.out == ""
+    clone(estimator).fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_in_a_notebook_the_line_is_overwritten_without_widgets(monkeypatch, capsys):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    console = progress._console()
+    assert (console.is_jupyter, console.is_terminal) == (False, True)
+    AdaBoostClassifier(n_rounds=3, verbose=1).fit(X, Y)
+    shown = capsys.readouterr()
+    assert "AdaBoostClassifier: round 3, edge" in shown.err
+    assert "\r" in shown.err
+    assert shown.out == ""
