@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from cvxens.experiments import Cell, Trial
 
 
@@ -37,7 +38,8 @@ def reproduce(
     """Measure TABLE of PAPER anew, and say how far the published figures are.
 
     Without TABLE, or both, it says what there is. Data sets are looked up in the directory CVXENS_DATA; those that are
-    generated need none. A figure that differs from the published one is a result, and no error.
+    generated need none. A figure that differs from the published one is a result, and no error. Progress is shown on
+    standard error: a bar if that is a terminal, else a line for every figure.
 
     Exit status 130 where Ctrl-C ended it early; what was done by then has been printed, and written to FILE.
     """
@@ -51,17 +53,20 @@ def reproduce(
         return 0
     experiment = experiment_of(paper, table)
     rows, columns = set(data) or set(experiment.data), set(methods) or set(experiment.methods)
+    bar = _bar()
+    task = bar.add_task("first split", total=len(rows) * len(columns) * splits)
     done: list[Cell] = []
-    with interrupts() as check, _progress(len(rows) * len(columns) * splits) as show:
+    with interrupts() as check:
 
         def watch(trial: Trial) -> None:
             check()
-            show(trial)
+            bar.update(task, advance=1, description=f"{trial.data}: {trial.method}")
 
         measured = cells(experiment, data=rows, methods=columns, splits=splits, random_state=random_state, watch=watch)
         write("--json", json_file, "")
         try:
-            done.extend(measured)
+            with bar:
+                _collect(measured, done, told=bar.disable)
         finally:
             print_cells(experiment, done)
             report = {"experiment": experiment.name, "random_state": random_state, "measure": experiment.measure}
@@ -70,14 +75,21 @@ def reproduce(
     return 0
 
 
-@contextmanager
-def _progress(n_trials: int) -> Iterator[Callable[[Trial], None]]:
-    """A bar on standard error, where that is a terminal."""
+def _collect(measured: Iterator[Cell], done: list[Cell], told: bool) -> None:
+    """Append cells as they are done, and tell of each on standard error if asked."""
+    for cell in measured:
+        done.append(cell)
+        if told:
+            click.echo(f"{cell.data}: {cell.method}: {cell.mean:.2f} ± {cell.standard_error:.2f}", err=True)
+
+
+def _bar() -> Progress:
+    """A bar on standard error, which shows itself where that is a terminal."""
     from rich import progress
     from rich.console import Console
 
     console = Console(stderr=True)
-    with progress.Progress(
+    return progress.Progress(
         progress.TextColumn("{task.description:<28}"),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
@@ -86,6 +98,4 @@ def _progress(n_trials: int) -> Iterator[Callable[[Trial], None]]:
         console=console,
         transient=True,
         disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("first split", total=n_trials)
-        yield lambda trial: bar.update(task, advance=1, description=f"{trial.data}: {trial.method}")
+    )
