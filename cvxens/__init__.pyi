@@ -4,6 +4,7 @@ from . import crosscheck as crosscheck
 from . import datasets as datasets
 from . import errors as errors
 from . import estimators as estimators
+from . import experiments as experiments
 from . import export as export
 from . import kernels as kernels
 from . import plotting as plotting

@@ -20,6 +20,7 @@ ROOMS = [
     "datasets",
     "errors",
     "estimators",
+    "experiments",
     "export",
     "features",
     "kernels",
@@ -35,7 +36,8 @@ ROOMS = [
 RELIED_ON = {
     "cvxens": "Certificate Formulation Run certify column_generation __version__"
     " AdaBoostClassifier LPBoostClassifier CGEnsClassifier CGEnsSLSClassifier ColumnGenerationClassifier"
-    " AdaBoostECCClassifier AdaBoostMHClassifier RhoSVC PartialSVMEnsembleClassifier RegAdaBoostClassifier",
+    " AdaBoostECCClassifier AdaBoostMHClassifier MultiBoostClassifier"
+    " RhoSVC PartialSVMEnsembleClassifier RegAdaBoostClassifier",
     "cvxens.problems": "SVMPrimal SVMDual HardMarginBoosting SoftMarginBoosting InfiniteSVM LPBoost RhoSVM"
     " EntropyProjection RegularizedExpLoss SLSSVM RegularizedLeastSquares",
     "cvxens.colgen": "column_generation Formulation masters oracles iterate Oracle Master Priced MasterSolution Column",
@@ -47,6 +49,7 @@ RELIED_ON = {
     " SelectionDisplay ShapeDisplay Trace",
     "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
+    "cvxens.experiments": "cells experiment_of of_paper Experiment Cell Published",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",
     "cvxens.types": "Solution Attempt",
 }
