@@ -21,6 +21,7 @@ from cvxens.estimators.multiclass import each, scheme_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.progress import rounds_of
 from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.shapes import variation_shares
 from cvxens.estimators.svm_audit import Machine
 from cvxens.estimators.svm_choice import Choice, Predictor
 from cvxens.estimators.svm_kernels import PRECOMPUTED, TrainingKernel
@@ -164,6 +165,15 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         Of additive kernels only; a list over the sub-problems where there are several.
         """
         return self._of_additive(lambda model: model.shape_functions)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
+
+        That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
+        """
+        shapes = self.shape_functions_
+        return np.mean([variation_shares(part) for part in self._of_parts(shapes)], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:

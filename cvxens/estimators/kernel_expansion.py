@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.estimators.audit import shaped
 from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.shapes import shapes_of, variation_shares
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
@@ -100,6 +102,28 @@ class KernelExpansion(ABC):
         self.tol = tol
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of the kernels "middle-stump" (where a knot stands twice, g_d jumps), "stump", "histogram-intersection" and
+        "decision-stump"; a list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "decomposition_"):
+            return [part.shape_functions_ for part in self.decomposition_.estimators_]
+        return shapes_of(self.kernel_.function, self.kernel_.box, self.support_vectors_, self.dual_coef_)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
+
+        That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
+        """
+        shapes = self.shape_functions_
+        each = shapes if hasattr(self, "decomposition_") else [shapes]
+        return np.mean([variation_shares(part) for part in each], axis=0)
 
     @abstractmethod
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
