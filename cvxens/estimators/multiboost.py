@@ -19,7 +19,7 @@ from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
-PRICE = 1000.0
+PRICE = 300.0
 """The default sum of the weights of the losses of all samples."""
 
 
@@ -51,7 +51,7 @@ class MultiBoostClassifier(Ensemble, Weighted, Classifier):
     Parameters
     ----------
     C : float, optional
-        Weight of the loss of a sample. The larger, the more weak learners; by default 1000 over the sum of the sample
+        Weight of the loss of a sample. The larger, the more weak learners; by default 300 over the sum of the sample
         weights, which is n_samples without weights.
     <COLUMN_GENERATION>
 

@@ -21,6 +21,7 @@ from cvxens.colgen.masters import (
     HingeMaster,
     LeastSquaresMaster,
     SmoothMaster,
+    SparseMaster,
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
@@ -259,7 +260,8 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
     assert chosen["simplex least squares"] is LeastSquaresMaster
     assert chosen["svm"] is HingeMaster
     assert chosen["exponential"] is SmoothMaster
-    assert chosen["logistic, l1"] is chosen["squared hinge, l2, nonnegative"] is CvxpyMaster
+    assert chosen["logistic, l1"] is SparseMaster
+    assert chosen["squared hinge, l2, nonnegative"] is CvxpyMaster
     expression = Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1())
     assert isinstance(fastest_master(expression, y), CvxpyMaster)
 

@@ -2,14 +2,39 @@
 
 import numpy as np
 
-from cvxens import CGEnsClassifier, CGEnsSLSClassifier, ColumnGenerationClassifier, LPBoostClassifier
+from cvxens import (
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    ColumnGenerationClassifier,
+    LPBoostClassifier,
+    MultiBoostClassifier,
+)
+from cvxens.colgen import oracles
 
-EVERY = [LPBoostClassifier(), CGEnsClassifier(), CGEnsSLSClassifier(), ColumnGenerationClassifier()]
+EVERY = [
+    LPBoostClassifier(),
+    CGEnsClassifier(),
+    CGEnsSLSClassifier(),
+    ColumnGenerationClassifier(),
+    MultiBoostClassifier(),
+]
 BY_MARGINS = [estimator for estimator in EVERY if hasattr(estimator, "multi_class")]
 
 
 def called(estimator):
     return type(estimator).__name__
+
+
+class Interrupting(oracles.Stumps):
+    """Stumps whose user loses patience in the third round."""
+
+    rounds = 0
+
+    def price(self, s, /, inside=()):
+        self.rounds += 1
+        if self.rounds == 3:
+            raise KeyboardInterrupt
+        return super().price(s, inside)
 
 
 def two_classes(n_samples=40, random_state=0):

@@ -51,7 +51,7 @@ def test_the_optimum_is_that_of_the_formulation(case, solver):
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
 def test_shapes_of_two_classes(estimator):
     fitted = clone(estimator).fit(X, Y)
-    outputs = (1,) if estimator.multi else ()
+    outputs = (1,) if type(estimator) is CGEnsSLSClassifier else ()
     assert fitted.weights_.shape == (len(fitted.weak_learners_), *outputs)
     assert fitted.intercept_.shape == outputs
     assert fitted.dual_weights_.shape == (len(X), *outputs)

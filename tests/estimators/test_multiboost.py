@@ -1,0 +1,211 @@
+"""MultiBoost against cvxpy over all stumps, against its two-class form, and what a fitted one tells."""
+
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from estimator_samples import three_classes, two_classes
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from cvxens import ColumnGenerationClassifier, Formulation, MultiBoostClassifier, load_model
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Exponential
+from cvxens.problems.penalties import L1
+
+X, Y = three_classes()
+EXACT = MultiBoostClassifier(C=0.5, tol=1e-8)
+
+
+def every_stump(X):
+    """All stumps, the constant, and the negation of each, (n_samples, n_stumps)."""
+    stumps = [
+        np.where(column >= t, 1.0, -1.0) for column in X.T for t in (np.unique(column)[1:] + np.unique(column)[:-1]) / 2
+    ]
+    H = np.stack([*stumps, np.ones(len(X))], axis=1)
+    return np.hstack([H, -H])
+
+
+def primal(H, y, prices):
+    """The paper's problem, with W >= 0 and every pair of a sample and another class written out; W and its value."""
+    W = cp.Variable((H.shape[1], y.max() + 1), nonneg=True)
+    F = H @ W
+    losses = [
+        price * cp.exp(F[i, k] - F[i, y[i]]) for i, price in enumerate(prices) for k in range(W.shape[1]) if k != y[i]
+    ]
+    problem = cp.Problem(cp.Minimize(cp.sum(W) + cp.sum(cp.hstack(losses))))
+    problem.solve(solver="CLARABEL")
+    return W.value, problem.value
+
+
+def dual(H, y, prices):
+    """The dual problem over the weights v of the pairs, as the docstring has it."""
+    others = np.not_equal.outer(y, np.arange(y.max() + 1))
+    v = cp.Variable(others.shape, nonneg=True)
+    total = cp.sum(cp.multiply(others, v), axis=1)
+    ratio = cp.multiply(1 / prices[:, None], v)
+    entropy = cp.multiply(others * prices[:, None], cp.entr(ratio) + ratio)
+    edges = [
+        H.T @ (cp.multiply(~others[:, k], total) - cp.multiply(others[:, k], v[:, k])) <= 1 for k in range(v.shape[1])
+    ]
+    problem = cp.Problem(cp.Maximize(cp.sum(entropy)), [cp.multiply(~others, v) == 0, *edges])
+    problem.solve(solver="CLARABEL")
+    return v.value, problem.value
+
+
+@pytest.mark.parametrize("C", [0.05, 0.5, 5.0])
+def test_the_optimum_over_all_stumps_is_that_of_primal_and_dual(C):
+    model = clone(EXACT).set_params(C=C).fit(X, Y)
+    H, prices = every_stump(X), np.full(len(Y), C)
+    W, least = primal(H, Y, prices)
+    v, most = dual(H, Y, prices)
+    assert model.certificate_.holds(1e-8)
+    assert model.certificate_.proven
+    assert model.certificate_.primal == pytest.approx(least, rel=1e-6)
+    assert model.certificate_.dual == pytest.approx(most, rel=1e-6)
+    differences = model.decision_function(X) - model.decision_function(X)[:, :1]
+    assert_allclose(differences, H @ W - (H @ W)[:, :1], atol=2e-3 * np.abs(H @ W).max())
+    off = np.not_equal.outer(Y, np.arange(3))
+    assert_allclose(-model.dual_weights_[off], v[off], atol=1e-3 * v.max())
+    assert_allclose(model.dual_weights_.sum(axis=1), 0, atol=1e-9)
+
+
+def test_weights_of_samples_are_prices():
+    weights = np.random.default_rng(0).uniform(0.2, 2, len(Y))
+    model = clone(EXACT).fit(X, Y, sample_weight=weights)
+    assert model.certificate_.primal == pytest.approx(primal(every_stump(X), Y, 0.5 * weights)[1], rel=1e-6)
+    once, twice = clone(EXACT).fit(np.r_[X, X], np.r_[Y, Y]), clone(EXACT).fit(X, Y, sample_weight=np.full(len(Y), 2))
+    assert_allclose(once.decision_function(X), twice.decision_function(X))
+
+
+def test_the_default_price_does_not_depend_on_the_scale_of_weights():
+    some, many = (MultiBoostClassifier().fit(X, Y, sample_weight=np.full(len(Y), scale)) for scale in (0.1, 30.0))
+    assert_allclose(some.decision_function(X), many.decision_function(X), rtol=1e-6)
+
+
+def test_the_most_violated_pair_of_hypothesis_and_class_is_priced():
+    """In the first round every pair weighs C: the first column is that of the largest edge over all h and k."""
+    model = MultiBoostClassifier(C=1.0, max_columns=1, columns_per_round=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
+    U = np.where(np.equal.outer(Y, np.arange(3)), 2.0, -1.0)
+    assert model.history_[0].best_edge == pytest.approx((every_stump(X).T @ U).max())
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0])
+def test_two_classes_are_the_exponential_loss_with_an_l1_penalty(C):
+    X, y = two_classes()
+    model = clone(EXACT).set_params(C=C).fit(X, y)
+    assert model.weights_.shape == (len(model.weak_learners_),)
+    assert model.intercept_ == 0
+    _, value = primal(every_stump(X), (y == "yes").astype(int), np.full(len(y), C))
+    assert model.certificate_.primal == pytest.approx(value, rel=1e-6)
+    same = ColumnGenerationClassifier(Formulation(Exponential(C), L1()), tol=1e-8).fit(X, y)
+    assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-6)
+    assert_allclose(model.predict_proba(X)[:, 1], expit(2 * model.decision_function(X)))
+
+
+def test_both_solvers_agree():
+    X, y = three_classes(n_samples=24)
+    fast, reference = (clone(EXACT).set_params(tol=1e-5, solver=s).fit(X, y) for s in ("fast", "reference"))
+    assert fast.certificate_.primal == pytest.approx(reference.certificate_.primal, rel=2e-5)
+
+
+def test_what_a_fitted_one_tells():
+    model = MultiBoostClassifier().fit(X, np.array(["c", "a", "b"])[Y])
+    assert model.score(X, np.array(["c", "a", "b"])[Y]) > 0.9
+    assert model.certificate_.holds(1e-3)
+    assert model.weights_.shape == (len(model.weak_learners_), 3)
+    assert model.intercept_.shape == (3,)
+    assert model.dual_weights_.shape == (len(X), 3)
+    assert model.decision_function(X).shape == (len(X), 3)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert {"weight_0", "weight_1", "weight_2"} <= set(model.to_frame().columns)
+    assert model.history_[-1].objective == pytest.approx(model.certificate_.primal)
+
+
+def test_probabilities_are_the_link_of_the_loss():
+    model = MultiBoostClassifier().fit(X, Y)
+    assert_allclose(model.predict_proba(X), softmax(2 * model.decision_function(X), axis=1))
+
+
+def test_probabilities_of_constant_guesses_are_frequencies():
+    """Without features that tell, and with hardly a penalty, the loss is least at the frequencies of the classes."""
+    X = np.tile([[0.0], [1.0]], (20, 1))
+    y = np.repeat([0, 0, 0, 0, 0, 1, 1, 1, 2, 2], 4)
+    for labels, expected in ((y, [0.5, 0.3, 0.2]), (np.minimum(y, 1), [0.5, 0.5])):
+        p = MultiBoostClassifier(C=1e4, tol=1e-7).fit(X, labels).predict_proba(X)
+        assert_allclose(p, np.tile(expected, (40, 1)), atol=1e-3)
+
+
+def test_certify_says_how_far_other_weights_and_samples_are():
+    model = clone(EXACT).fit(X, Y)
+    assert model.certify(X, Y).relative_gap == pytest.approx(0, abs=1e-7)
+    W = 1.1 * model.weights_
+    other = model.certify(X, Y, weights=W)
+    F = 1.1 * model.decision_function(X)
+    losses = np.exp(F - np.take_along_axis(F, Y[:, None], axis=1)).sum() - len(Y)
+    assert other.primal == pytest.approx(0.5 * losses + np.abs(W).sum())
+    assert other.primal - other.dual > 0
+    assert model.certify(X[:30], Y[:30]).proven
+
+
+def test_a_larger_price_has_more_weak_learners_and_fewer_losses():
+    models = [MultiBoostClassifier(C=C, tol=1e-5).fit(X, Y) for C in (0.03, 0.3, 3.0)]
+    used = [np.count_nonzero(model.weights_.any(axis=1)) for model in models]
+    assert used == sorted(used)
+    assert used[0] < used[-1]
+    sums = [np.abs(model.weights_).sum() for model in models]
+    assert sums == sorted(sums)
+
+
+def test_quantile_stumps_are_certified():
+    model = MultiBoostClassifier(oracle="quantile_stumps").fit(X, Y)
+    assert model.certificate_.proven
+    assert model.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("oracle", ["perceptrons", "fourier"])
+def test_sampled_weak_learners_prove_nothing(oracle):
+    model = MultiBoostClassifier(oracle=oracle, max_columns=30, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_columns reached"):
+        model.fit(X, Y)
+    assert not model.certificate_.proven
+    assert model.score(X, Y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        *(({"C": bad}, "C") for bad in (0, -1, np.nan, np.inf, "large")),
+        ({"oracle": "stump"}, "oracle"),
+        ({"tol": 0}, "tol"),
+        ({"solver": "slow"}, "solver"),
+        ({"max_columns": 0}, "max_columns"),
+        ({"max_time": -1}, "max_time"),
+    ],
+)
+def test_bad_parameters(parameters, name):
+    model = clone(EXACT).set_params(**parameters)
+    with pytest.raises(InvalidInput, match=name):
+        model.fit(X, Y)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_unfitted_use():
+    with pytest.raises(NotFittedError):
+        clone(EXACT).predict_proba(X)
+
+
+def test_files_pickles_and_grid_search(tmp_path):
+    search = GridSearchCV(MultiBoostClassifier(), {"C": [0.01, 1.0]}, cv=3).fit(X, Y)
+    model = search.best_estimator_
+    model.save(tmp_path / "model")
+    for restored in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "model")):
+        assert_array_equal(restored.predict_proba(X), search.predict_proba(X))
+        assert_array_equal(restored.dual_weights_, model.dual_weights_)
+        assert restored.certificate_ == model.certificate_

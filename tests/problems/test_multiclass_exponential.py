@@ -1,0 +1,147 @@
+"""The exponential loss of several classes: its definition, its conjugate, and what it is for two classes."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from cvxens.colgen import Formulation
+from cvxens.colgen.formulation import FormulationProblem
+from cvxens.colgen.formulations import multiboost
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Exponential, MulticlassExponential
+from cvxens.problems.penalties import L1
+
+SEEDS = st.integers(0, 10**6)
+N, K = 7, 3
+
+
+def drawn(seed, n_classes=K):
+    """A loss with uneven prices, and scores."""
+    rng = np.random.default_rng(seed)
+    labels = np.r_[np.arange(n_classes), rng.integers(n_classes, size=N - n_classes)]
+    prices = rng.uniform(0.2, 2, N) if seed % 2 else 0.7
+    return MulticlassExponential(prices, labels, n_classes), rng.normal(size=(N, n_classes))
+
+
+def by_definition(loss, F):
+    prices = np.broadcast_to(loss.C, N)
+    return sum(
+        prices[i] * np.exp(F[i, k] - F[i, y])
+        for i, y in enumerate(loss.labels)
+        for k in range(loss.n_classes)
+        if k != y
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(SEEDS)
+def test_values_and_slopes_are_those_of_the_definition(seed):
+    loss, F = drawn(seed)
+    assert loss.value(F) == pytest.approx(by_definition(loss, F))
+    for i, k in np.ndindex(F.shape):
+        e = np.zeros_like(F)
+        e[i, k] = 1e-6
+        slope = (by_definition(loss, F + e) - by_definition(loss, F - e)) / 2e-6
+        assert loss.multipliers(F)[i, k] == pytest.approx(-slope, rel=1e-6, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=10)
+@given(SEEDS)
+def test_the_model_has_the_same_value(seed):
+    loss, F = drawn(seed)
+    z = cp.Variable(F.shape)
+    term = loss.term(z)
+    assert term.expression.is_convex()
+    z.value = F
+    assert term.expression.value == pytest.approx(loss.value(F))
+
+
+@settings(deadline=None, max_examples=10)
+@given(SEEDS)
+def test_the_dual_value_is_minus_the_conjugate(seed):
+    """Min over F of loss(F) + <U, F>, found by search."""
+    loss, F = drawn(seed)
+    u = loss.multipliers(F) * np.random.default_rng(seed + 1).uniform(0.5, 2, (N, 1))
+    found = minimize(
+        lambda flat: loss.value(flat.reshape(F.shape)) + (u.ravel() @ flat),
+        np.zeros(F.size),
+        jac=lambda flat: (u - loss.multipliers(flat.reshape(F.shape))).ravel(),
+        method="BFGS",
+        options={"gtol": 1e-9},
+    )
+    assert loss.dual_value(u) == pytest.approx(found.fun, rel=1e-8, abs=1e-8)
+
+
+@settings(deadline=None, max_examples=25)
+@given(SEEDS)
+def test_loss_and_conjugate_meet_at_the_slopes_and_nowhere_else(seed):
+    loss, F = drawn(seed)
+    other = loss.repair(np.random.default_rng(seed + 1).normal(size=F.shape), None)
+    u = loss.multipliers(F)
+    assert loss.value(F) + (u * F).sum() == pytest.approx(loss.dual_value(u))
+    assert loss.value(F) + (other * F).sum() >= loss.dual_value(other) - 1e-9
+    assert loss.slackness(F, u) <= 1e-12
+    assert loss.dual_violation(u) <= 1e-12
+
+
+def test_repaired_multipliers_are_weights_of_pairs():
+    loss, F = drawn(1)
+    rough = np.random.default_rng(0).normal(size=F.shape)
+    u = loss.repair(rough, None)
+    own = np.equal.outer(loss.labels, np.arange(K))
+    assert_allclose(u.sum(axis=1), 0, atol=1e-12)
+    assert_allclose(u[~own], np.minimum(rough[~own], 0))
+    assert_allclose(loss.pairs(u)[~own], -u[~own])
+    assert not loss.pairs(u)[own].any()
+    assert loss.dual_violation(rough) > 0.1
+    assert loss.slackness(F, rough) > 0.1
+    assert_allclose(loss.repair(loss.multipliers(F), None), loss.multipliers(F))
+
+
+def test_far_scores_overflow_to_infinity_without_a_warning():
+    loss, F = drawn(1)
+    assert loss.value(1e4 * F) == np.inf
+    assert np.isinf(loss.multipliers(1e4 * F)).any()
+
+
+def test_an_intercept_is_refused():
+    loss, F = drawn(1)
+    for refused in (lambda: loss.best_intercept(F, np.ones((N, 1))), lambda: loss.repair(F, np.ones((N, 1)))):
+        with pytest.raises(InvalidInput, match=r"^intercept: found True"):
+            refused()
+
+
+@settings(deadline=None, max_examples=6)
+@given(SEEDS, st.sampled_from([0.3, 3.0]), st.booleans())
+def test_the_problem_is_certified(seed, C, nonnegative):
+    rng = np.random.default_rng(seed)
+    labels = np.r_[0, 1, 2, rng.integers(3, size=15)]
+    H = np.sign(rng.normal(size=(18, 6)))
+    formulation = Formulation(MulticlassExponential(C, labels, 3), L1(), outputs=3, nonnegative=nonnegative)
+    problem = FormulationProblem(formulation, H, np.ones((18, 1)))
+    assert problem.certify(problem.solve("CLARABEL")).holds(1e-5)
+
+
+@settings(deadline=None, max_examples=6)
+@given(SEEDS)
+def test_two_classes_are_the_exponential_loss_of_one_score(seed):
+    rng = np.random.default_rng(seed)
+    labels = np.r_[0, 1, rng.integers(2, size=14)]
+    H = np.sign(rng.normal(size=(16, 5)))
+    of_two = FormulationProblem(multiboost(0.8, labels), H, np.ones((16, 1))).solve("CLARABEL")
+    y = 2.0 * labels - 1
+    of_one = FormulationProblem(Formulation(Exponential(0.8), L1()), H, y).solve("CLARABEL")
+    assert of_two.objective == pytest.approx(of_one.objective, rel=1e-6)
+    w = of_two.variables["w"]
+    assert_allclose(H @ (w[:, 1] - w[:, 0]), H @ of_one.variables["w"], atol=1e-3)
+    assert_allclose(of_two.duals["u"][:, 1], y * of_one.duals["u"], atol=1e-3)
+
+
+@pytest.mark.parametrize("labels", [[0, 0], [1, 2], [0, 2], [-1, 0], [0.5, 1.0]])
+def test_labels_that_are_not_classes_are_refused(labels):
+    with pytest.raises(InvalidInput, match=r"^labels: found"):
+        multiboost(1.0, np.array(labels))
