@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import partial, singledispatch
 from inspect import signature
 from typing import Any, Self, TypeAlias
 
@@ -20,6 +21,8 @@ from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.weak_learners import ORACLES
 from cvxens.estimators.well_formed import well_formed
+from cvxens.kernels import TreeEnsemble
+from cvxens.kernels.tree_paths import ThresholdTrees
 from cvxens.storage import (
     UNREADABLE,
     Encoding,
@@ -50,7 +53,8 @@ class Persistent:
         """Write the fitted estimator to a file, which is replaced as a whole or not at all.
 
         The file has the parameters and fitted attributes, as arrays and JSON; `load` and `load_model` read it. What
-        scikit-learn's ``set_..._request`` has set is not kept.
+        scikit-learn's ``set_..._request`` has set is not kept, and of a supervised kernel's forest only the trees. What
+        this cannot write, such as a forest that was given as a parameter, skops can: see `TRUSTED_TYPES`.
 
         Parameters
         ----------
@@ -173,7 +177,7 @@ class _Writer:
     def attribute(self, name: str, value: Any) -> Any:
         """The value of an attribute."""
         try:
-            return self.encoding.write(value)
+            return self.encoding.write(without_forest(value))
         except TypeError as error:
             raise InvalidInput(
                 name,
@@ -251,6 +255,17 @@ class _Reader:
                 "if you do trust it, load with trusted=[it]",
             )
         return known.get(name) or self.trusted[name]
+
+
+@singledispatch
+def without_forest(value: Any) -> Any:
+    """An attribute; of a kernel the trees alone, which are all that it needs of a forest of scikit-learn."""
+    return value
+
+
+@without_forest.register
+def _(value: TreeEnsemble) -> TreeEnsemble:
+    return replace(value, forest=ThresholdTrees.of(value.forest)) if hasattr(value.forest, "apply") else value
 
 
 def _matrix(kind: str, data: Any, indices: Any, indptr: Any, shape: Sequence[int]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.kernels.tree_paths import ThresholdTrees
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.trees import Tree
 
@@ -55,4 +56,19 @@ def _(record: Tree) -> Tree:
     nominal = np.array([record.features[d].categories is not None for d in feature[inner].tolist()], bool)
     if not ((first[inner] == children).all() and (children > inner).all() and (np.isnan(cut[inner]) == nominal).all()):
         raise ValueError("a tree whose branches do not lead to its nodes")
+    return record
+
+
+@well_formed.register
+def _(record: ThresholdTrees) -> ThresholdTrees:
+    for tree in record.trees:
+        if len({part.shape for part in tree}) > 1 or [part.dtype.kind for part in tree] != ["i", "i", "i", "f", "b"]:
+            raise ValueError("a tree whose nodes are not as many as its questions")
+        inner = np.flatnonzero(tree.children_left >= 0)
+        children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+        # every node but the root is the child of one that comes before it
+        once = np.array_equal(np.sort(children), np.arange(1, len(tree.feature)))
+        asked = tree.feature[inner]
+        if not (once and (children > np.tile(inner, 2)).all() and ((asked >= 0) & (asked < record.n_features)).all()):
+            raise ValueError("a tree whose branches do not lead to its nodes")
     return record

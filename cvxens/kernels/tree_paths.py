@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
+from cvxens.kernels.pair import same_features
 from cvxens.trees import Tree, match
+from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -35,12 +37,69 @@ class SklearnTrees:
     @property
     def parents(self) -> Sequence[Indices]:
         """Read off the tables of children."""
-        estimators = np.ravel(getattr(self.forest, "estimators_", [self.forest]))
-        return [_parents(estimator.tree_) for estimator in estimators]
+        return [_parents(estimator.tree_) for estimator in _estimators(self.forest)]
 
     def leaves(self, X: Any) -> Indices:
         """What `apply` says."""
         return np.ascontiguousarray(self.forest.apply(X).reshape(len(X), -1).T.astype(np.int64))
+
+
+class ThresholdTree(NamedTuple):
+    """A tree as arrays, parents before their children; node 0 is the root.
+
+    Parameters
+    ----------
+    children_left, children_right : ndarray of int64, shape (n_nodes,)
+        Where values up to the threshold go, and where those above it go; -1 at a leaf.
+    feature : ndarray of int64, shape (n_nodes,)
+        The feature that a node asks for.
+    threshold : ndarray of shape (n_nodes,)
+        Of its values in single precision.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether missing values go where small ones do.
+    """
+
+    children_left: Indices
+    children_right: Indices
+    feature: Indices
+    threshold: Array
+    missing_left: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdTrees:
+    """What the trees of a fitted estimator of scikit-learn are to `apply`, without the estimator.
+
+    Parameters
+    ----------
+    trees : tuple of ThresholdTree
+        Its trees.
+    n_features : int
+        Of the samples.
+    """
+
+    trees: tuple[ThresholdTree, ...]
+    n_features: int
+
+    @classmethod
+    def of(cls, forest: Any) -> ThresholdTrees:
+        """Copy the arrays of a fitted tree, forest or gradient boosting."""
+        return cls(tuple(_arrays(tree.tree_) for tree in _estimators(forest)), int(forest.n_features_in_))
+
+    @property
+    def parents(self) -> Sequence[Indices]:
+        """Read off the tables of children."""
+        return [_parents(tree) for tree in self.trees]
+
+    def leaves(self, X: Any) -> Indices:
+        """Descend, in single precision as scikit-learn does."""
+        X = np.asarray(X, np.float64)
+        same_features("X", X, self.n_features, "the trees")
+        with np.errstate(over="ignore"):
+            rounded = X.astype(np.float32)
+        if np.isinf(rounded).any():
+            raise InvalidInput("X", "found infinity, or a number that single precision does not reach", "remove it")
+        return np.stack([_reached(tree, rounded) for tree in self.trees])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +123,7 @@ class OwnTrees:
 
 
 def trees_of(forest: Any) -> Trees:
-    """Return the trees of an estimator, or of a sequence of trees.
+    """Return the trees of an estimator, or of a sequence of trees; `ThresholdTrees` are what they are.
 
     Raises
     ------
@@ -73,6 +132,8 @@ def trees_of(forest: Any) -> Trees:
     """
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)
+    if isinstance(forest, ThresholdTrees):
+        return forest
     if isinstance(forest, Sequence) and forest and all(isinstance(tree, Tree) for tree in forest):
         return OwnTrees(tuple(forest))
     raise InvalidInput(
@@ -82,8 +143,28 @@ def trees_of(forest: Any) -> Trees:
     )
 
 
+def _estimators(forest: Any) -> Sequence[Any]:
+    """The trees of a forest, or a tree itself."""
+    return np.ravel(getattr(forest, "estimators_", [forest])).tolist()
+
+
+def _arrays(tree: Any) -> ThresholdTree:
+    left, right, feature = (a.astype(np.int64) for a in (tree.children_left, tree.children_right, tree.feature))
+    return ThresholdTree(left, right, feature, tree.threshold.copy(), tree.missing_go_to_left.astype(bool))
+
+
+def _reached(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
+    at = np.zeros(len(X), np.int64)
+    while (moving := np.flatnonzero(tree.children_left[at] >= 0)).size:
+        node = at[moving]
+        values = X[moving, tree.feature[node]]
+        small = np.where(np.isnan(values), tree.missing_left[node], values <= tree.threshold[node])
+        at[moving] = np.where(small, tree.children_left[node], tree.children_right[node])
+    return at
+
+
 def _parents(tree: Any) -> Indices:
-    parent = np.zeros(tree.node_count, np.int64)
+    parent = np.zeros(len(tree.children_left), np.int64)
     for children in (tree.children_left, tree.children_right):
         inner = np.flatnonzero(children >= 0)
         parent[children[inner]] = inner

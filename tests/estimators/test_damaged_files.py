@@ -9,17 +9,13 @@ import pytest
 from estimator_samples import three_classes, two_classes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import is_classifier
 
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
 from cvxens.errors import DataFileError
 from cvxens.estimators.persistence import FILE
 
-KINDS = [
-    getattr(estimators, name)
-    for name in estimators.__all__
-    if hasattr(getattr(estimators, name), "fit") and not name.startswith("SupervisedKernel")
-]
-"""Those that files can hold."""
+KINDS = [getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")]
 
 VARIANTS = {
     "trees": LPBoostClassifier(oracle="trees", tol=0.1),
@@ -36,11 +32,11 @@ def files(tmp_path_factory):
     path, contents = tmp_path_factory.mktemp("models") / "model", {}
 
     def keep(name, model, X, y):
-        model.fit(np.abs(X), y).save(path)
+        model.fit(np.abs(X), y if is_classifier(model) else np.unique(y, return_inverse=True)[1]).save(path)
         contents[name] = path.read_bytes()
 
     for kind in KINDS:
-        quick = {"n_rounds": 5, "tol": 0.1}
+        quick = {"n_rounds": 5, "tol": 0.1, "n_experts": 3}
         known = kind().get_params()
         keep(kind.__name__, kind(**{name: value for name, value in quick.items() if name in known}), *two_classes())
     for name, model in VARIANTS.items():
@@ -178,6 +174,7 @@ def at(place, value):
     return change
 
 
+FOREST = "SupervisedKernelRLSRegressor"
 MALFORMED = {
     "knots from elsewhere": ("InfiniteEnsembleSVC", "AdditiveModel", 0, at(0, -(10**9))),
     "knots beyond the end": ("InfiniteEnsembleSVC", "AdditiveModel", 0, at(-1, 10**9)),
@@ -196,6 +193,12 @@ MALFORMED = {
     "a branch back": ("trees", "Nodes", 2, at(0, 0)),
     "a number tested as a name": ("trees", "Nodes", 1, at(0, np.nan)),
     "a node less": ("trees", "Nodes", 1, lambda cut: cut[1:]),
+    "a forest that tests no feature": (FOREST, "ThresholdTree", 2, at(0, 10**6)),
+    "a forest's branch to elsewhere": (FOREST, "ThresholdTree", 1, at(0, 10**6)),
+    "a forest's branch back": (FOREST, "ThresholdTree", 0, at(0, 0)),
+    "two branches to one node": (FOREST, "ThresholdTree", 1, at(0, 1)),
+    "a forest's node less": (FOREST, "ThresholdTree", 3, lambda threshold: threshold[1:]),
+    "a forest of words": (FOREST, "ThresholdTree", 3, lambda threshold: threshold.astype("U")),
     "weights of other classes": ("trees", "Nodes", 3, lambda counts: counts[:, :1]),
 }
 

@@ -234,12 +234,32 @@ def test_classifiers_of_other_libraries_are_refused(tmp_path):
         model.save(tmp_path / "model")
 
 
-@pytest.mark.parametrize(
-    ("estimator", "y"), [(SupervisedKernelRLSClassifier(), Y), (SupervisedKernelRLSRegressor(), X[:, 0])]
-)
-def test_forests_of_scikit_learn_are_refused(tmp_path, estimator, y):
-    with pytest.raises(InvalidInput, match=r"^kernel_: found what a file cannot hold: RandomForest"):
-        estimator.fit(X, y).save(tmp_path / "model")
+SUPERVISED = [SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor]
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+@pytest.mark.parametrize("kernel", ["leaf", "depth"])
+def test_of_forests_the_trees_are_kept(tmp_path, kind, kernel):
+    holed = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    model = kind(kernel=kernel, n_experts=5, random_state=0).fit(holed, (Y == "yes").astype(float))
+    again = load_model(saved(model, tmp_path / "model"))
+    for sample in (holed, X + 0.05):
+        np.testing.assert_array_equal(again.predict(sample), model.predict(sample))
+    assert vars(again).keys() == vars(model).keys()
+    assert [len(tree.feature) for tree in again.kernel_.forest.trees] == [
+        tree.tree_.node_count for tree in model.kernel_.forest.estimators_
+    ]
+    twice = load_model(saved(again, tmp_path / "again"))
+    np.testing.assert_array_equal(twice.predict(X), model.predict(X))
+    refitted = clone(again).fit(holed, (Y == "yes").astype(float))
+    np.testing.assert_array_equal(refitted.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", SUPERVISED)
+def test_forests_that_are_parameters_are_refused(tmp_path, kind):
+    model = kind(DecisionTreeClassifier(random_state=0)).fit(X, Y == "yes")
+    with pytest.raises(InvalidInput, match=r"^forest: found what a file cannot hold: DecisionTreeClassifier"):
+        model.save(tmp_path / "model")
 
 
 def test_an_unfitted_estimator(tmp_path):

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from cvxens.errors import InvalidInput
 from cvxens.kernels import TreeEnsemble
+from cvxens.kernels.tree_paths import ThresholdTrees, trees_of
 from cvxens.trees import fit_tree
 
 RNG = np.random.default_rng(0)
@@ -102,6 +103,35 @@ def test_missing_values_take_the_forest_s_own_way(kind):
     forest = RandomForestClassifier(n_estimators=4, max_depth=4, random_state=0).fit(holed, Y)
     ours = paths(forest, holed)
     np.testing.assert_allclose(TreeEnsemble(forest, kind)(holed), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_the_trees_alone_are_what_the_estimator_is(name):
+    ensemble = ENSEMBLES[name].fit(X, Y)
+    alone, whole = ThresholdTrees.of(ensemble), trees_of(ensemble)
+    thresholds = np.concatenate([tree.threshold for tree in alone.trees])[:, None] + np.zeros(X.shape[1])
+    for sample in (X, NEW, thresholds, np.nextafter(thresholds, np.inf), thresholds.astype(np.float32)):
+        np.testing.assert_array_equal(alone.leaves(sample), whole.leaves(sample))
+    for ours, theirs in zip(alone.parents, whole.parents, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(TreeEnsemble(alone, "depth")(NEW, X), TreeEnsemble(ensemble, "depth")(NEW, X))
+
+
+def test_the_trees_alone_know_where_missing_values_go():
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    for sample in (X, holed):
+        forest = RandomForestClassifier(n_estimators=4, random_state=0).fit(sample, Y)
+        np.testing.assert_array_equal(ThresholdTrees.of(forest).leaves(holed), trees_of(forest).leaves(holed))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("wrong", [X[:, :2], np.full_like(X, 1e39), np.full_like(X, np.inf)])
+def test_the_trees_alone_refuse_what_scikit_learn_does(wrong):
+    forest = RandomForestClassifier(n_estimators=2, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"features|too large|infinity"):
+        trees_of(forest).leaves(wrong)
+    with pytest.raises(InvalidInput, match=r"^X: found"):
+        ThresholdTrees.of(forest).leaves(wrong)
 
 
 def test_data_frames_go_to_the_forest_as_they_are():
