@@ -80,7 +80,7 @@ forest : estimator, optional
         Trees grown and experts fitted at a time, as joblib counts, on threads. It does not change the model.""",
     "EXPERTS": """\
 kernel_ : TreeEnsemble
-        The kernel, with the fitted forest as `kernel_.forest`.
+        The kernel, with the fitted forest as `kernel_.forest`; the trees alone where the model was read from a file.
     experts_ : LeastSquaresExperts
         Coefficients, samples and certificate of every expert.
     X_fit_ : ndarray of shape (n_samples, n_features)
