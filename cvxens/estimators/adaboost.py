@@ -127,7 +127,12 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
 
     def _oracle(self, sample: Sample) -> Oracle:
         return make_oracle(
-            self.oracle, sample.X, columns_per_round=None, random_state=self.random_state, square_sum=False
+            self.oracle,
+            sample.X,
+            columns_per_round=None,
+            random_state=self.random_state,
+            square_sum=False,
+            features=sample.features,
         )
 
     def _solve(self, sample: Sample) -> dict[str, Any]:

@@ -85,7 +85,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def _oracle(self, sample: Sample, pairs: Pairs) -> CodedOracle:
         random = validation.generator(self.random_state)
         seed = int(random.integers(2**31))
-        oracle = make_oracle(self.oracle, sample.X, columns_per_round=None, random_state=seed, square_sum=False)
+        offered = {"random_state": seed, "square_sum": False, "features": sample.features}
+        oracle = make_oracle(self.oracle, sample.X, columns_per_round=None, **offered)
         return CodedOracle(oracle, sample.X, pairs, random)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:

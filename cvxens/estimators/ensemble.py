@@ -114,6 +114,7 @@ class Ensemble(Vote, ABC):
             columns_per_round=self.columns_per_round,
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            features=sample.features,
         )
         return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
 

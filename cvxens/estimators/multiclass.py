@@ -17,6 +17,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.callbacks import parts_of_fit
 from cvxens.estimators.sample import Sample
+from cvxens.estimators.weak_learners import over_codes
 from cvxens.types import Array
 
 Part: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.int_]]
@@ -86,6 +87,8 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
         if weighted:
             binary.set_fit_request(sample_weight=True)
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
+        if sample.features is not None:
+            binary.set_params(oracle=over_codes(estimator.oracle, sample.features))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)
         with parts_of_fit(estimator, binary):
             decomposition.fit(sample.X, sample.labels, **({"sample_weight": sample.weights} if weighted else {}))

@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.estimators.nominal import codes, features_of, is_frame, words_in
+from cvxens.trees import Feature
 from cvxens.types import Array
 
 
@@ -24,16 +26,18 @@ class Accepts:
 
     Parameters
     ----------
-    sparse, missing : bool
-        Sparse matrices; NaN as a missing value.
+    sparse, missing, nominal : bool
+        Sparse matrices; NaN as a missing value; data frames with nominal columns, of which X then holds the codes and
+        the estimator, as `features_`, the categories.
     """
 
     sparse: bool = False
     missing: bool = False
+    nominal: bool = False
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._numbers(self._checked(estimator, X, reset=False))
+        return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept.
@@ -43,14 +47,36 @@ class Accepts:
         InvalidInput
             Numbers that are too large, or values that are none though numpy could make some of them, such as dates.
         """
-        X, y = self._checked(estimator, X, y, reset=reset, **more)
+        X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
         return self._numbers(X), y
+
+    def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now."""
+        if not self.nominal:
+            return X
+        if reset:
+            vars(estimator).pop("features_", None)
+            features = features_of(X)
+            if features is None:
+                return X
+            estimator.features_ = features
+        elif not hasattr(estimator, "features_"):
+            return X
+        elif is_frame(X):
+            validate_data(estimator, X, skip_check_array=True, reset=False)
+        return codes(estimator.features_, X)
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
             return validate_data(estimator, *data, accept_sparse="csc" if self.sparse else False, **self._kinds, **more)
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
+        except ValueError:
+            words = words_in(data[0])
+            if not words:
+                raise
+            remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
+            raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
     @property
     def _kinds(self) -> dict[str, Any]:
@@ -81,6 +107,8 @@ class Sample:
         Which kept sample each given one is part of.
     shares : ndarray of shape (n_samples,)
         Its share in the weight of that: 0 where its weight is 0.
+    features : tuple of Feature or None
+        Of a data frame with nominal columns what they are; X then holds their codes.
     """
 
     X: Any
@@ -89,6 +117,7 @@ class Sample:
     weights: Array
     places: NDArray[np.intp]
     shares: Array
+    features: tuple[Feature, ...] | None = None
 
     @classmethod
     def read(
@@ -123,7 +152,8 @@ class Sample:
             raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         X = X if kept.all() else X[np.flatnonzero(kept)]
-        return cls(X, labels, classes, weights[kept], places, kept.astype(np.float64))
+        features = getattr(estimator, "features_", None)
+        return cls(X, labels, classes, weights[kept], places, kept.astype(np.float64), features)
 
     @property
     def signs(self) -> Array:

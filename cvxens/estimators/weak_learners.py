@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import Fourier, Perceptrons, QuantileStumps, Stumps, Trees
 from cvxens.errors import InvalidInput
 from cvxens.estimators.sample import Accepts
+from cvxens.trees import Feature
 
 OracleFactory: TypeAlias = Callable[..., Oracle]
 """Makes an oracle from the features of the training sample: `Stumps`, ``partial(Perceptrons, refined=1)``, ..."""
@@ -27,7 +29,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=True),
     QuantileStumps: Accepts(sparse=True),
-    Trees: Accepts(missing=True),
+    Trees: Accepts(missing=True, nominal=True),
 }
 """What oracles take beyond dense finite numbers."""
 
@@ -40,6 +42,11 @@ def accepts(oracle: str | OracleFactory) -> Accepts:
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     function = getattr(factory, "func", factory)
     return next((what for known, what in ACCEPTS.items() if known is function), Accepts())
+
+
+def over_codes(oracle: str | OracleFactory, features: Sequence[Feature]) -> OracleFactory:
+    """The oracle for arrays of numbers and of the codes of nominal columns."""
+    return partial(ORACLES[oracle] if isinstance(oracle, str) else oracle, features=features)
 
 
 def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int | None, **offered: Any) -> Oracle:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.trees import Table, Tree, fit_tree
+from cvxens.trees import Feature, Table, Tree, fit_tree
 from cvxens.trees.fit import Options
 from cvxens.types import Array
 from cvxens.validation import signed_weights
@@ -24,14 +25,17 @@ class SignedTree:
         With classes among -1 and +1.
     sign : float
         +1 or -1; the hypothesis is ``sign * tree.predict(X)``.
+    coded : bool
+        Whether X is an array of numbers and codes, as that of `Trees` with `features`.
     """
 
     tree: Tree
     sign: float = 1.0
+    coded: bool = False
 
     def __call__(self, X: Any, /) -> Array:
         """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
-        return self.sign * self.tree.predict(X)
+        return self.sign * self.tree.predict(_decoded(self.tree.features, X) if self.coded else X)
 
     def __str__(self) -> str:
         return str(self.tree) if self.sign > 0 else f"minus\n{self.tree}"
@@ -47,6 +51,9 @@ class Trees:
     ----------
     X : Table, array, data frame or sequence of rows, (n_samples, n_features)
         Numeric and nominal features, missing values allowed, see `Table.read`.
+    features : sequence of Feature, optional
+        What the columns are of an array X of numbers and of codes 0, 1, ... of categories, NaN where missing. The trees
+        then take such arrays too.
     max_depth : int, optional
         The largest number of tests before a decision.
     min_cases : float
@@ -68,9 +75,17 @@ class Trees:
     source = "Quinlan 1993 (C4.5)"
 
     def __init__(
-        self, X: Any, *, max_depth: int | None = None, min_cases: float = 2, confidence: float | None = 0.25
+        self,
+        X: Any,
+        *,
+        features: Sequence[Feature] | None = None,
+        max_depth: int | None = None,
+        min_cases: float = 2,
+        confidence: float | None = 0.25,
     ) -> None:
-        self.table = Table.read(X)
+        self.coded = features is not None
+        self.table = Table.read(X) if features is None else _decoded(features, X)
+        self.sample = X if self.coded else self.table
         self.options = Options(max_depth, min_cases, confidence)
 
     def price(self, s: Array, /) -> Priced:
@@ -106,4 +121,8 @@ class Trees:
     def _column(self, tree: Tree, outputs: Array) -> Column:
         edges = SignedTree(tree)(self.table) @ outputs
         best = edges[np.abs(edges).argmax()]
-        return Column(SignedTree(tree, 1.0 if best >= 0 else -1.0), self.table, float(abs(best)))
+        return Column(SignedTree(tree, 1.0 if best >= 0 else -1.0, self.coded), self.sample, float(abs(best)))
+
+
+def _decoded(features: Sequence[Feature], X: Any) -> Table:
+    return Table(tuple(features), np.ascontiguousarray(np.asarray(X, dtype=np.float64).T))
