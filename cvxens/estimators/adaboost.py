@@ -149,21 +149,18 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             "dual_weights_": sample.spread(boosted.u),
         }
 
+    @documented
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
     ) -> Certificate | list[Certificate]:
         """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
 
         LL08 P3 is solved anew on that sample, to a relative gap of 0.001 or for `max_time` seconds, for the bound.
+        Of weights of samples P3 knows but 0.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Samples of weight 0 play no part; the margins of all others count alike.
+        <CERTIFIED_SAMPLE>
         weights : array-like, shaped as `weights_`, optional
             Weights from anywhere; a negative one is that of -h. By default the ensemble's.
 

@@ -18,6 +18,7 @@ from cvxens.estimators.audit import shaped
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.boosting import boost, certify_margins
 from cvxens.estimators.coded import CodedOracle, Pairs
+from cvxens.estimators.parameters import documented
 from cvxens.estimators.progress import time_limit
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.votes import Vote
@@ -102,21 +103,17 @@ class CodedBoosting(Vote, Weighted, Classifier):
             "dual_weights_": sample.spread(pairs.table(boosted.u)),
         }
 
+    @documented
     def certify(self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None) -> Certificate:
         """Say how far the margin of the ensemble, or of other votes of its weak learners, is from the largest.
 
         LL08 P3 over the pairs of a sample and a class is solved anew, to a relative gap of 0.001 or for `max_time`
         seconds, for the bound. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with weights
-        of that sum make them.
+        of that sum make them. Of weights of samples P3 knows but 0.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Samples of weight 0 play no part; the margins of all others count alike.
+        <CERTIFIED_SAMPLE>
         weights : array-like, shaped as `weights_`, optional
             Votes from anywhere; by default the ensemble's.
 

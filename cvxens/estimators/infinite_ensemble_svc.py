@@ -198,6 +198,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         random = validation.generator(random_state)
         return self._of_additive(lambda model: model.cells.sample(k, random))
 
+    @documented
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
@@ -208,12 +209,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
+        <CERTIFIED_SAMPLE>
         weights : array-like, shaped as `dual_coef_`, optional
             Coefficients from anywhere, with the sum 0; by default the fitted ones.
         intercept : float, optional

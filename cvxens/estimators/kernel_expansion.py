@@ -15,6 +15,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.estimators.audit import shaped
 from cvxens.estimators.multiclass import certify_parts
+from cvxens.estimators.parameters import documented
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.shapes import shapes_of, variation_shares
 from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
@@ -129,6 +130,7 @@ class KernelExpansion(ABC):
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
 
+    @documented
     def certify(
         self: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
     ) -> Certificate | list[Certificate]:
@@ -139,12 +141,7 @@ class KernelExpansion(ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
+        <CERTIFIED_SAMPLE>
         weights : array-like, shaped as `dual_coef_`, optional
             Coefficients from anywhere; by default the fitted ones.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-T = TypeVar("T", bound=type)
+T = TypeVar("T")
 
 WORDS = {
     "COLUMN_GENERATION": """\
@@ -27,13 +27,13 @@ oracle : str or callable
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
     verbose : int
-        1 shows progress on the standard error.""",
+        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.""",
     "LIMITS": """\
 max_time : float, optional
         Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
         does the same: what is done is kept.
     verbose : int
-        1 shows progress on the standard error.""",
+        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.""",
     "CLASS_WEIGHT": """\
 class_weight : dict, "balanced" or None
         Factors on the price of a class's slack; "balanced" gives all classes the same sum.""",
@@ -119,7 +119,7 @@ oracle : str or callable
     max_time : float, optional
         Stop, with a ConvergenceWarning, after so many seconds. Ctrl-C does the same: what is done is kept.
     verbose : int
-        1 shows progress on the standard error.""",
+        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.""",
     "CODED_ENSEMBLE": """\
 certificate_ : Certificate
         Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest
@@ -134,6 +134,13 @@ certificate_ : Certificate
         0.
     dual_weights_ : ndarray of shape (n_samples, n_classes)
         The weights of the pairs, with sum 1, of the round that proves the bound; 0 where there is no pair.""",
+    "CERTIFIED_SAMPLE": """\
+X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.
@@ -144,8 +151,8 @@ classes_ : ndarray of shape (n_classes,)
 }
 
 
-def documented(estimator: T) -> T:
-    """Put the shared words into a class's docstring, in place of ``<NAME>``."""
+def documented(thing: T) -> T:
+    """Put the shared words into the docstring of a class or function, in place of ``<NAME>``."""
     for name, words in WORDS.items():
-        estimator.__doc__ = (estimator.__doc__ or "").replace(f"<{name}>", words)
-    return estimator
+        thing.__doc__ = (thing.__doc__ or "").replace(f"<{name}>", words)
+    return thing

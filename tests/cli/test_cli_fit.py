@@ -204,8 +204,8 @@ def test_certify_fails_above_the_tolerance(capsys, tmp_path, model):
 def test_what_cannot_be_certified(capsys, tmp_path, csv, model):
     (tmp_path / "unlabelled.csv").write_text("x0,x1\n1,2\n")
     assert "found no target" in refused(capsys, "certify", model, tmp_path / "unlabelled.csv")
-    assert run(capsys, "fit", csv, "--model", "RhoSVC", "--out", tmp_path / "svc")[0] == 0
-    assert "RhoSVC, which is certified where it is fitted" in refused(capsys, "certify", tmp_path / "svc", csv)
+    assert run(capsys, "fit", csv, "--model", "SupervisedKernelRLSClassifier", "--out", tmp_path / "rls")[0] == 0
+    assert "which is certified where it is fitted" in refused(capsys, "certify", tmp_path / "rls", csv)
     assert "found the classes ['bad' 'odd']" in refused(
         capsys, "certify", model, write_words(tmp_path / "odd.csv", "odd")
     )

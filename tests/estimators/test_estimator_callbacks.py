@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from estimator_samples import EVERY, called, three_classes, two_classes
+from estimator_samples import EVERY, Interrupting, called, three_classes, two_classes
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
@@ -23,7 +23,6 @@ from cvxens import (
     RhoSVC,
     load_model,
 )
-from cvxens.colgen import oracles
 from cvxens.estimators import callbacks
 from cvxens.kernels import Laplacian
 
@@ -213,18 +212,6 @@ def test_callbacks_are_cloned_and_pickled_but_not_saved(tmp_path, sample):
     assert not hasattr(loaded, "_skl_callbacks")
     np.testing.assert_array_equal(loaded.decision_function(sample[0]), model.decision_function(sample[0]))
     assert model._skl_callbacks == [monitor]
-
-
-class Interrupting(oracles.Stumps):
-    """Stumps whose user loses patience in the third round."""
-
-    rounds = 0
-
-    def price(self, s, /, inside=()):
-        self.rounds += 1
-        if self.rounds == 3:
-            raise KeyboardInterrupt
-        return super().price(s, inside)
 
 
 def test_a_round_that_is_interrupted_ends_without_a_fit():

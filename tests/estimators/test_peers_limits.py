@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import Interrupting, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -15,7 +15,6 @@ from cvxens import (
     RegAdaBoostClassifier,
     RhoSVC,
 )
-from cvxens.colgen import oracles
 from cvxens.errors import InvalidInput
 from cvxens.estimators import progress
 from cvxens.kernels import Laplacian
@@ -30,18 +29,6 @@ LIMITED = [
     RegAdaBoostClassifier(Laplacian(0.5), lam=0.05, solver="boosting"),
 ]
 SHOWN = [*LIMITED, RhoSVC(), RegAdaBoostClassifier(), InfiniteEnsembleSVC()]
-
-
-class Interrupting(oracles.Stumps):
-    """Stumps whose user loses patience in the third round."""
-
-    rounds = 0
-
-    def price(self, s, /, inside=()):
-        self.rounds += 1
-        if self.rounds == 3:
-            raise KeyboardInterrupt
-        return super().price(s, inside)
 
 
 def impatient(X, Z):
