@@ -52,8 +52,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     ----------
     oracle : str or callable
         The weak learners, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per
-        feature), "perceptrons", "fourier", "trees", or a function from X to an oracle. Stumps take sparse X, trees take
-        NaN.
+        feature), "perceptrons", "fourier", "trees", or a function from X to an oracle. Stumps take sparse X; trees take
+        NaN, and data frames with columns of categories, strings or booleans, whose values `features_` then lists.
     n_rounds : int, optional
         At most so many rounds; by default 200, with `nu` as many as its guarantee needs. Fewer after a perfect weak
         learner, or where none is better than chance.

@@ -11,7 +11,8 @@ WORDS = {
 oracle : str or callable
         The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
         "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
-        ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X, trees take NaN. Those that are
+        ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X; trees take NaN, and data frames
+        with columns of categories, strings or booleans, whose values `features_` then lists. Those that are
         sampled or learned, the last three, are heuristic: nothing is proven over all of them.
     columns_per_round : int, optional
         At most so many weak learners enter per round; None for the oracle's own choice.
