@@ -25,7 +25,7 @@ from cvxens.estimators.progress import rounds_of, warn_of_ending
 from cvxens.types import Array
 
 Voting: TypeAlias = Callable[[Sequence[Hypothesis], Array], Mapping[str, Any]]
-"""From hypotheses, maybe with repetitions, and their weights (n_hypotheses,) to weak learners, weights, intercept."""
+"""From hypotheses and their weights (n_hypotheses,) to weak learners, weights, intercept."""
 
 TOL = 1e-3
 """The relative gap to which the largest margin is known that an ensemble is held against."""
@@ -57,10 +57,13 @@ def _told(step: BoostingStep) -> str:
 
 
 def _weighted(done: Sequence[BoostingRound]) -> tuple[list[Hypothesis], Array]:
-    """The hypotheses and weights of rounds; a perfect one is all that counts."""
+    """The hypotheses of rounds, each once, and their weights; a perfect one is all that counts."""
     if done[-1].weight == inf:
         return [done[-1].hypothesis], np.ones(1)
-    return [row.hypothesis for row in done], np.array([row.weight for row in done])
+    weights = dict.fromkeys((row.hypothesis for row in done), 0.0)
+    for row in done:
+        weights[row.hypothesis] += row.weight
+    return list(weights), np.array(list(weights.values()))
 
 
 def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:

@@ -29,11 +29,11 @@ CallbackSupport, with_callbacks = _support()
 """The base class of estimators that take callbacks, and the decorator of the method that tells them."""
 
 
-def context_of(estimator: Any, *, name: str = "fit", max_subtasks: int | None = 0, ordered: bool = True) -> Any:
-    """Set the callbacks of an estimator up for a fit; None if it has none."""
+def context_of(estimator: Any, *, n_tasks: int | None, ordered: bool) -> Any:
+    """Set the callbacks of an estimator up for a fit of at most so many subtasks; None if it has none."""
     if not hasattr(estimator, "_skl_callbacks"):
         return None
-    return estimator._init_callback_context(name, max_subtasks=max_subtasks, sequential_subtasks=ordered)
+    return estimator._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=ordered)
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,14 @@ class FitTask:
     known: Mapping[str, Any]
     routing: bool = field(default_factory=lambda: get_config()["enable_metadata_routing"])
 
-    def begin(self, name: str) -> Any:
-        """Begin a subtask; returns its context."""
-        context = self.context.subcontext(name)
+    def begin(self) -> Any:
+        """Begin a round; returns its context."""
+        context = self.context.subcontext("round")
         context.call_on_fit_task_begin(estimator=self.estimator, **self.given)
         return context
 
     def end(self, context: Any, fitted: Fitted | None = None) -> bool:
-        """End a subtask, of which there are fitted attributes or not; returns whether to stop."""
+        """End a round, after which there are fitted attributes or not; returns whether to stop."""
         attributes = None if fitted is None else lambda: {**self.known, **fitted(), "_task": None}
         told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
         return bool(context.call_on_fit_task_end(**told))
@@ -73,7 +73,7 @@ def fit_task(
     estimator: Any, given: Mapping[str, Any], known: Mapping[str, Any], *, n_tasks: int | None, ordered: bool
 ) -> Iterator[None]:
     """Tell the callbacks of an estimator of its fit, and let `rounds_of` find it meanwhile."""
-    context = context_of(estimator, max_subtasks=n_tasks, ordered=ordered)
+    context = context_of(estimator, n_tasks=n_tasks, ordered=ordered)
     if context is None:
         yield
         return
@@ -122,7 +122,7 @@ class Rounds:
         if self.stopped:
             raise Stopped
         if self.task is not None:
-            self._context = self.task.begin("round")
+            self._context = self.task.begin()
 
     def end(self, told: str, fitted: Fitted) -> None:
         """End the round."""
