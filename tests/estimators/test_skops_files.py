@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from skops.io import dumps, get_untrusted_types, loads
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from cvxens import ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, estimators
+from cvxens import AdaBoostClassifier, ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, estimators
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.kernels import Gaussian, Stump
@@ -51,11 +51,11 @@ TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees"), TREES),
     "perceptrons": (
-        LPBoostClassifier(oracle="perceptrons", tol=0.1, random_state=0),
-        {"Certificate", "Round", "Perceptron"},
+        AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
+        {"Certificate", "BoostingRound", "Perceptron"},
     ),
     "fourier": (
-        LPBoostClassifier(oracle="fourier", tol=0.1, random_state=0),
+        LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0),
         {"Certificate", "Round", "FourierFeature"},
     ),
     "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
@@ -112,7 +112,9 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("sample", SAMPLES)
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
-    model = fitted(getattr(estimators, name)(), sample)
+    estimator = getattr(estimators, name)()
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1}
+    model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
     assert set(found) <= {*TRUSTED_TYPES, FOREST}
@@ -159,7 +161,7 @@ def test_what_users_give_is_theirs_to_trust(oracle):
 @pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
 def test_forests_are_trusted_by_name(kind):
     X, y = two_classes()
-    model = make_pipeline(StandardScaler(), kind(random_state=0)).fit(X, (y == "yes").astype(float))
+    model = make_pipeline(StandardScaler(), kind(n_experts=3, random_state=0)).fit(X, (y == "yes").astype(float))
     with pytest.raises(UntrustedTypesFoundException, match=FOREST):
         loads(dumps(model), trusted=TRUSTED_TYPES)
     assert_read_as_written(model, X, [*TRUSTED_TYPES, FOREST])

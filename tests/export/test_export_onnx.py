@@ -301,7 +301,7 @@ def test_the_certificate_of_a_cross_validation():
 
 REFUSED = {
     "trees": (LPBoostClassifier(oracle="trees"), "a SignedTree as a weak learner, which is no stump"),
-    "perceptrons": (LPBoostClassifier(oracle="perceptrons", tol=0.5, random_state=0), "which is no stump"),
+    "perceptrons": (LPBoostClassifier(oracle="perceptrons", tol=0.9, random_state=0), "which is no stump"),
     "Fourier features": (LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0), "which is no stump"),
     "a Gaussian kernel": (InfiniteEnsembleSVC("gaussian"), "the kernel 'gaussian' is not additive"),
     "middle stumps": (InfiniteEnsembleSVC("middle-stump"), "the kernel 'middle-stump' is not additive"),
