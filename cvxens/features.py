@@ -165,7 +165,14 @@ def threads_for(n_entries: int) -> Iterator[None]:
 
 def column(X: Any, feature: int) -> NDArray:
     """Return one feature of dense or sparse `X` as an array of shape (n_samples,)."""
-    return X[:, [feature]].toarray().ravel() if issparse(X) else np.asarray(X)[:, feature]
+    if not issparse(X):
+        return np.asarray(X)[:, feature]
+    X = X.tocsc()
+    feature = range(X.shape[1])[feature]
+    stored = slice(X.indptr[feature], X.indptr[feature + 1])
+    values = np.zeros(X.shape[0], X.dtype)
+    np.add.at(values, X.indices[stored], X.data[stored])
+    return values
 
 
 def _dense_column(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]:

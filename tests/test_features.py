@@ -92,3 +92,20 @@ def test_threads_only_where_there_is_work_for_them(n_entries, most):
     with threads_for(n_entries):
         assert numba.get_num_threads() == most
     assert numba.get_num_threads() == before
+
+
+@pytest.mark.parametrize("kind", ["csc", "csr", "coo", "lil", "dok", "dia", "bsr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint8, bool])
+def test_one_column_of_any_matrix(kind, dtype):
+    dense = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]], dtype)
+    for feature in (0, 1, 2, -1):
+        found = column(coo_array(dense).asformat(kind), feature)
+        assert (found == dense[:, feature]).all()
+        assert found.dtype == dtype
+    with pytest.raises(IndexError):
+        column(coo_array(dense).asformat(kind), 3)
+
+
+def test_entries_of_one_place_are_summed():
+    twice = csc_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(3, 1))
+    assert column(twice, 0).tolist() == [3.0, 0.0, 0.0]
