@@ -66,6 +66,7 @@ class CGEnsSLSClassifier(Ensemble, Weighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
+        warm_start: bool = False,
         class_weight: Any = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -77,6 +78,7 @@ class CGEnsSLSClassifier(Ensemble, Weighted, Classifier):
             max_columns=max_columns,
             max_time=max_time,
             solver=solver,
+            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )

@@ -69,6 +69,7 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
+        warm_start: bool = False,
         class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
@@ -82,6 +83,7 @@ class ColumnGenerationClassifier(Ensemble, Weighted, Classifier):
             max_columns=max_columns,
             max_time=max_time,
             solver=solver,
+            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
-from cvxens.colgen import Ending, Formulation, Master, Run, column_generation
+from cvxens.colgen import Ending, Formulation, Hypothesis, Master, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.estimators.audit import Task, audit
 from cvxens.estimators.multiclass import certify_parts
 from cvxens.estimators.progress import Watched, rounds_of
 from cvxens.estimators.sample import Accepts, Sample
 from cvxens.estimators.votes import Vote
+from cvxens.estimators.warm_start import WarmStart
 from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
@@ -33,12 +34,12 @@ REMEDIES: Mapping[Ending, str] = {
 """Endings short of `tol`, and what to do about them."""
 
 
-class Ensemble(Vote, ABC):
+class Ensemble(WarmStart, Vote, ABC):
     """A weighted vote of weak learners found by column generation; for a `Classifier`.
 
     Parameters
     ----------
-    oracle, columns_per_round, tol, max_columns, max_time, solver, random_state, verbose
+    oracle, columns_per_round, tol, max_columns, max_time, solver, warm_start, random_state, verbose
         As every column-generation estimator documents them.
     """
 
@@ -51,6 +52,7 @@ class Ensemble(Vote, ABC):
         max_columns: int | None,
         max_time: float | None,
         solver: str,
+        warm_start: bool,
         random_state: Any,
         verbose: int,
     ) -> None:
@@ -60,6 +62,7 @@ class Ensemble(Vote, ABC):
         self.max_columns = max_columns
         self.max_time = max_time
         self.solver = solver
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
@@ -118,7 +121,7 @@ class Ensemble(Vote, ABC):
         )
         return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
 
-    def _run(self, task: Task) -> Run:
+    def _run(self, task: Task, start: Sequence[Hypothesis] = ()) -> Run:
         make = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
         with rounds_of(self) as rounds:
             run = column_generation(
@@ -129,6 +132,7 @@ class Ensemble(Vote, ABC):
                 max_columns=self.max_columns,
                 max_time=inf if self.max_time is None else self.max_time,
                 master=lambda formulation, signs: Watched(make(formulation, signs), rounds),
+                start=start,
             )
         if not rounds.stopped:
             self._warn(run)
@@ -138,7 +142,7 @@ class Ensemble(Vote, ABC):
         """Nobody knows how many rounds there will be."""
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
-        run = self._run(self._problem(sample))
+        run = self._run(self._problem(sample), self._start(sample))
         return {
             "certificate_": run.certificate,
             "history_": run.history,

@@ -64,6 +64,7 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
+        warm_start: bool = False,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -76,6 +77,7 @@ class LPBoostClassifier(Ensemble, Weighted, Classifier):
             max_columns=max_columns,
             max_time=max_time,
             solver=solver,
+            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )

@@ -89,6 +89,7 @@ class MultiBoostClassifier(Ensemble, Weighted, Classifier):
         max_columns: int | None = None,
         max_time: float | None = None,
         solver: str = "fast",
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -99,6 +100,7 @@ class MultiBoostClassifier(Ensemble, Weighted, Classifier):
             max_columns=max_columns,
             max_time=max_time,
             solver=solver,
+            warm_start=warm_start,
             random_state=random_state,
             verbose=verbose,
         )

@@ -25,6 +25,10 @@ oracle : str or callable
         does the same: what is done is kept.
     solver : {"fast", "reference"}
         What solves the restricted masters: the fastest way known for the formulation, or cvxpy.
+    warm_start : bool
+        Whether `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
+        the same features; each sub-problem from its own, where the classes are the same. They count among the
+        hypotheses that the certificate is over, also where the oracle has none of their kind on the new sample.
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
     verbose : int

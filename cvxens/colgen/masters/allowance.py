@@ -12,8 +12,8 @@ from cvxens.problems.penalties import Penalty
 SHARE = 0.1
 """Of what new columns can gain; between 0.3 and 0.02 runs take about as long."""
 
-AGAIN = 1e-3
-"""Of the last gap, where nothing new has come."""
+FINE = 1e-4
+"""The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
 
 
 class Allowance:
@@ -46,12 +46,14 @@ class Allowance:
         self.share = share
         self.n_columns = 0
         self.gap = 0.0
+        self.n_found = 0
         self.last = self.tol
 
     def of(self, n_columns: int) -> float:
         """The gap that is allowed now; asked again with nothing new, it is smaller."""
-        gap = self.share * self.gap if n_columns > self.n_columns else min(self.share * self.gap, AGAIN * self.last)
-        self.n_columns, self.last = n_columns, max(self.tol, gap)
+        new = n_columns - self.n_columns
+        limit = FINE * self.last if new == 0 else FINE if new > self.n_found else 1.0
+        self.n_columns, self.last = n_columns, max(self.tol, min(self.share * self.gap, limit))
         return self.last
 
     @property
@@ -62,5 +64,6 @@ class Allowance:
     def learn(self, solution: MasterSolution, priced: Priced) -> None:
         """Learn what the columns found under a solution can gain beyond its own gap."""
         edges = [column.edge for column in priced.columns]
+        self.n_found = len(edges)
         gain = self.penalty.conjugate(Edges(priced.best_edge, sum(edge**2 for edge in edges)))
         self.gap = relative_gap(solution.objective, (1 - self.last) * solution.objective - gain)

@@ -1,0 +1,189 @@
+"""Fits that start from the weak learners of the last one: the same certified optimum in fewer rounds."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_samples import BY_MARGINS, EVERY, called, three_classes, two_classes
+from sklearn.base import clone
+
+from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier, load_model
+from cvxens.colgen import column_generation, oracles
+from cvxens.errors import InvalidInput
+from cvxens.estimators import ensemble
+from cvxens.estimators.warm_start import WarmStart
+
+X, Y = two_classes(80)
+PATHS = {"LPBoostClassifier": [0.05, 0.1, 0.2, 0.5], "CGEnsClassifier": [0.003, 0.01, 0.03, 0.1]}
+EXACT = {"tol": 1e-6}
+
+
+def rounds(model):
+    histories = model.history_ if hasattr(model, "decomposition_") else [model.history_]
+    return [len(history) for history in histories]
+
+
+def primals(model):
+    certificates = model.certificate_ if hasattr(model, "decomposition_") else [model.certificate_]
+    assert all(certificate.holds(model.tol) for certificate in certificates)
+    return [certificate.primal for certificate in certificates]
+
+
+def warm(estimator, **parameters):
+    return clone(estimator).set_params(warm_start=True, **parameters)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+@pytest.mark.parametrize("sample", [two_classes(80), three_classes(90)], ids=["two classes", "three classes"])
+def test_fitted_again_it_is_done_after_the_first_master(estimator, sample):
+    model = warm(estimator, columns_per_round=2, **EXACT).fit(*sample)
+    before, optimum = rounds(model), primals(model)
+    model.fit(*sample)
+    assert primals(model) == pytest.approx(optimum, rel=1e-6)
+    assert sum(rounds(model)) < sum(before)
+    # multipliers of linear programs are not unique, those of squared penalties are
+    if model.oracle == "quantile_stumps":
+        assert max(rounds(model)) <= 4
+    cold = clone(model).set_params(warm_start=False).fit(*sample)
+    assert rounds(cold) == before
+
+
+@pytest.mark.parametrize("estimator", [e for e in EVERY if called(e) in PATHS], ids=called)
+@pytest.mark.parametrize("sample", [two_classes(80), three_classes(90)], ids=["two classes", "three classes"])
+def test_along_a_path_of_prices_rounds_are_spared_and_optima_are_the_same(estimator, sample):
+    cold, warmed = (clone(estimator).set_params(warm_start=w, columns_per_round=2, **EXACT) for w in (False, True))
+    spent = np.zeros(2)
+    for C in PATHS[called(estimator)]:
+        for k, model in enumerate((cold, warmed)):
+            spent[k] += sum(rounds(model.set_params(C=C).fit(*sample)))
+        assert primals(warmed) == pytest.approx(primals(cold), rel=2e-6)
+    assert spent[1] < 0.8 * spent[0]
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_to_a_finer_tolerance_or_more_columns(estimator):
+    model = warm(estimator, tol=0.3).fit(X, Y)
+    loose = len(model.weak_learners_)
+    model.set_params(**EXACT).fit(X, Y)
+    assert len(model.weak_learners_) >= loose
+    assert primals(model) == pytest.approx(primals(clone(estimator).set_params(**EXACT).fit(X, Y)), rel=2e-6)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("estimator", BY_MARGINS, ids=called)
+def test_each_sub_problem_starts_from_its_own(estimator, multi_class, monkeypatch):
+    Z, labels = three_classes(90)
+    model = warm(estimator, multi_class=multi_class, **EXACT).fit(Z, labels)
+    own, starts = list(model.weak_learners_), []
+
+    def listening(*arguments, start, **options):
+        starts.append(start)
+        return column_generation(*arguments, start=start, **options)
+
+    monkeypatch.setattr(ensemble, "column_generation", listening)
+    # without the first ten it is another sample, of the same sub-problems
+    model.fit(Z[10:], labels[10:])
+    assert starts == own
+    parts = (model, model.decomposition_.estimator, *model.decomposition_.estimators_)
+    assert all("_starts" not in vars(part) for part in parts)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_sub_problems_in_other_processes_do_so_too(multi_class):
+    sample = three_classes(90)
+    models = [warm(CGEnsClassifier(), multi_class=multi_class, n_jobs=n).fit(*sample).fit(*sample) for n in (None, 2)]
+    assert rounds(models[0]) == rounds(models[1])
+    assert max(rounds(models[0])) < max(rounds(CGEnsClassifier(multi_class=multi_class).fit(*sample)))
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_on_another_sample_it_starts_from_what_it_knows(estimator):
+    model = warm(estimator, **EXACT).fit(X, Y)
+    more, labels = two_classes(120, random_state=3)
+    model.fit(more, labels)
+    cold = clone(model).set_params(warm_start=False).fit(more, labels)
+    assert sum(rounds(model)) <= sum(rounds(cold))
+    # at quantiles of the first sample there are further stumps, so the optimum over all of them is no worse
+    (warmed,), (plain,) = primals(model), primals(cold)
+    assert warmed <= plain * (1 + 2e-6)
+    if model.oracle == "stumps":
+        assert warmed == pytest.approx(plain, rel=2e-6)
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_weak_learners_of_other_features_are_refused_and_the_model_stays(estimator):
+    model = warm(estimator).fit(X, Y)
+    scores = model.decision_function(X)
+    for other in (X[:, :2], np.hstack([X, X])):
+        with pytest.raises(
+            InvalidInput, match=rf"^X: found {other.shape[1]} features for weak learners of 3; give samp"
+        ):
+            model.fit(other, Y)
+    assert np.array_equal(model.decision_function(X), scores)
+    assert model.set_params(warm_start=False).fit(X[:, :2], Y).n_features_in_ == 2
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None, np.ones(2)])
+def test_what_is_no_yes_or_no(value):
+    with pytest.raises(InvalidInput, match=r"^warm_start: found .*; give True or False"):
+        LPBoostClassifier(warm_start=value).fit(X, Y)
+
+
+@pytest.mark.parametrize("sample", [two_classes(80), three_classes(90)], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("estimator", EVERY, ids=called)
+def test_saved_and_loaded_it_starts_where_it_would_have(estimator, sample, tmp_path):
+    model = warm(estimator, **EXACT).fit(*sample)
+    model.save(tmp_path / "model")
+    again, pickled = load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))
+    for other in (model, again, pickled):
+        other.fit(*sample)
+    assert rounds(again) == rounds(model) == rounds(pickled)
+    assert np.array_equal(again.decision_function(sample[0]), model.decision_function(sample[0]))
+
+
+def test_a_first_fit_and_other_classes_start_from_nothing():
+    two, three = (X, Y), (X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    model = warm(CGEnsClassifier())
+    for sample in (two, three, two, (X, np.where(Y == "yes", "a", "b"))):
+        model.fit(*sample)
+        cold = CGEnsClassifier().fit(*sample)
+        assert primals(model) == pytest.approx(primals(cold), rel=2e-3)
+    other = warm(CGEnsClassifier()).fit(*three)
+    other.set_params(multi_class="ovo").fit(*three)
+    assert rounds(other) == rounds(CGEnsClassifier(multi_class="ovo").fit(*three))
+
+
+def test_a_failed_fit_leaves_the_start_of_the_next_alone():
+    model = warm(LPBoostClassifier(), columns_per_round=1).fit(X, Y)
+    cold = rounds(model)
+    with pytest.raises(InvalidInput, match=r"^C: found"):
+        model.set_params(C=-1.0).fit(X, Y)
+    assert rounds(model.set_params(C=None).fit(X, Y)) < cold
+
+
+def test_with_sampled_weak_learners_it_goes_on():
+    def perceptrons(X, random_state=None):
+        return oracles.Perceptrons(X, n_directions=10, refined=1, epochs=5, random_state=random_state)
+
+    model = warm(ColumnGenerationClassifier(oracle=perceptrons, random_state=0)).fit(X, Y)
+    first = model.certificate_.primal
+    for seed in (1, 2):
+        model.set_params(random_state=seed).fit(X, Y)
+        assert model.certificate_.primal <= first * (1 + 1e-9)
+
+
+def test_sample_weights_and_frames():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    weights = np.random.default_rng(0).integers(0, 3, len(Y))
+    model = warm(LPBoostClassifier(), **EXACT)
+    for _ in range(2):
+        model.fit(frame, Y, sample_weight=weights)
+    cold = LPBoostClassifier(**EXACT).fit(frame, Y, sample_weight=weights)
+    assert primals(model) == pytest.approx(primals(cold), rel=2e-6)
+    assert sum(rounds(model)) < sum(rounds(cold))
+
+
+def test_every_ensemble_by_column_generation_has_it():
+    assert all(isinstance(estimator, WarmStart) and estimator.warm_start is False for estimator in EVERY)
+    assert all("warm_start : bool" in type(estimator).__doc__ for estimator in EVERY)
