@@ -13,12 +13,14 @@ from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.coded_boosting import CodedBoosting
+from cvxens.estimators.kernel_expansion import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined
 from cvxens.types import Array
 
-REMEDY = "give an ensemble of stumps, or an InfiniteEnsembleSVC with the kernel 'stump' or another sum over features"
+REMEDY = "give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
+"""What can be exported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,11 @@ def _(model: InfiniteEnsembleSVC) -> Exportable:
 
 
 @exportable.register
+def _(model: KernelExpansion) -> Exportable:
+    return _of_parts(model, _expansion)
+
+
+@exportable.register
 def _(model: InfiniteEnsembleSVCCV) -> Exportable:
     return exportable(model.best_estimator_)
 
@@ -124,8 +131,19 @@ def _(hypothesis: Constant, weights: Array) -> tuple[int, float, Array, Array]:
 
 
 def _shapes(model: Any) -> Exportable:
+    box = box_of(model.kernel_, model.n_features_in_)
+    return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
+
+
+def _expansion(model: Any) -> Exportable:
+    kernel, n_features = model.kernel_, model.n_features_in_
+    box = box_of(kernel.function, n_features) if kernel.box is None else everywhere(n_features)
+    return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
+
+
+def _functions(model: Any) -> Any:
+    """The functions of single features whose sum the model is."""
     try:
-        functions = model.shape_functions_
+        return model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
-    return Exportable(Shapes(functions, float(model.intercept_)), box_of(model.kernel_, model.n_features_in_))

@@ -29,17 +29,20 @@ REFUSAL = "X must be finite, and within the ranges of the model"
 def to_onnx(model: Any) -> Any:
     """Return a fitted ensemble of stumps, or an additive model, as ONNX.
 
-    The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function` in
-    the same order of additions, so to the last bit where the runtime adds in order; and `label`, the class, of the type
-    that `classes_` has. Values on a threshold count as above it. Values that `decision_function` refuses, NaN, infinity
-    and those outside the ranges of the kernel, make the run fail at a node of the name "X must be finite, ...".
+    The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function`, and
+    `label`, the class, of the type that `classes_` has. Scores are added up in the order in which the estimator adds
+    them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and for expansions
+    in kernels, whose scores are equal up to rounding. Values on a threshold count as above it. Values that
+    `decision_function` refuses, NaN, infinity and those outside the ranges of the kernel, make the run fail at a node
+    of the name "X must be finite, ...".
 
     Parameters
     ----------
     model : estimator
-        A fitted ensemble whose weak learners are stumps; or an `InfiniteEnsembleSVC`, or its cross-validation, whose
-        kernel is a sum over features: of the stump, histogram-intersection and decision-stump kernels. A pipeline is
-        not taken: export its last step, which sees what the steps before it make of X.
+        A fitted ensemble whose weak learners are stumps; or a machine whose kernel is a sum over features, those that
+        have `shape_functions_`: `InfiniteEnsembleSVC` and its cross-validation, `RhoSVC`, `RegAdaBoostClassifier` and
+        `PartialSVMEnsembleClassifier`, with the kernels of stumps. A pipeline is not taken: export its last step, which
+        sees what the steps before it make of X.
 
     Returns
     -------

@@ -46,10 +46,12 @@ class Steps:
 class Shapes:
     """f(x) = intercept + sum_d g_d(x_d), each g_d linear between knots and constant beyond.
 
+    Where a knot stands twice, g_d jumps.
+
     Parameters
     ----------
     functions : sequence of (knots, values)
-        Of every feature; knots ascending and distinct, at least one.
+        Of every feature; knots ascending, at least one.
     intercept : float
         b.
     """
@@ -59,9 +61,9 @@ class Shapes:
 
     def __call__(self, graph: Graph, X: str) -> list[str]:
         """Search for the last knot at or below each value, all features at once, and follow the line from there."""
-        knots, values = (np.concatenate(parts) for parts in zip(*self.functions, strict=True))
-        slopes = np.concatenate([np.append(np.diff(values) / np.diff(knots), 0.0) for knots, values in self.functions])
-        ends = np.cumsum([len(knots) for knots, _ in self.functions])
+        lines = [_lines(*function) for function in self.functions]
+        knots, values, slopes = (np.concatenate(parts) for parts in zip(*lines, strict=True))
+        ends = np.cumsum([len(own) for own, _, _ in lines])
         firsts, lasts = np.append(0, ends[:-1]), ends - 1
         x = graph.put("Min", graph.put("Max", X, knots[firsts]), knots[lasts])
         at = _search(graph, x, graph.array(knots), firsts, lasts)
@@ -70,6 +72,15 @@ class Shapes:
         # the intercept goes to the first feature, whose sum is then the same to the last bit
         intercepts = np.append(self.intercept, np.zeros(len(firsts) - 1))
         return [graph.total(graph.put("Add", graph.put("Add", value, rises), intercepts))]
+
+
+def _lines(knots: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Knots, the values there, and the slopes after them; with one knot more just below a jump at the first."""
+    if len(knots) > 1 and knots[0] == knots[1]:
+        knots, values = np.append(np.nextafter(knots[0], -np.inf), knots), np.append(values[0], values)
+    widths = np.diff(knots)
+    slopes = np.divide(np.diff(values), widths, out=np.zeros_like(widths), where=widths > 0)
+    return knots, values, np.append(slopes, 0.0)
 
 
 def _search(graph: Graph, x: str, knots: str, firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> str:
@@ -93,7 +104,7 @@ def combined(scorer: Scorer, matrix: Array) -> Scorer:
 
 
 def by_pairs(scorer: Scorer, n_classes: int) -> Scorer:
-    """scikit-learn's one-vs-one: the votes of pairs of classes, plus s / (3 (|s| + 1)) for the sum s of their scores."""
+    """scikit-learn's one-vs-one: votes of pairs of classes, and s / (3 (|s| + 1)) for the sum s of their scores."""
     pairs = list(combinations(range(n_classes), 2))
     signs = np.array([[(k == second) - (k == first) for first, second in pairs] for k in range(n_classes)], float)
 

@@ -120,8 +120,8 @@ def thresholds(model):
 
 
 def knots(model):
-    functions = getattr(model, "best_estimator_", model).shape_functions_
-    every = functions if isinstance(functions, list) else [functions]
+    fitted = getattr(model, "best_estimator_", model)
+    every = fitted.shape_functions_ if hasattr(fitted, "decomposition_") else [fitted.shape_functions_]
     return [(d, knot) for parts in every for d, (places, _) in enumerate(parts) for knot in places.tolist()]
 
 
@@ -157,6 +157,38 @@ def test_histograms(n_classes):
     X, y = sample(n_classes)
     model = InfiniteEnsembleSVC("histogram-intersection").fit(np.abs(X), y)
     assert_same(model, np.abs(around(X, knots(model))))
+
+
+EXPANSIONS = [RhoSVC, RegAdaBoostClassifier, PartialSVMEnsembleClassifier]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["middle-stump", "stump", "decision-stump", "histogram-intersection"])
+@pytest.mark.parametrize("kind", EXPANSIONS)
+def test_expansions_in_additive_kernels(kind, kernel, n_classes):
+    X, y = sample(n_classes, n_samples=24)
+    positive = kernel == "histogram-intersection"
+    X = X + 5.0 * positive
+    model = kind(kernel).fit(X, y)
+    T = around(X, knots(model))
+    T = np.abs(T) if positive else T
+    label, scores = session(model).run(["label", "scores"], {"X": T})
+    expected = model.decision_function(T)
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    ranked = np.sort(expected if n_classes > 2 else np.column_stack([np.zeros_like(expected), expected]), axis=1)
+    clear = ranked[:, -1] - ranked[:, -2] > 1e-9 * np.abs(expected).max()
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(label[clear], model.predict(T)[clear])
+
+
+def test_what_expansions_refuse_is_refused():
+    X, y = sample(2)
+    model = RhoSVC("histogram-intersection").fit(np.abs(X), y)
+    for row in ([[-1.0, 0.0, 0.0]], [[np.nan, 0.0, 0.0]]):
+        with pytest.raises(ValueError, match=r"stay within the kernel's range|NaN"):
+            model.decision_function(row)
+        with pytest.raises(InvalidArgument, match="within the ranges of the model"):
+            session(model).run(None, {"X": np.array(row)})
 
 
 WEIGHTS = st.sampled_from([-1.0, -0.5, 0.1, 0.2, 0.3, 0.7, 1e-9, 0.0])
@@ -301,14 +333,13 @@ def test_the_certificate_of_a_cross_validation():
 
 REFUSED = {
     "trees": (LPBoostClassifier(oracle="trees"), "a SignedTree as a weak learner, which is no stump"),
-    "perceptrons": (LPBoostClassifier(oracle="perceptrons", tol=0.9, random_state=0), "which is no stump"),
+    "perceptrons": (AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0), "which is no stump"),
     "Fourier features": (LPBoostClassifier(oracle="fourier", tol=0.5, random_state=0), "which is no stump"),
     "a Gaussian kernel": (InfiniteEnsembleSVC("gaussian"), "the kernel 'gaussian' is not additive"),
     "middle stumps": (InfiniteEnsembleSVC("middle-stump"), "the kernel 'middle-stump' is not additive"),
     "a kernel of pairs": (InfiniteEnsembleSVC(StumpKernel() * StumpKernel()), "is not additive"),
-    "RhoSVC": (RhoSVC(), "a RhoSVC, which is not made of functions of one feature"),
-    "PartialSVMEnsembleClassifier": (PartialSVMEnsembleClassifier(), "a PartialSVMEnsembleClassifier, which is not"),
-    "RegAdaBoostClassifier": (RegAdaBoostClassifier(), "a RegAdaBoostClassifier, which is not made of"),
+    "RhoSVC": (RhoSVC("laplacian"), "the kernel Laplacian.* is no sum over features"),
+    "kernels of given ranges": (RhoSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)), "was given ranges; leave them open"),
     "SupervisedKernelRLSClassifier": (SupervisedKernelRLSClassifier(n_experts=3), "a SupervisedKernelRLSClassifier"),
     "SupervisedKernelRLSRegressor": (SupervisedKernelRLSRegressor(n_experts=3), "a SupervisedKernelRLSRegressor"),
     "another library's": (LogisticRegression(), "a LogisticRegression, which is not made of"),
@@ -321,12 +352,13 @@ def test_what_cannot_be_exported(name):
     estimator, found = REFUSED[name]
     X, y = sample(2)
     model = clone(estimator).fit(X, (y == "a").astype(int))
-    with pytest.raises(InvalidInput, match=f"^model: found (that )?.*{found}.*; give an ensemble of stumps, or an Inf"):
+    with pytest.raises(InvalidInput, match=f"^model: found (that )?.*{found}.*; give an ensemble of stumps, or a mach"):
         to_onnx(model)
 
 
 def test_every_estimator_is_exported_or_refused():
-    tried = {type(estimator).__name__ for estimator in (*STUMPS.values(), *ADDITIVE.values(), CGEnsSLSClassifier())}
+    exported = (*STUMPS.values(), *ADDITIVE.values(), CGEnsSLSClassifier(), *(kind() for kind in EXPANSIONS))
+    tried = {type(estimator).__name__ for estimator in exported}
     refused = {type(estimator).__name__ for estimator, _ in REFUSED.values()}
     assert tried | refused >= {name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}
 
