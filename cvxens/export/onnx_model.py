@@ -34,7 +34,7 @@ def to_onnx(model: Any) -> Any:
     them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and for expansions
     in kernels, whose scores are equal up to rounding. Values on a threshold count as above it. Values that
     `decision_function` refuses, NaN, infinity and those outside the ranges of the kernel, make the run fail at a node
-    of the name "X must be finite, ...".
+    of the name "X must be finite, ...". A run takes memory for every sample and stump: score large samples in parts.
 
     Parameters
     ----------
@@ -98,10 +98,9 @@ def to_onnx(model: Any) -> Any:
 def _classes(model: Any) -> NDArray:
     """The classes as ONNX has them."""
     classes = model.classes_
-    if classes.dtype.kind in "bf":
-        return classes
-    if classes.dtype.kind in "iu":
-        return classes.astype(np.int64)
+    for kinds, dtype in (("b", np.bool_), ("iu", np.int64), ("f", np.float64)):
+        if classes.dtype.kind in kinds:
+            return classes.astype(dtype)
     if all(isinstance(value, str) for value in classes.tolist()):
         return classes.astype(object)
     raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
