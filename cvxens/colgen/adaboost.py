@@ -99,26 +99,15 @@ class Boosted:
         return f
 
 
-def no_margin(_smallest_edge: float) -> float:
-    """The margin that AdaBoost aims at: none.
-
-    Examples
-    --------
-    >>> no_margin(0.3)
-    0.0
-    """
-    return 0.0
-
-
 def boosting_steps(
-    oracle: Oracle, y: Any, target: Callable[[float], float] = no_margin, *, prior: Any = None
+    oracle: Oracle, y: Any, target: Callable[[float], float] | None = None, *, prior: Any = None
 ) -> Iterator[BoostingStep]:
     """Boost: round after round, until the caller stops.
 
     Under ``u_i`` proportional to ``prior_i exp(-y_i f(x_i))`` the oracle's best hypothesis of edge g gets the weight
-    ``artanh(g) - artanh(t)``, with t the margin aimed at. With t = 0 it is ``artanh(g / sum_i u_i |h(x_i)|)``, which
-    for h in {-1, 0, +1} minimises the exponential loss along h; without abstentions that falls by the factor
-    ``sqrt(1 - g^2)``, else by more.
+    ``artanh(g / sum_i u_i |h(x_i)|)``, which for h in {-1, 0, +1} minimises the exponential loss along h; without
+    abstentions that falls by the factor ``sqrt(1 - g^2)``, else by more. With a margin t to aim at the weight is
+    ``artanh(g) - artanh(t)``.
 
     Parameters
     ----------
@@ -126,8 +115,9 @@ def boosting_steps(
         Its hypotheses are within [-1, 1].
     y : array-like of shape (n_samples,)
         Labels -1 and +1.
-    target : callable
-        Maps the smallest edge so far, in (0, 1), to the margin aimed at: below that edge and above -1.
+    target : callable, optional
+        Maps the smallest edge so far, in (0, 1), to the margin aimed at: below that edge and above -1. By default the
+        loss is all that counts.
     prior : array-like of shape (n_samples,), optional
         The weights of the samples in the loss, above 0; by default all alike.
 
@@ -165,7 +155,7 @@ def boosting_steps(
             yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf), u, z)
             return
         smallest = min(smallest, edge)
-        weight = _weight(edge, float(u @ np.abs(z)), target(smallest))
+        weight = _loss_step(edge, float(u @ np.abs(z))) if target is None else _margin_step(edge, target(smallest))
         scores = scores + weight * z
         log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
         yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss), u, scores)
@@ -181,10 +171,13 @@ def _shares(prior: Any, n_samples: int) -> Array:
     return weights / weights.sum()
 
 
-def _weight(edge: float, spoken: float, target: float) -> float:
-    """A hypothesis that abstains is judged by where it speaks, if no margin is aimed at."""
-    relative = edge if target else edge / spoken
-    return atanh(min(relative, NEARLY_ONE)) - atanh(target)
+def _loss_step(edge: float, spoken: float) -> float:
+    """A hypothesis that abstains is judged by where it speaks."""
+    return atanh(min(edge / spoken, NEARLY_ONE))
+
+
+def _margin_step(edge: float, aim: float) -> float:
+    return atanh(min(edge, NEARLY_ONE)) - atanh(aim)
 
 
 def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
