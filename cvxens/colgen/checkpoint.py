@@ -27,8 +27,9 @@ class Checkpoint:
 
     A run that finds the file resumes from it and takes the identical way: the oracle's answers are read, the master
     solves again, warm-started as it was, and its multipliers are compared with those of the file at every round. A
-    file of another formulation, of other labels, data, oracle or master is refused. A state that is within the limits
-    of the new run already is returned at once, so a finished run that is started again costs one round.
+    file of another formulation, of other labels, data, oracle, start, master or stabilisation is refused. A state that
+    is within the limits of the new run already is returned at once, so a finished run that is started again costs one
+    round.
 
     The file holds hypotheses that are frozen dataclasses of numbers, strings, tuples and arrays; any others are refused
     in the first round. It also has the states of the numpy Generators that an oracle keeps in its attributes.

@@ -16,6 +16,7 @@ from cvxens.colgen.driver import Step
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
+from cvxens.colgen.stabilisation import unsmoothed
 from cvxens.colgen.stopping import Ending, Limits
 from cvxens.colgen.tape import Tape
 from cvxens.storage import qualified_name
@@ -90,10 +91,12 @@ class Task:
 
     def identity(self) -> dict[str, str]:
         """What can be told of it before it is run."""
+        master, rules = unsmoothed(self.master)
         return {
             "formulation": digest(self.formulation),
             "labels": digest(self.signs),
-            "master": qualified_name(type(self.master)),
+            "master": qualified_name(type(master)),
+            "stabilisation": digest(rules),
             "oracle": qualified_name(type(self.oracle)),
             "start": digest(self.start),
         }

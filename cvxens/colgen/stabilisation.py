@@ -110,6 +110,24 @@ def stabilised(
     return lambda formulation, y: StabilisedMaster(master(formulation, y), formulation, y, smoothing)
 
 
+def unsmoothed(master: Master) -> tuple[Master, list[Smoothing]]:
+    """A master without its smoothing, and the rules of that, the outermost first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cvxens.colgen import formulations, masters
+    >>> smooth = stabilised(masters.HighsMaster, InOut(0.3))(formulations.soft_margin(C=1.0), np.array([1.0, -1.0]))
+    >>> type(unsmoothed(smooth)[0]).__name__, unsmoothed(smooth)[1]
+    ('HighsMaster', [InOut(share=0.3)])
+    """
+    rules = []
+    while isinstance(master, StabilisedMaster):
+        rules.append(master.smoothing)
+        master = master.master
+    return master, rules
+
+
 class StabilisedMaster:
     """A master that hands over a mean of its own multipliers and a centre.
 

@@ -24,6 +24,7 @@ from cvxens.colgen import Checkpoint, Column, Ending, Priced, column_generation,
 from cvxens.colgen.checkpoint import FILE, Saved, digest
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import (
+    Constant,
     Fourier,
     KernelColumns,
     ParallelPerceptrons,
@@ -33,6 +34,7 @@ from cvxens.colgen.oracles import (
     Stumps,
     Trees,
 )
+from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
 from cvxens.errors import DataFileError, InvalidInput, NotSeparable
 from cvxens.storage import Encoding, nothing_else
 from cvxens.trees import Feature
@@ -301,6 +303,9 @@ def file(tmp_path):
         ({"oracle": Pool(H)}, "another oracle"),
         ({"master": CvxpyMaster}, "another master"),
         ({"formulation": formulations.lpboost(0.1), "labels": -y}, "another formulation and labels"),
+        ({"master": stabilised(HighsMaster, InOut(0.5))}, "another stabilisation"),
+        ({"master": stabilised(CvxpyMaster, InOut(0.5))}, "another master and stabilisation"),
+        ({"start": [Constant(1)]}, "another start"),
         ({"oracle": Stumps(X + 1e-12, columns_per_round=2)}, "another sample or oracle"),
         ({"oracle": Stumps(X[:, ::-1], columns_per_round=2)}, "another sample or oracle"),
         ({"oracle": Stumps(X, columns_per_round=1)}, "another sample or oracle"),
@@ -312,6 +317,20 @@ def test_files_of_other_runs_are_refused(file, other, what):
     with pytest.raises(DataFileError, match=f"^checkpoint: found the file of a run with {what}"):
         call(**other)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("other", [InOut(0.5), Averaged(0.3), None])
+def test_a_run_with_another_rule_of_stabilisation_is_refused(tmp_path, other):
+    def run(rule, **limits):
+        master = HighsMaster if rule is None else stabilised(HighsMaster, rule)
+        oracle, kept = Stumps(X, columns_per_round=2), Checkpoint(tmp_path / "run")
+        return column_generation(SOFT, oracle, y, master=master, checkpoint=kept, **limits)
+
+    run(InOut(0.3), max_columns=4)
+    with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another stabilisation; give"):
+        run(other)
+    whole = column_generation(SOFT, Stumps(X, columns_per_round=2), y, master=stabilised(HighsMaster, InOut(0.3)))
+    assert identical(run(InOut(0.3)), whole)
 
 
 def test_a_master_that_takes_another_way_is_told_of(file):
