@@ -37,7 +37,8 @@ class ByColumns:
         known = self.factor.n
         if known < len(rows):
             # sum_i v_i G_ij = 0, so the old columns need not be less their means
-            new = _centred(rows[known:], self.sample_weight) * self.sample_weight
+            new = _centred(rows[known:], self.sample_weight)
+            new *= self.sample_weight
             products = new @ rows.T
             corner = products[:, known:]
             self.right = np.concatenate([self.right[:known], new @ self.L])

@@ -56,7 +56,7 @@ class SquaredError:
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Every U is feasible but at prices of 0; with an intercept its columns must sum to 0."""
-        u = u * (self._prices > 0)
+        u = u if np.min(self.C) > 0 else u * (self._prices > 0)
         return u if y is None else u - self._shares * u.sum(axis=0)
 
     def scale(self, z: Array) -> float:
@@ -65,7 +65,7 @@ class SquaredError:
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """The mean of L - f, weighted by the prices."""
-        return (self._shares * (self.L - f)).sum(axis=0)
+        return self._shares[:, 0] @ (self.L - f)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Every score is feasible."""
