@@ -85,14 +85,21 @@ def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: f
     Returns
     -------
     Certificate
-        Infinite on both sides where no ensemble has a positive margin.
+        Infinite on both sides where no ensemble has a positive margin; without a bound where the oracle has none.
     """
     smallest = float(z.min())
     value = size / smallest if smallest > 0 else inf
-    try:
-        run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
-        dual, proven, note = run.certificate.dual, run.certificate.proven, run.certificate.note
-    except NotSeparable:
-        dual, proven, note = inf, False, "no ensemble separates the classes"
+    dual, proven, note = _bound(oracle, y, max_time)
     residuals = {"primal feasibility": max(0.0, -smallest) / max(size, np.finfo(float).tiny)}
     return Certificate.between(value, dual, residuals=residuals, repair={}, proven=proven, note=note)
+
+
+def _bound(oracle: Oracle, y: Array, max_time: float) -> tuple[float, bool, str]:
+    """A bound on the optimum of P3, whether it is proven, and why; 0 where an oracle knows of none, however long."""
+    if oracle.price(y / len(y)).edge_bound == inf:
+        return 0.0, False, "the oracle cannot bound the edges"
+    try:
+        certificate = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time).certificate
+    except NotSeparable:
+        return inf, False, "no ensemble separates the classes"
+    return certificate.dual, certificate.proven, certificate.note

@@ -33,13 +33,17 @@ def soft_margin(z: Array, norm: float, ridge: float) -> float:
     2.0
     """
 
+    size = float(np.abs(z).max())
+    z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
+
     def slope(tau: float) -> float:
         return tau * norm - float(z @ np.maximum(1 - tau * z, 0)) / ridge
 
     tau = 0.0
-    if slope(0.0) < 0:
-        tau = brentq(slope, 0.0, 1 / float(z[z > 0].min()), xtol=np.finfo(float).tiny)
-    return 1 / float(tau**2 * norm + (np.maximum(1 - tau * z, 0) ** 2).sum() / ridge)
+    if 0 < norm < np.inf and slope(0.0) < 0:
+        tau = brentq(slope, 0.0, 2 * float(z[z > 0].sum()) / (ridge * norm), xtol=np.finfo(float).tiny)
+    length = tau**2 * norm if tau > 0 else 0.0
+    return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2).sum()) / ridge)
 
 
 def certify_soft_margin(

@@ -92,6 +92,14 @@ def test_classes_that_nothing_separates():
     assert "separates" in certificate.note
 
 
+@pytest.mark.parametrize("oracle", ["trees", "perceptrons"])
+def test_weak_learners_whose_edges_nobody_can_bound(oracle):
+    model = AdaBoostClassifier(oracle, n_rounds=40, random_state=0).fit(X, Y)
+    certificate = model.certify(X, Y)
+    assert certificate.primal == pytest.approx(model.certificate_.primal)
+    assert (certificate.dual, certificate.proven) == (0.0, False)
+
+
 @pytest.mark.parametrize(
     ("estimator", "pairs_of"),
     [(AdaBoostMHClassifier(n_rounds=60), pairs_of_labels), (AdaBoostECCClassifier(n_rounds=60), pairs_of_differences)],
@@ -125,10 +133,10 @@ def test_codes_of_the_largest_vote_make_any_votes(w):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.floats(-2, 2), min_size=4, max_size=8), st.floats(0.1, 4), st.floats(0.05, 5))
+@given(st.lists(st.integers(-20, 20), min_size=4, max_size=8), st.integers(1, 40), st.integers(1, 50))
 def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge):
     """The multiples of a function are a space of one dimension, with the kernel f f' / |w|^2."""
-    z = np.array(z)
+    z, norm, ridge = np.array(z) / 10, norm / 10, ridge / 10
     y = np.where(np.arange(len(z)) % 2, 1.0, -1.0)
     value = soft_margin(z, norm, ridge)
     if z.sum() > 0:
@@ -136,6 +144,14 @@ def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge
         assert value == pytest.approx(RhoSVM(K, y).solve().objective, rel=1e-5)
     else:
         assert value == pytest.approx(ridge / len(z))
+
+
+@pytest.mark.parametrize(
+    ("z", "value"), [([0, 0, 0, 1e-313], 0.25), ([0, 0, 0, 1e-205], 0.25), ([1, 1, 1, 1e-313], 4 / 7), ([0, 0], 0.5)]
+)
+def test_the_best_scale_of_vanishing_margins(z, value):
+    """Three margins of 1 and one of 0: the minimum of tau^2 + 3 (1 - tau)^2 + 1 is 7 / 4."""
+    assert soft_margin(np.array(z, float), 1.0, 1.0) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("estimator", [RhoSVC(C=0.7, tol=1e-8), PartialSVMEnsembleClassifier(C=0.7)], ids=called)
