@@ -15,8 +15,8 @@ QUICK = {
     "AdaBoostMHClassifier": {"n_rounds": 5},
     "InfiniteEnsembleSVCCV": {"Cs": [0.1], "cv": 2},
     "PartialSVMEnsembleClassifier": {"max_updates": 5},
-    "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(3, random_state=0), "n_experts": 3},
-    "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(3, random_state=0), "n_experts": 3},
+    "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(5), "n_experts": 5, "random_state": 0},
+    "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(5), "n_experts": 5, "random_state": 0},
 }
 
 PUBLIC = {

@@ -1,86 +1,205 @@
-"""Estimators inside scikit-learn's tools, on data frames, in other processes."""
+"""Every estimator inside scikit-learn's tools, on data frames, in other processes."""
 
+import io
 import pickle
 
+import joblib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from estimator_samples import EVERY, called, three_classes, two_classes
+from public_estimators import CLASSIFIERS, PUBLIC, TARGETS
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import DecisionBoundaryDisplay, permutation_importance
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate, learning_curve
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
-from cvxens import CGEnsClassifier, LPBoostClassifier
+from cvxens import AdaBoostClassifier, CGEnsClassifier, InfiniteEnsembleSVC, LPBoostClassifier, RhoSVC
 
 X, Y = two_classes()
 
+X3, Y3 = three_classes()
 
-def test_grid_search():
-    search = GridSearchCV(CGEnsClassifier(), {"C": [1e-6, 0.1], "oracle": ["stumps", "quantile_stumps"]}, cv=3)
-    assert search.fit(X, Y).best_params_["C"] == 0.1
+FRAMES = [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)]
 
+BOOSTING = [PUBLIC[name] for name in ("AdaBoostClassifier", "AdaBoostMHClassifier", "AdaBoostECCClassifier")]
 
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-def test_a_pipeline_of_scaled_features(estimator):
-    model = make_pipeline(StandardScaler(), clone(estimator)).fit(X, Y)
-    assert model.score(X, Y) > 0.8
+WEIGHTED = [name for name in PUBLIC if has_fit_parameter(PUBLIC[name], "sample_weight")]
 
 
-def test_a_column_transformer_of_words_and_numbers():
+def scores_of(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+GRIDS = [
+    (CGEnsClassifier(), {"C": [1e-6, 0.1], "oracle": ["stumps", "quantile_stumps"]}, {"C": 0.1}),
+    (InfiniteEnsembleSVC(), {"C": [1e-6, 0.1], "kernel": ["stump", "gaussian"]}, {"C": 0.1}),
+    (RhoSVC(), {"C": [1e-3, 1.0], "kernel": ["middle-stump", "laplacian"]}, {}),
+    (AdaBoostClassifier(), {"n_rounds": [1, 30], "oracle": ["stumps", "quantile_stumps"]}, {}),
+]
+
+
+@pytest.mark.parametrize(("estimator", "grid", "best"), GRIDS, ids=lambda found: type(found).__name__)
+def test_grid_search_in_two_processes(estimator, grid, best):
+    search = GridSearchCV(estimator, grid, cv=3, n_jobs=2, error_score="raise").fit(X, Y)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_params_.items() >= best.items()
+    assert search.score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_cross_validation_in_two_processes(name):
+    scoring = ["accuracy", "roc_auc"] if name in CLASSIFIERS else ["r2"]
+    found = cross_validate(
+        PUBLIC[name], X, TARGETS[name], cv=2, n_jobs=2, scoring=scoring, return_estimator=True, error_score="raise"
+    )
+    assert found[f"test_{scoring[0]}"].mean() > 0.6
+    assert all(hasattr(model, "certificate_") or hasattr(model, "best_score_") for model in found["estimator"])
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_pipeline_of_scaled_features(name, frame):
+    table = frame(X, columns=["a", "b", "c"])
+    scale = StandardScaler().set_output(transform="pandas" if frame is pd.DataFrame else "polars")
+    model = make_pipeline(scale, clone(PUBLIC[name])).fit(table, TARGETS[name])
+    assert list(model[-1].feature_names_in_) == ["a", "b", "c"]
+    assert model.score(table, TARGETS[name]) > 0.8
+    plain = make_pipeline(StandardScaler(), clone(PUBLIC[name])).fit(X, TARGETS[name])
+    np.testing.assert_array_equal(model.predict(table), plain.predict(X))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_column_transformer_of_words_and_numbers(name):
     table = pd.DataFrame({"size": X[:, 0], "weight": X[:, 1], "colour": np.where(X[:, 2] > 0, "red", "blue")})
-    encode = ColumnTransformer([("words", OneHotEncoder(), ["colour"])], remainder="passthrough")
-    model = make_pipeline(encode, LPBoostClassifier()).fit(table, Y)
-    assert model.score(table, Y) > 0.8
+    words = OneHotEncoder(sparse_output=False)
+    encode = ColumnTransformer([("words", words, ["colour"])], remainder="passthrough")
+    models = [
+        make_pipeline(clone(encode).set_output(transform=output), clone(PUBLIC[name])).fit(found, TARGETS[name])
+        for output, found in (("pandas", table), ("default", pl.from_pandas(table)))
+    ]
+    assert models[0].score(table, TARGETS[name]) > 0.8
+    np.testing.assert_array_equal(models[0].predict(table), models[1].predict(pl.from_pandas(table)))
 
 
-def test_calibrated_probabilities():
-    p = CalibratedClassifierCV(LPBoostClassifier(), cv=3).fit(X, Y).predict_proba(X)
-    assert p.shape == (len(X), 2)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_calibrated_probabilities(name, method):
+    for sample, n_classes in (((X, Y), 2), ((X3, np.array(["x", "y", "z"])[Y3]), 3)):
+        p = CalibratedClassifierCV(PUBLIC[name], method=method, cv=2).fit(*sample).predict_proba(sample[0])
+        assert p.shape == (len(sample[0]), n_classes)
+        np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
-def test_cross_validation_in_two_processes():
-    scores = cross_validate(LPBoostClassifier(), X, Y, cv=2, n_jobs=2, return_estimator=True)
-    assert all(model.certificate_.holds(1e-3) for model in scores["estimator"])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_predictions_of_folds(name):
+    f = cross_val_predict(PUBLIC[name], X3, Y3, cv=2, method="decision_function")
+    assert f.shape == (len(X3), 3)
+    assert (f.argmax(axis=1) == Y3).mean() > 0.5
+    if hasattr(PUBLIC[name], "predict_proba"):
+        p = cross_val_predict(PUBLIC[name], X, Y, cv=2, method="predict_proba")
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("sample", [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
+def test_copies_are_equal_to_the_last_bit(name, sample):
+    estimator = clone(PUBLIC[name])
+    target = sample[1] if name in CLASSIFIERS else sample[0].sum(axis=1)
+    fitted = estimator.fit(sample[0], target)
+    file = io.BytesIO()
+    joblib.dump(fitted, file)
+    file.seek(0)
+    copies = pickle.loads(pickle.dumps(fitted)), joblib.load(file), clone(fitted).fit(sample[0], target)
+    for copied in copies:
+        np.testing.assert_array_equal(copied.predict(sample[0]), fitted.predict(sample[0]))
+        np.testing.assert_array_equal(scores_of(copied, sample[0]), scores_of(fitted, sample[0]))
+
+
+LABELS = {
+    "bools": lambda y: y == 1,
+    "integers": lambda y: 7 * y - 3,
+    "floats": lambda y: 2.0 * y,
+    "objects": lambda y: np.array(["no", "yes", "maybe"], object)[y],
+    "a list": lambda y: np.array(["no", "yes", "maybe"])[y].tolist(),
+    "a series": lambda y: pd.Series(np.array(["no", "yes", "maybe"])[y]),
+    "categories": lambda y: pd.Categorical(np.array(["no", "yes", "maybe"])[y]),
+    "polars": lambda y: pl.Series(np.array(["no", "yes", "maybe"])[y]),
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_labels_of_any_type(name):
+    for kind, make in LABELS.items():
+        y = np.where(Y == "yes", 1, 0)
+        for sample, codes in ((X, y), (X3, Y3)) if kind != "bools" else ((X, y),):
+            labels = make(codes)
+            model = clone(PUBLIC[name]).fit(sample, labels)
+            assert list(model.classes_) == sorted(set(labels))
+            assert set(model.predict(sample)) <= set(labels)
+            assert model.score(sample, labels) > 0.6
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_inside_other_classifiers(name):
+    estimator = PUBLIC[name]
+    votes = VotingClassifier([("a", estimator), ("b", DummyClassifier())]).fit(X, Y)
+    stack = StackingClassifier([("a", estimator)], cv=2).fit(X, Y)
+    bags = BaggingClassifier(estimator, n_estimators=2, random_state=0).fit(X, Y)
+    frozen = CalibratedClassifierCV(FrozenEstimator(clone(estimator).fit(X, Y))).fit(X, Y)
+    assert min(model.score(X, Y) for model in (stack, bags, frozen)) > 0.8
+    assert votes.score(X, Y) > 0.5
+    for scheme in (OneVsRestClassifier, OneVsOneClassifier):
+        assert scheme(estimator).fit(X3, Y3).score(X3, Y3) > 0.6
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_under_inspection(name):
+    model = clone(PUBLIC[name]).fit(X, TARGETS[name])
+    found = permutation_importance(model, X, TARGETS[name], n_repeats=2, random_state=0)
+    assert found.importances_mean[:2].sum() > found.importances_mean[2]
+    sizes, *scores = learning_curve(PUBLIC[name], X, TARGETS[name], cv=2, train_sizes=[0.5, 1.0], error_score="raise")
+    assert len(sizes) == 2
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_decision_boundaries(name):
+    for sample in ((X[:, :2], Y), (X3, Y3)):
+        model = clone(PUBLIC[name]).fit(*sample)
+        display = DecisionBoundaryDisplay.from_estimator(model, sample[0], grid_resolution=10)
+        assert display.response.shape[:2] == (10, 10)
+        plt.close(display.figure_)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_are_routed(name):
+    weights = np.where(Y == "yes", 5.0, 1.0)
+    alone = clone(PUBLIC[name]).fit(X, Y, sample_weight=weights)
+    with config_context(enable_metadata_routing=True):
+        asking = clone(PUBLIC[name]).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        routed = make_pipeline(asking).fit(X, Y, sample_weight=weights)
+        search = GridSearchCV(make_pipeline(asking), {}, cv=2, error_score="raise").fit(X, Y, sample_weight=weights)
+        cross_validate(asking, X, Y, cv=2, params={"sample_weight": weights}, error_score="raise")
+    for model in (routed, search):
+        np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
 
 
 def test_sub_problems_in_two_processes():
-    one, two = (LPBoostClassifier(n_jobs=n_jobs).fit(*three_classes()) for n_jobs in (1, 2))
+    one, two = (LPBoostClassifier(n_jobs=n_jobs).fit(X3, Y3) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.decision_function(X[:, :2]), two.decision_function(X[:, :2]))
-
-
-def test_weights_are_routed():
-    weights = np.where(Y == "yes", 5.0, 1.0)
-    alone = LPBoostClassifier().fit(X, Y, sample_weight=weights)
-    with config_context(enable_metadata_routing=True):
-        routed = make_pipeline(LPBoostClassifier().set_fit_request(sample_weight=True))
-        routed.fit(X, Y, sample_weight=weights)
-    np.testing.assert_array_equal(routed.decision_function(X), alone.decision_function(X))
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
-def test_pickles_and_clones(estimator, sample):
-    fitted = clone(estimator).fit(*sample)
-    restored, refitted = pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(*sample)
-    expected = fitted.decision_function(sample[0])
-    np.testing.assert_array_equal(restored.decision_function(sample[0]), expected)
-    np.testing.assert_array_equal(refitted.decision_function(sample[0]), expected)
-
-
-@pytest.mark.parametrize("estimator", EVERY, ids=called)
-@pytest.mark.parametrize("frame", [pd.DataFrame, lambda X, columns: pl.DataFrame(X, schema=columns)])
-def test_data_frames(estimator, frame):
-    table = frame(X, columns=["a", "b", "c"])
-    fitted = clone(estimator).fit(table, Y)
-    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
-    np.testing.assert_array_equal(fitted.predict(table), clone(estimator).fit(X, Y).predict(X))
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
@@ -90,6 +209,15 @@ def test_sparse_and_dense_samples_give_one_model(estimator):
     assert sparse.certificate_.holds(1e-3)
     assert dense.certificate_.holds(1e-3)
     assert sparse.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=3e-3)
+    np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
+
+
+@pytest.mark.parametrize("estimator", BOOSTING, ids=called)
+def test_sparse_samples_for_boosting(estimator):
+    thinned = np.where(np.abs(X) < 0.5, 0.0, X)
+    sparse, dense = (clone(estimator).fit(sample, Y) for sample in (csr_array(thinned), thinned))
+    assert sparse.history_[0].edge == pytest.approx(dense.history_[0].edge)
+    assert sparse.score(thinned, Y) > 0.8
     np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
 
 
