@@ -50,7 +50,7 @@ def oracle():
     return Fourier(X, pool=30, refine=3, columns_per_round=1, random_state=4)
 
 
-def run(checkpoint=None, events=None, formulation=None):
+def run(checkpoint=None, events=None, formulation=None, start=()):
     """LPBoost, or P4, on a heuristic pool of Fourier features, which has a generator, with HiGHS."""
     events, heuristic = events or Events(), oracle()
     heuristic._sample = events.around(heuristic._sample)
@@ -61,7 +61,7 @@ def run(checkpoint=None, events=None, formulation=None):
         return made
 
     chosen = formulation or formulations.soft_margin(1.0)
-    return column_generation(chosen, heuristic, y, max_columns=60, master=master, checkpoint=checkpoint)
+    return column_generation(chosen, heuristic, y, max_columns=60, master=master, start=start, checkpoint=checkpoint)
 
 
 def identical(run, whole):

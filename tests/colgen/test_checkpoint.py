@@ -155,10 +155,10 @@ def whole():
     return killed_run.run()
 
 
-def events_of_a_run(folder, monkeypatch):
+def events_of_a_run(folder, monkeypatch, start=()):
     events = Events()
     watch_writing(events, monkeypatch)
-    killed_run.run(Checkpoint(folder / "counted", every_rounds=1), events)
+    killed_run.run(Checkpoint(folder / "counted", every_rounds=1), events, start=start)
     return next(events.seen) - 1
 
 
@@ -177,6 +177,20 @@ def test_killed_at_random_moments_it_takes_the_same_way(tmp_path, monkeypatch, w
         with pytest.raises(Killed):
             killed_run.run(kept, events)
         assert identical(killed_run.run(kept), whole), f"killed at event {at}"
+
+
+def test_killed_at_random_moments_after_a_start_it_takes_the_same_way(tmp_path, monkeypatch, whole):
+    start = [column.hypothesis for column in whole.columns[::3]]
+    started = killed_run.run(start=start)
+    assert not identical(started, whole)
+    total = events_of_a_run(tmp_path, monkeypatch, start)
+    for at in np.random.default_rng(1).choice(total, 15, replace=False) + 1:
+        kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
+        events = Events(at)
+        watch_writing(events, monkeypatch)
+        with pytest.raises(Killed):
+            killed_run.run(kept, events, start=start)
+        assert identical(killed_run.run(kept, start=start), started), f"killed at event {at}"
 
 
 def test_killed_again_and_again(tmp_path, monkeypatch, whole):
