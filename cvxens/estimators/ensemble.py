@@ -34,7 +34,7 @@ REMEDIES: Mapping[Ending, str] = {
 """Endings short of `tol`, and what to do about them."""
 
 
-class Ensemble(WarmStart, Vote, ABC):
+class Ensemble(Vote, WarmStart, ABC):
     """A weighted vote of weak learners found by column generation; for a `Classifier`.
 
     Parameters

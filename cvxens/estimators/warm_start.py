@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.multiclass import Part, scheme_of
 from cvxens.estimators.sample import Sample
 
+if TYPE_CHECKING:
+    from cvxens.estimators.base import Classifier as Base
+else:
+    Base = object
 
-class WarmStart:
+
+class WarmStart(Base):
     """A fit that starts from the weak learners of the last one if `warm_start` is set; for a `Classifier`.
 
     The clones that scikit-learn fits to the sub-problems are all alike, and may be in other processes. So they are
@@ -26,7 +31,7 @@ class WarmStart:
     @contextmanager
     def _whole(self: Any) -> Iterator[None]:
         n_features = getattr(self, "n_features_in_", None)
-        with super()._whole():  # type: ignore[misc]
+        with super()._whole():
             self._n_features_before = n_features
             yield
             del self._n_features_before
@@ -34,13 +39,13 @@ class WarmStart:
     def _fit(self: Any, sample: Sample) -> None:
         given = vars(self).pop("_starts", None)
         self._starts = self._from_last_fit(sample) if given is None else given
-        super()._fit(sample)  # type: ignore[misc]
+        super()._fit(sample)
         del self._starts
         if hasattr(self, "decomposition_"):
             vars(self.decomposition_.estimator).pop("_starts", None)
 
     def __sklearn_clone__(self: Any) -> Any:
-        clone = super().__sklearn_clone__()  # type: ignore[misc]
+        clone = super().__sklearn_clone__()
         if "_starts" in vars(self):
             clone._starts = self._starts
         return clone
