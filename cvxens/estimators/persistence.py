@@ -52,9 +52,10 @@ class Persistent:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, which is replaced as a whole or not at all.
 
-        The file has the parameters and fitted attributes, as arrays and JSON; `load` and `load_model` read it. What
-        scikit-learn's ``set_..._request`` has set is not kept, and of a supervised kernel's forest only the trees. What
-        this cannot write, such as a forest that was given as a parameter, skops can: see `TRUSTED_TYPES`.
+        The file has the parameters and fitted attributes, as arrays and JSON; `load` and `load_model` read it. Not kept
+        are requests of metadata and callbacks of scikit-learn, and of a supervised kernel's forest all but the trees.
+        What this cannot write, such as a forest that was given as a parameter, skops can: see
+        `cvxens.estimators.TRUSTED_TYPES`.
 
         Parameters
         ----------

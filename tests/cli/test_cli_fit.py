@@ -58,6 +58,7 @@ def test_every_format_gives_the_same_model(capsys, tmp_path, name):
         ("CGEnsSLSClassifier", ["max_time=None"]),
         ("InfiniteEnsembleSVC", ["kernel=stump", "C=0.5"]),
         ("RhoSVC", []),
+        ("SupervisedKernelRLSClassifier", ["kernel=leaf"]),
     ],
 )
 def test_estimators_and_their_parameters(capsys, tmp_path, csv, name, parameters):

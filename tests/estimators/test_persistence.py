@@ -25,6 +25,7 @@ from cvxens import (
     InfiniteEnsembleSVC,
     InfiniteEnsembleSVCCV,
     LPBoostClassifier,
+    MultiBoostClassifier,
     PartialSVMEnsembleClassifier,
     RegAdaBoostClassifier,
     RhoSVC,
@@ -117,6 +118,7 @@ KERNELS = [
     AdaBoostClassifier(n_rounds=10),
     AdaBoostECCClassifier(n_rounds=10),
     AdaBoostMHClassifier(n_rounds=10),
+    MultiBoostClassifier(tol=0.1),
     InfiniteEnsembleSVCCV(),
 ]
 
