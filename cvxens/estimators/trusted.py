@@ -37,7 +37,7 @@ from cvxens.estimators.persistence import loaded_estimators
 from cvxens.estimators.svm_choice import Expansion, MatrixExpansion
 from cvxens.estimators.svm_kernels import TrainingKernel
 from cvxens.kernels.kernel import Scaled, Sum
-from cvxens.kernels.tree_paths import SklearnTrees
+from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
@@ -50,7 +50,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Stump, Constant, Perceptron, FourierFeature, Coded),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, PartialSVM, StumpColumns),
-    *(LeastSquaresExperts, SklearnTrees),
+    *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
 )
 """What is in the attributes of fitted estimators."""
 
@@ -62,7 +62,6 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )
 """The kernels that have a name, their sums and multiples; formulations of the losses and penalties for margins."""
-
 
 HELD = (
     "cvxens.problems.columns._Steps",
@@ -82,6 +81,7 @@ TRUSTED_TYPES = tuple(
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
 What you give an estimator yourself, such as an oracle, a function to a formulation or another kernel, is yours to
-trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: it is compiled code that
-follows the numbers of a file without looking at where they lead, and a forged file can end the process.
+trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code that follows
+the numbers of a file without a look at where they lead. So are parts of ours, whose numbers `load_model` checks and
+skops does not: a forged file of skops runs nothing, but can end the process when it is used.
 """

@@ -11,7 +11,14 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from skops.io import dumps, get_untrusted_types, loads
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from cvxens import AdaBoostClassifier, ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, estimators
+from cvxens import (
+    AdaBoostClassifier,
+    ColumnGenerationClassifier,
+    InfiniteEnsembleSVC,
+    LPBoostClassifier,
+    estimators,
+    load_model,
+)
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.kernels import Gaussian, Stump
@@ -47,6 +54,7 @@ BY_DEFAULT = {
 }
 """What the files of each hold beside it; whether there is a constant, the data decide."""
 
+TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees"), TREES),
@@ -131,8 +139,24 @@ def test_the_types_of_oracles_and_kernels(name, sample):
     assert_read_as_written(model, sample[0], TRUSTED_TYPES)
 
 
+@pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
+def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind):
+    X, y = two_classes()
+    kind(n_experts=3, random_state=0).fit(X, (y == "yes").astype(float)).save(tmp_path / "model")
+    model = load_model(tmp_path / "model")
+    found = short(get_untrusted_types(data=dumps(model)))
+    assert found == {kind.__name__, *FOREST_EXPERTS - {"SklearnTrees", "Tree"}, *TREES_ALONE}
+    assert_read_as_written(model, X, TRUSTED_TYPES)
+
+
 def test_every_trusted_type_is_one_that_files_hold():
-    tables = [*BY_DEFAULT.values(), *(types for _, types in VARIANTS.values()), BY_DEFAULT.keys(), {"MatrixExpansion"}]
+    tables = [
+        *BY_DEFAULT.values(),
+        *(types for _, types in VARIANTS.values()),
+        BY_DEFAULT.keys(),
+        TREES_ALONE,
+        {"MatrixExpansion"},
+    ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}
     assert "scipy.sparse._csr.csr_matrix" in TRUSTED_TYPES
