@@ -160,6 +160,7 @@ PARAMETERS = {
     "n_jobs": [0, 1.5, np.nan, "two", False, [1], 10**400, int],
     "verbose": [-1, 0.5, np.nan, "loud", None, [1]],
     "random_state": [-1, 1.5, np.nan, "seed", object(), int],
+    "warm_start": ["yes", 0, 1, np.nan, None, [True], np.array([True, False]), bool],
     "solver": NOT_A_NAME,
     "multi_class": NOT_A_NAME,
     "oracle": [*NOT_A_NAME, oracles.Stumps(X), LPBoostClassifier(), np.asarray],
