@@ -81,7 +81,7 @@ TRUSTED_TYPES = tuple(
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
 What you give an estimator yourself, such as an oracle, a function to a formulation or another kernel, is yours to
-trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code that follows
-the numbers of a file without a look at where they lead. So are parts of ours, whose numbers `load_model` checks and
-skops does not: a forged file of skops runs nothing, but can end the process when it is used.
+trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code, which
+follows the numbers of a file without a look at where they lead. So do parts of ours, whose numbers `load_model` checks
+and skops does not: a forged file of skops runs nothing, but can end the process when it is used.
 """
