@@ -20,7 +20,6 @@ from cvxens.colgen import (
     formulations,
     gathered,
 )
-from cvxens.errors import NotSeparable
 from cvxens.estimators.progress import rounds_of, warn_of_ending
 from cvxens.types import Array
 
@@ -85,21 +84,15 @@ def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: f
     Returns
     -------
     Certificate
-        Infinite on both sides where no ensemble has a positive margin; without a bound where the oracle has none.
+        Infinite where f does not separate the classes, with a bound that took no search.
     """
     smallest = float(z.min())
     value = size / smallest if smallest > 0 else inf
-    dual, proven, note = _bound(oracle, y, max_time)
+    bound = 1 / max(oracle.price(y / len(y)).edge_bound, np.finfo(float).tiny)
+    bounded = bound > 0
+    note = "over every hypothesis of the oracle" if bounded else "the oracle cannot bound the edges"
+    if bounded and value < inf:
+        run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
+        bound = max(bound, run.certificate.dual)
     residuals = {"primal feasibility": max(0.0, -smallest) / max(size, np.finfo(float).tiny)}
-    return Certificate.between(value, dual, residuals=residuals, repair={}, proven=proven, note=note)
-
-
-def _bound(oracle: Oracle, y: Array, max_time: float) -> tuple[float, bool, str]:
-    """A bound on the optimum of P3, whether it is proven, and why; 0 where an oracle knows of none, however long."""
-    if oracle.price(y / len(y)).edge_bound == inf:
-        return 0.0, False, "the oracle cannot bound the edges"
-    try:
-        certificate = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time).certificate
-    except NotSeparable:
-        return inf, False, "no ensemble separates the classes"
-    return certificate.dual, certificate.proven, certificate.note
+    return Certificate.between(value, bound, residuals=residuals, repair={}, proven=bounded, note=note)
