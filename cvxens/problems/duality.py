@@ -26,7 +26,7 @@ class Edges:
     square_sum : float
         At least the sum of squared edges.
     inside : callable
-        Evaluates the edges of some hypotheses, of a one-sided penalty with their signs.
+        Evaluates the edges of some hypotheses: where w >= 0 with their signs, else their sizes.
     outside : float
         At least the largest edge of all others.
     """

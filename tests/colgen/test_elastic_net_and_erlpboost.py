@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen import Checkpoint, Formulation, column_generation, formulations
 from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
+from cvxens.errors import InvalidInput
 from cvxens.problems import StumpColumns
 from cvxens.problems.losses import EntropicMinimumMargin, Hinge, Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
@@ -99,10 +100,10 @@ def test_the_conjugate_is_the_supremum(seed, nonnegative):
     w = np.maximum(w, 0) if nonnegative else w
     supremum = edges @ w - problem.penalty().value(w)
     assert problem.dual_value({"u": u}) == pytest.approx(u.sum() - supremum)
-    if w.any():
-        residual = problem.penalty().stationarity(w, np.maximum(edges, 0) if nonnegative else edges)
-        assert residual == pytest.approx(0, abs=1e-12)
-        assert problem.penalty().stationarity(1.1 * w, edges) > 1e-3
+    counted, penalty = np.maximum(edges, 0) if nonnegative else edges, problem.penalty()
+    assert penalty.stationarity(w, counted) == pytest.approx(0, abs=1e-12)
+    off = 0.1 * 0.3 * np.abs(w).max() / max(0.8, np.abs(counted).max())
+    assert penalty.stationarity(1.1 * w, counted) == pytest.approx(off, abs=1e-12)
 
 
 def test_certificates_of_a_finite_problem_close():
@@ -139,6 +140,29 @@ def test_oracles_bound_the_edges_of_those_outside():
             inside.append(priced.columns[0].hypothesis)
     pair = Pool(H[:, :1])
     assert pair.price(s, [column.hypothesis for column in pair.price(s).columns]).outside_bound == 0
+
+
+def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
+    X, y = drawn(8)
+    formulation, checkpoint = elastic(Logistic(2.0), intercept=True), Checkpoint(tmp_path / "run")
+    through = column_generation(formulation, Stumps(X), y)
+    stopped = column_generation(formulation, Stumps(X), y, max_columns=4, checkpoint=checkpoint)
+    resumed = column_generation(formulation, Stumps(X), y, checkpoint=checkpoint)
+    assert stopped.certificate.relative_gap > 1e-3
+    assert resumed.certificate.dual == through.certificate.dual
+    assert [row.dual_bound for row in resumed.history] == [row.dual_bound for row in through.history]
+
+
+@pytest.mark.parametrize(("D", "eta", "at_fault"), [(0.2, 0.0, "eta"), (0.2, np.inf, "eta"), (0.0, 1.0, "D")])
+def test_bad_numbers_of_erlpboost(D, eta, at_fault):
+    with pytest.raises(InvalidInput, match=f"^{at_fault}: found"):
+        formulations.erlpboost(D, eta)
+
+
+def test_prices_that_leave_erlpboost_unbounded():
+    X, y = drawn(9)
+    with pytest.raises(InvalidInput, match="or the problem is unbounded"):
+        column_generation(formulations.erlpboost(0.5 / len(y), 1.0), Stumps(X), y)
 
 
 @pytest.mark.parametrize("eta", [0.5, 20.0, 1e3])
