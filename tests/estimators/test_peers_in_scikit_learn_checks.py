@@ -1,27 +1,18 @@
-"""scikit-learn's own checks of the boosting and kernel peers, without exception, of few rounds and by default."""
+"""scikit-learn's own checks of boosting, without exception, by default and with a guarantee."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cvxens import (
-    AdaBoostClassifier,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    PartialSVMEnsembleClassifier,
-    RegAdaBoostClassifier,
-    RhoSVC,
-)
+from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier, MultiBoostClassifier
 
-PEERS = [
-    AdaBoostClassifier(n_rounds=10),
+BOOSTING = [
+    AdaBoostClassifier(),
     AdaBoostClassifier(nu=0.6),
-    AdaBoostMHClassifier(n_rounds=10),
-    AdaBoostECCClassifier(n_rounds=10),
-    RhoSVC(),
-    PartialSVMEnsembleClassifier(max_updates=20),
-    RegAdaBoostClassifier(),
+    AdaBoostMHClassifier(),
+    AdaBoostECCClassifier(),
+    MultiBoostClassifier(),
 ]
 
 
-@parametrize_with_checks(PEERS)
-def test_scikit_learn_checks_of_peers(estimator, check):
+@parametrize_with_checks(BOOSTING)
+def test_scikit_learn_checks_of_boosting(estimator, check):
     assert check(estimator) is None

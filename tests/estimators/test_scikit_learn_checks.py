@@ -1,9 +1,51 @@
-"""scikit-learn's own checks, without exception."""
+"""scikit-learn's own checks, without exception, of estimators as they are by default; those that boost have a file."""
 
-from estimator_samples import EVERY
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import os
+import subprocess
+import sys
+
+from public_estimators import PUBLIC
+from sklearn import config_context
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from cvxens import LPBoostClassifier, RhoSVC
+
+BOOSTING = {"AdaBoostClassifier", "AdaBoostECCClassifier", "AdaBoostMHClassifier", "MultiBoostClassifier"}
+
+DEFAULTS = [type(PUBLIC[name])() for name in PUBLIC if name not in BOOSTING]
+
+ARRAY_CHECKS = """
+import warnings
+from inspect import isclass
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from cvxens import estimators
+
+warnings.simplefilter("error")
+for thing in (getattr(estimators, name) for name in estimators.__all__):
+    for estimator, check in estimator_checks_generator(thing()) if isclass(thing) else ():
+        if "array_api" in str(check):
+            check(estimator)
+            print(thing.__name__)
+"""
+"""The check that scikit-learn leaves out unless scipy was imported with this switch."""
 
 
-@parametrize_with_checks(EVERY)
+@parametrize_with_checks(DEFAULTS)
 def test_scikit_learn_checks(estimator, check):
     assert check(estimator) is None
+
+
+def test_checks_of_other_arrays():
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", ARRAY_CHECKS], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == PUBLIC.keys()
+
+
+def test_checks_where_metadata_are_routed():
+    with config_context(enable_metadata_routing=True):
+        for estimator in (LPBoostClassifier(), RhoSVC()):
+            results = check_estimator(estimator, on_skip=None)
+            assert {result["status"] for result in results} <= {"passed", "skipped"}
