@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from numpy.typing import NDArray
@@ -117,14 +118,21 @@ def check_place(argument: str, path: Any) -> Path:
     """Return the path of a file that can be written there, as far as can be told; `InvalidInput` otherwise."""
     path = as_path(argument, path)
     try:
-        folder, within = path.is_dir(), path.parent.is_dir()
-    except OSError as error:
-        found = f"found {str(path)!r}, which cannot be written ({error.strerror})"
+        folder, within = _is_folder(path), _is_folder(path.parent)
+    except (OSError, ValueError) as error:
+        found = f"found {str(path)!r}, which cannot be written ({getattr(error, 'strerror', error)})"
         raise InvalidInput(argument, found, "name another file") from None
     if folder or not within:
         found = "a folder" if folder else "no folder for it"
         raise InvalidInput(argument, f"found {found} at {path}", "name a file in a folder that exists")
     return path
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _write_through(path: Path, content: bytes) -> None:

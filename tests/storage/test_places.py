@@ -1,0 +1,43 @@
+"""Paths of files, and what is said of those that cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from cvxens.errors import InvalidInput
+from cvxens.storage import as_path, check_place
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_are_paths(tmp_path, kind):
+    (tmp_path / "file").touch()
+    for name in ("file", "new"):
+        assert check_place("path", kind(tmp_path / name)) == tmp_path / name
+
+
+def test_the_home_directory_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert as_path("path", "~/model") == tmp_path / "model"
+
+
+@pytest.mark.parametrize("path", [3, None, b"model", ["model"], "~nobody of this name/model"])
+def test_what_is_no_path(path):
+    for use in (as_path, check_place):
+        with pytest.raises(InvalidInput, match=r"^path: found .*; (give the path of a|name a) file"):
+            use("path", path)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (".", "found a folder at"),
+        ("file/model", "found no folder for it at"),
+        ("nowhere/model", "found no folder for it at"),
+        ("x" * 300, r"which cannot be written \(File name too long\)"),
+        ("a\0b", r"which cannot be written \(embedded null"),
+    ],
+)
+def test_places_that_no_file_can_have(tmp_path, name, found):
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInput, match=f"^--out: .*{found}"):
+        check_place("--out", tmp_path / name)
