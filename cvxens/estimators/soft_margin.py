@@ -32,7 +32,6 @@ def soft_margin(z: Array, norm: float, ridge: float) -> float:
     >>> soft_margin(np.array([1.0, 1.0]), norm=1.0, ridge=2.0)
     2.0
     """
-
     size = float(np.abs(z).max())
     z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
 
