@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import HingeMaster, SmoothMaster
-from cvxens.colgen.masters.allowance import SHARE, Allowance
+from cvxens.colgen.masters.allowance import COARSE, FINE, SHARE, Allowance
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge
@@ -45,12 +45,21 @@ class Found:
 def test_what_columns_can_gain_is_half_their_squared_edges():
     allowance = Allowance(SquaredL2(2.0), 1e-9, 0.1)
     assert (allowance.of(3), allowance.exact) == (1e-9, True)
-    allowance.learn(solution(10.0), Priced([Found(2.0), Found(4.0)]))
-    assert allowance.gap == pytest.approx((4 + 16) / 4 / 10)
-    assert allowance.of(5) == pytest.approx(0.05)
+    allowance.learn(solution(1000.0), Priced([Found(2.0), Found(4.0)]))
+    assert allowance.gap == pytest.approx((4 + 16) / 4 / 1000)
+    assert allowance.of(5) == pytest.approx(0.0005)
     assert not allowance.exact
-    allowance.learn(solution(10.0), Priced([Found(2.0)]))
-    assert allowance.gap == pytest.approx(0.05 + 4 / 4 / 10)
+    allowance.learn(solution(1000.0), Priced([Found(2.0)]))
+    assert allowance.gap == pytest.approx(0.0005 + 4 / 4 / 1000)
+
+
+def test_columns_that_nobody_has_priced_are_weighed_finely_and_none_is_ever_coarse():
+    allowance = Allowance(SquaredL2(), 1e-9, 0.5)
+    allowance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
+    assert allowance.of(2) == COARSE
+    allowance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
+    assert allowance.of(5) == FINE
+    assert allowance.of(5) == pytest.approx(FINE**2)
 
 
 @settings(deadline=None, max_examples=50)

@@ -12,6 +12,9 @@ from cvxens.problems.penalties import Penalty
 SHARE = 0.1
 """Of what new columns can gain; between 0.3 and 0.02 runs take about as long."""
 
+COARSE = 1e-3
+"""The largest gap: limits may end a run in any round, and then its weights are the last ones."""
+
 FINE = 1e-4
 """The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
 
@@ -52,7 +55,7 @@ class Allowance:
     def of(self, n_columns: int) -> float:
         """The gap that is allowed now; asked again with nothing new, it is smaller."""
         new = n_columns - self.n_columns
-        limit = FINE * self.last if new == 0 else FINE if new > self.n_found else 1.0
+        limit = FINE * self.last if new == 0 else FINE if new > self.n_found else COARSE
         self.n_columns, self.last = n_columns, max(self.tol, min(self.share * self.gap, limit))
         return self.last
 
