@@ -12,7 +12,7 @@ from cvxens.colgen.masters.smooth_newton import EPS, solve_definite
 from cvxens.types import Array
 
 MAX_PASSES = 60
-SWEEPS = 5
+SWEEPS = 20
 """Sweeps of coordinate descent between two solutions on the support."""
 
 
@@ -20,8 +20,8 @@ SWEEPS = 5
 class QuadraticModel:
     """min over v of r'(v - w) + 1/2 (v - w)'B (v - w) + sum_a price_a |v_a|, v >= low.
 
-    Coordinate descent finds the support and the signs, and one Cholesky factorisation the optimum on them; it stops
-    where a sign would change, and coordinate descent goes on from there. Both only go downhill.
+    Coordinate descent finds the support and the signs, and a Cholesky factorisation the optimum on them, on the way to
+    which weights that would change their sign become 0; coordinate descent goes on from there. Both only go downhill.
 
     Parameters
     ----------
@@ -59,19 +59,30 @@ class QuadraticModel:
         return v
 
     def _on_support(self, support: NDArray[np.intp], v: Array, r: Array) -> bool:
-        """Move v to the optimum of its support, or to where the first sign changes; whether it got there."""
+        """Move v to the optimum of its support, or towards it if signs change on the way; whether it got there.
+
+        What would change its sign becomes 0. Where that leads uphill, v goes as far as to the first such change.
+        """
         inside, price = v[support], self.price[support]
         slope = r[support] + price * np.sign(inside)
         step = -solve_definite(self.B[np.ix_(support, support)], 0.0, slope)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            until = np.where((price > 0) & (inside * step < 0), -inside / step, np.inf)
-        first = int(until.argmin())
-        t = min(1.0, float(until[first]))
-        v[support] = inside + t * step
-        if until[first] <= 1:
-            v[support[first]] = 0.0
-        r += self.B[:, support] @ (v[support] - inside)
-        return until[first] > 1
+        crossing = (price > 0) & (inside * (inside + step) <= 0)
+        ahead, pull = self._moved(support, np.where(crossing, -inside, step))
+        rise = float(r @ ahead + ahead @ pull / 2 + self.price @ (np.abs(v + ahead) - np.abs(v)))
+        if rise > 0 and crossing.any():
+            until = np.where(crossing, -inside / np.where(crossing, step, 1.0), np.inf)
+            first = int(until.argmin())
+            ahead, pull = self._moved(support, until[first] * step)
+            ahead[support[first]] = -inside[first]
+        v += ahead
+        r += pull
+        return not crossing.any()
+
+    def _moved(self, support: NDArray[np.intp], step: Array) -> tuple[Array, Array]:
+        """A step on the support as one of all weights, and what it adds to the gradient."""
+        ahead = np.zeros(len(self.B))
+        ahead[support] = step
+        return ahead, self.B @ ahead
 
     def _solved(self, v: Array, r: Array) -> bool:
         """Whether no zero wants to move."""
