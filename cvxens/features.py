@@ -196,7 +196,10 @@ def _sort_kind(values: NDArray) -> Literal["stable", "quicksort"]:
 
 def _checked_dense(X: Any) -> Any:
     """Return `X` as it is if its type can be kept, else as float64."""
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return samples(X)
     kept = array.dtype in KEPT_TYPES and array.ndim == 2 and len(array) > 1 and array.size
     return array if kept and np.isfinite(array).all() else samples(array)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -31,6 +31,11 @@ def prices(argument: str, value: Any) -> float | Array:
     if array.min() <= 0:
         raise InvalidInput(argument, f"found {array.min():g}", "give finite numbers above 0, or one for all samples")
     return array
+
+
+def limit(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is a number above 0, perhaps infinity."""
+    return inf if isinstance(value, float) and value == inf else positive(argument, value)
 
 
 def number(argument: str, value: Any) -> float:
@@ -76,6 +81,18 @@ def generator(random_state: RandomState) -> np.random.Generator:
         raise InvalidInput(
             "random_state", f"found {random_state!r}", "give an integer of at least 0, a numpy Generator, or None"
         ) from None
+
+
+def instance(argument: str, value: Any, *kinds: type) -> None:
+    """Raise unless `value` is an instance of one of the classes."""
+    if not isinstance(value, kinds):
+        raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
+
+
+def offers(argument: str, value: Any, method: str) -> None:
+    """Raise unless `value` is an object, not a class, with that method."""
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        raise InvalidInput(argument, f"found {value!r:.100}", f"give an object with a method {method!r}")
 
 
 def random_state(value: Any) -> RandomState:

@@ -138,6 +138,7 @@ def boosting_steps(
     >>> [(str(step.round.hypothesis), round(step.round.edge, 3)) for step in islice(steps, 2)]
     [('x[0] >= 0.5 -> -1', 0.333), ('x[0] >= 1.5 -> +1', 0.5)]
     """
+    validation.offers("oracle", oracle, "price")
     y = validation.signs(y)
     p = _shares(prior, len(y))
     scores, smallest = np.zeros(len(y)), NEARLY_ONE

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +72,7 @@ class Checkpoint:
         check_place("path", self.path)
         if self.every_rounds is not None:
             validation.whole("every_rounds", self.every_rounds)
-        if self.every_seconds != inf:
-            validation.positive("every_seconds", self.every_seconds)
+        validation.limit("every_seconds", self.every_seconds)
 
     def due(self, rounds: int, seconds: float) -> bool:
         """Whether to write, so many rounds and seconds after the last time."""

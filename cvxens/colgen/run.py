@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.driver import Step, iterate
@@ -133,6 +134,8 @@ def column_generation(
     (3, 2, 3.0)
     """
     limits = Limits(tol, max_columns, max_time)
+    validation.instance("formulation", formulation, Formulation)
+    validation.offers("oracle", oracle, "price")
     signs = formulation.signs(y)
     task = Task(formulation, signs, master(formulation, signs), oracle, _distinct(start))
     journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)

@@ -47,8 +47,7 @@ class Limits:
         validation.positive("tol", self.tol)
         if self.max_columns is not None:
             validation.whole("max_columns", self.max_columns)
-        if not (isinstance(self.max_time, float) and self.max_time == inf):
-            validation.positive("max_time", self.max_time)
+        validation.limit("max_time", self.max_time)
 
     def reached(self, objective: float, bound: float, n_columns: int, seconds: float) -> Ending | None:
         """The limit that a state has reached, None where the run goes on."""

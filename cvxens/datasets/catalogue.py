@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.datasets.reading import as_csr, read_sources
 from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source, open_source
@@ -105,6 +106,7 @@ def load(name: str, *, sparse: bool = False) -> Dataset:
     >>> load("breast_cancer").as_signs().y[:3]
     array([-1., -1., -1.])
     """
+    validation.instance("name", name, str)
     if name in BUNDLED:
         data = BUNDLED[name]()
         return as_csr(data) if sparse else data

@@ -75,7 +75,7 @@ def load_file(
     >>> data.X.tolist()
     [[31.0, 0.0, 1.0], [38.0, 1.0, 0.0], [45.0, 0.0, 1.0]]
     """
-    return read_sources([open_source(part) for part in (path, test) if part is not None], sparse=sparse)
+    return read_sources([open_source(part) for part in (path, *([] if test is None else [test]))], sparse=sparse)
 
 
 def read_sources(sources: Sequence[Source], *, sparse: bool = False) -> Dataset:

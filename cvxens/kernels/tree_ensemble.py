@@ -58,8 +58,7 @@ class TreeEnsemble(Kernel):
     source = "TT06 (8), (9)"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInput("kind", f"found {self.kind!r}", f"give one of {', '.join(map(repr, KINDS))}")
+        validation.one_of("kind", self.kind, KINDS)
 
     @cached_property
     def _trees(self) -> Trees:

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.problems import EntropyProjection
 from cvxens.types import Array, Solution
 
@@ -37,7 +38,8 @@ def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> 
     >>> problem.certify(solve_entropy_projection(problem)).holds(1e-9)
     True
     """
-    start = time.perf_counter()
+    validation.instance("problem", problem, EntropyProjection)
+    start, tol = time.perf_counter(), validation.positive("tol", tol)
     met = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
     eta = 0.0 if met else multiplier(problem.alpha_t, problem.q, problem.rho, tol)
     alpha = problem.project(eta)

@@ -28,7 +28,7 @@ Kernel = Callable[[Any, Any], Array]
 
 @dataclass(frozen=True, eq=False)
 class LowRankKernel:
-    """G G' + ridge I, for a kernel matrix ``K = G G' + E`` whose residual E is PSD.
+    """G G' + diag(ridge), for a kernel matrix ``K = G G' + E`` whose residual E is PSD.
 
     Products ``K @ v`` cost O(n_samples rank).
 
@@ -40,14 +40,14 @@ class LowRankKernel:
         The samples that it is exact at.
     residual : ndarray of shape (n_samples,)
         The diagonal of E, at least 0. As E is PSD, ``|E_ij| <= sqrt(residual_i residual_j)``.
-    ridge : float
-        What is added to the diagonal: squared slacks with a weight of 1/ridge.
+    ridge : float or ndarray of shape (n_samples,)
+        What is added to the diagonal: squared slacks with a weight of 1/ridge, of every sample its own in an array.
     """
 
     G: Array
     pivots: NDArray[np.intp]
     residual: Array
-    ridge: float = 0.0
+    ridge: float | Array = 0.0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,15 +66,18 @@ class LowRankKernel:
 
     @cached_property
     def diagonal(self) -> Array:
-        """The diagonal of G G' + ridge I."""
+        """The diagonal of G G' + diag(ridge)."""
         return np.einsum("ij,ij->i", self.G, self.G) + self.ridge
 
     def __matmul__(self, v: Array) -> Array:
         return self.G @ (self.G.T @ v) + self.ridge * v
 
-    def softened(self, ridge: float) -> LowRankKernel:
-        """Return the same with another ridge, above 0."""
-        return replace(self, ridge=validation.positive("ridge", ridge))
+    def softened(self, ridge: float | Array) -> LowRankKernel:
+        """Return the same with another ridge, above 0; a number, or one for every sample."""
+        ridge = validation.prices("ridge", ridge)
+        if np.ndim(ridge):
+            validation.same_length("ridge", np.asarray(ridge), len(self.G))
+        return replace(self, ridge=ridge)
 
     def on_pivots(self, c: Array) -> Array:
         """Coefficients (rank,) on the pivots alone of the function that has the scores G G'c on the sample."""
@@ -116,6 +119,8 @@ def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10
     >>> K.rank, K.pivots, round(K.trace, 9)
     (2, array([3, 0]), 0.0)
     """
+    if isinstance(kernel, type) or not callable(kernel):
+        raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function k(X, Z), such as a Kernel")
     X = validation.finite_array("X", X, ndim=2)
     validation.positive("tol", tol)
     rank = min(validation.whole("rank", rank), len(X))

@@ -7,6 +7,7 @@ import time
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, RegularizedLeastSquares
 from cvxens.solvers.gram import gram
@@ -42,6 +43,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     >>> problem.certify(solve_slssvm(problem)).holds(1e-12)
     True
     """
+    validation.instance("problem", problem, SLSSVM)
     start = time.perf_counter()
     L, D = problem.L, np.sqrt(np.broadcast_to(problem.weights, len(problem.L)))[:, None]
     factored = _factored(D * gram(problem.H) * D.T, 1 / problem.C)
@@ -77,6 +79,7 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     >>> problem.certify(solve_regularized_least_squares(problem)).holds(1e-12)
     True
     """
+    validation.instance("problem", problem, RegularizedLeastSquares)
     start = time.perf_counter()
     m = len(problem.y)
     c = cho_solve(_factored(problem.K, m * problem.gamma), problem.y)

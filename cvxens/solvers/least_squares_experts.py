@@ -148,7 +148,7 @@ def least_squares_experts(
     (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
     """
     K, Y, members = _matching(K, Y, members)
-    gamma = validation.positive("gamma", gamma)
+    gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
     coefficients = np.zeros((len(K), members.shape[1], Y.shape[1]))
 
     def fit(e: int) -> None:

@@ -130,6 +130,7 @@ def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_ro
     True
     """
     start = time.perf_counter()
+    validation.instance("problem", problem, RegularizedExpLoss)
     validation.positive("tol", tol)
     for row in islice(reg_adaboost_rounds(problem), validation.whole("max_rounds", max_rounds) + 1):
         if row.relative_gap <= tol:

@@ -49,6 +49,7 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
     >>> problem.certify(solve_regularized_exp_loss(problem)).holds(1e-9)
     True
     """
+    validation.instance("problem", problem, RegularizedExpLoss)
     tol, start = validation.positive("tol", tol), time.perf_counter()
     eta = np.zeros(len(problem.y))
     for _ in range(MAX_STEPS):

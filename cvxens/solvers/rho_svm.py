@@ -51,6 +51,7 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     True
     """
     start = time.perf_counter()
+    validation.instance("problem", problem, RhoSVM)
     validation.positive("tol", tol)
     validation.positive("warm_gap", warm_gap)
     validation.whole("max_updates", max_updates, 0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
+from cvxens import validation
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import InfiniteSVM, SVMDual, SVMPrimal
 from cvxens.problems.kernel_factor import doubly_centred
@@ -52,7 +53,8 @@ def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
     >>> solution.objective, problem.certify(solution).holds()
     (-0.5, True)
     """
-    start = time.perf_counter()
+    validation.instance("problem", problem, SVMDual)
+    start, tol = time.perf_counter(), validation.positive("tol", tol)
     u, b, steps = _decompose(problem.K, problem.y, problem.C, tol)
     seconds = time.perf_counter() - start
     solution = Solution(problem.value({"u": u, "b": b}), {"u": u}, {"b": b}, "optimal", SOLVER, seconds)
@@ -81,7 +83,8 @@ def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Sol
     >>> solution.objective, problem.certify(solution).holds()
     (0.5, True)
     """
-    start = time.perf_counter()
+    validation.instance("problem", problem, SVMPrimal, InfiniteSVM)
+    start, tol = time.perf_counter(), validation.positive("tol", tol)
     u, b, steps = _decompose(gram(problem.H), problem.y, problem.C, tol)
     w = problem.H.edges(problem.y * u)
     seconds = time.perf_counter() - start

@@ -145,8 +145,7 @@ def svm_path(K: Any, y: Any, *, C_max: float = inf, max_breakpoints: int = 100_0
     >>> path.C, path.u[-1], path.at(0.25)[0], bool(path.gaps.max() < 1e-9)
     (array([0. , 0.5]), array([0.5, 0.5]), array([0.25, 0.25]), True)
     """
-    if C_max != inf:
-        validation.positive("C_max", C_max)
+    C_max = validation.limit("C_max", C_max)
     problem = SVMDual(K, y, 1.0)
     with threadpool_limits(1, "blas"):
         walk = _Walk(problem, C_max)

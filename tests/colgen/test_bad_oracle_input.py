@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import column_generation, formulations, oracles
+from cvxens.colgen import adaboost, adaboost_star, column_generation, formulations, oracles
 from cvxens.errors import InvalidInput
 
 X = np.random.default_rng(0).normal(size=(8, 2))
@@ -111,3 +111,42 @@ def test_an_unseen_category_counts_as_missing():
     new = pd.DataFrame({"kind": ["never seen"], "nothing": [3.0], "size": [4.0]})
     missing = pd.DataFrame({"kind": [None], "nothing": [None], "size": [4.0]})
     np.testing.assert_array_equal(run.decision_function(new), run.decision_function(missing))
+
+
+RAGGED = [[1.0, 2.0], [3.0]]
+
+
+@pytest.mark.parametrize("name", ["Stumps", "QuantileStumps", "Perceptrons", "Fourier"])
+def test_ragged_samples(name):
+    with pytest.raises(InvalidInput, match=r"^X: found"):
+        getattr(oracles, name)(RAGGED)
+
+
+@pytest.mark.parametrize("X", [None, 3.0, "X", object()])
+def test_samples_of_nothing_for_classifiers(X):
+    with pytest.raises(InvalidInput, match=r"^X: found"):
+        oracles.SklearnLearner(DecisionTreeClassifier(max_depth=1), X)
+
+
+@pytest.mark.parametrize("oracle", [None, "stumps", 3, X, oracles.Stumps])
+def test_what_is_no_oracle(oracle):
+    for use in (
+        lambda: column_generation(formulations.soft_margin(1.0), oracle, Y),
+        lambda: adaboost(oracle, Y),
+        lambda: adaboost_star(oracle, Y, 0.1),
+    ):
+        with pytest.raises(InvalidInput, match=r"^oracle: found"):
+            use()
+
+
+@pytest.mark.parametrize("formulation", [None, "soft_margin", 3, formulations.soft_margin, X])
+def test_what_is_no_formulation(formulation):
+    with pytest.raises(InvalidInput, match=r"^formulation: found"):
+        column_generation(formulation, oracles.Stumps(X), Y)
+
+
+@pytest.mark.parametrize("limit", ["max_time", "max_columns", "tol"])
+def test_limits_that_are_none(limit):
+    for wrong in (0, -1, np.nan, "long", True, [1.0], np.ones(2), 10**400):
+        with pytest.raises(InvalidInput, match=rf"^{limit}: found"):
+            column_generation(formulations.soft_margin(1.0), oracles.Stumps(X), Y, **{limit: wrong})

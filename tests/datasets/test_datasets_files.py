@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from cvxens.datasets import load_file, memory
-from cvxens.errors import DataFileError
+from cvxens.datasets import load, load_file, memory
+from cvxens.errors import DataFileError, InvalidInput
 
 SVM = b"+1 1:0.5 3:2 # a comment\n-1 2:1\n\n-1\n+1 1:4\n"
 
@@ -228,3 +228,9 @@ def test_importing_the_package_is_light():
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", [None, 3, ["breast_cancer"], {}, np.array(["breast_cancer"])])
+def test_names_that_are_no_text(name):
+    with pytest.raises(InvalidInput, match=r"^name: found"):
+        load(name)

@@ -81,6 +81,8 @@ class SklearnLearner:
             )
         self.estimator = estimator
         self.X = X
+        if np.ndim(X) == 0 and not hasattr(X, "shape"):
+            raise InvalidInput("X", f"found {X!r:.100}", "give samples, (n_samples, n_features)")
         self.n_samples = np.shape(X)[0]
         self._random = None if random_state is None else generator(random_state)
 
