@@ -25,7 +25,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a
-    `fit`: that of `Weighted` or `Unweighted`, or its own which calls `_fit`.
+    `fit`: that of `Weighted`, or its own which calls `_fit`.
 
     Attributes
     ----------
@@ -135,23 +135,6 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         accepts = self._accepts()
         tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
         return tags
-
-
-class Unweighted:
-    """A `fit` that takes no sample weights; for a `Classifier`."""
-
-    def _factors(self, sample_weight: Any = None) -> dict[str, Any]:
-        """None: samples weigh the same."""
-        if sample_weight is not None:
-            name = type(self).__name__
-            raise InvalidInput("sample_weight", "found some", f"leave it out: {name} weighs all samples alike")
-        return {}
-
-    def fit(self: Any, X: Any, y: Any) -> Any:
-        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole(), as_part(self):
-            self._fit_as_task(Sample.read(self, X, y, self._accepts()), {"X": X, "y": y})
-        return self
 
 
 class Weighted:

@@ -170,10 +170,10 @@ class KernelExpansion(ABC):
     def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
 
-    def _softened(self: Any, kernel: FixedKernel, X: Array) -> LowRankKernel:
-        """The same with the ridge of squared slacks that an estimator's C means."""
+    def _softened(self: Any, kernel: FixedKernel, X: Array, weights: Array) -> LowRankKernel:
+        """The same with the ridge of squared slacks that an estimator's C and the weights of the samples mean."""
         K = self._low_rank(kernel, X)
-        return K.softened(ridge_of(self.C, K.diagonal + K.residual))
+        return K.softened(ridge_of(self.C, K.diagonal + K.residual, weights))
 
     def _expanded(
         self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
@@ -236,6 +236,7 @@ def of_exact_kernel(certificate: Certificate, change: float, *, maximise: bool) 
     )
 
 
-def ridge_of(C: Any, diagonal: Array) -> float:
-    """1 / C, the ridge of squared slacks; by default so that C is `PRICE` for kernels with k(x, x) = 1 on average."""
-    return float(diagonal.mean()) / PRICE if C is None else 1 / validation.positive("C", C)
+def ridge_of(C: Any, diagonal: Array, weights: Array) -> Array:
+    """1 / (C weight), the ridge of squared slacks; C is `PRICE` by default for kernels with k(x, x) = 1 on average."""
+    price = PRICE / float(np.average(diagonal, weights=weights)) if C is None else validation.positive("C", C)
+    return 1 / (price * weights)

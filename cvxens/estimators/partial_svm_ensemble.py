@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.estimators.base import Classifier, Unweighted
+from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, left_out, of_exact_kernel
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.progress import rounds_of, warn_of_ending
@@ -19,7 +19,7 @@ from cvxens.estimators.sample import Sample
 from cvxens.estimators.soft_margin import certify_soft_margin
 from cvxens.solvers.partial_svms import ensemble_of
 from cvxens.solvers.rho_svm_low_rank import certificates
-from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, uniform, until
+from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, until
 from cvxens.types import Array
 
 BOUND = 1e-4
@@ -47,7 +47,7 @@ class PartialSVM:
 
 @final
 @documented
-class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
+class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
 
     The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
@@ -59,14 +59,15 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
     ----------
     <PSD_KERNEL>
     C : float, optional
-        1/C is added to the diagonal of the kernel matrix, which separates the classes; by default 10 over the mean of
-        k(x, x).
+        1/C, over the weight of each sample, is added to the diagonal of the kernel matrix, which separates the
+        classes; by default 10 over the mean of k(x, x).
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float
         The relative gap of the last SVM at which updates end.
     max_updates : int
         At most so many updates.
+    <CLASS_WEIGHT>
     <SUB_PROBLEMS>
     <LIMITS>
 
@@ -103,6 +104,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
         max_rank: int = 500,
         tol: float = 1e-2,
         max_updates: int = 1000,
+        class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         max_time: float | None = None,
@@ -111,6 +113,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.max_updates = max_updates
+        self.class_weight = class_weight
         self.max_time = max_time
         self.verbose = verbose
 
@@ -118,9 +121,11 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
         (kernel, X), y = self._fixed(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
-            K = self._softened(kernel, X)
+            K = self._softened(kernel, X, sample.weights)
             votes = _Votes(np.zeros(len(y)))
-            updates = until(adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y))), tol, limit)
+            updates = until(
+                adaptive_updates(lambda u: y * (K @ (y * u)), sample.weights / sample.weights.sum()), tol, limit
+            )
 
             def fitted() -> dict[str, Any]:
                 return self._expanded(sample, kernel, K.pivots, K.on_pivots(y * votes.total))
@@ -142,7 +147,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Unweighted, Classifier):
         return validation.whole("max_updates", self.max_updates) + 1
 
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        K = self._softened(kernel, sample.X)
+        K = self._softened(kernel, sample.X, sample.weights)
         return certify_soft_margin(kernel, sample, K, tol=min(self.tol, BOUND), f=f, norm=norm)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.certificates import Certificate
-from cvxens.estimators.base import Classifier, Unweighted
+from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel, ridge_of
 from cvxens.estimators.parameters import documented
 from cvxens.estimators.progress import rounds_of
@@ -24,13 +24,13 @@ Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 
 @final
 @documented
-class RhoSVC(KernelExpansion, Unweighted, Classifier):
+class RhoSVC(KernelExpansion, Weighted, Classifier):
     """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
-    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix. By default the kernel
+    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix; a sample of weight s has
+    the price s C, and 1/(s C) there. By default the kernel
     matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
-    certificate is nevertheless of the problem with the exact kernel. There are no sample weights, as TK07's problem is
-    one of a hard margin, to which it is all one how often a sample counts.
+    certificate is nevertheless of the problem with the exact kernel.
 
     Parameters
     ----------
@@ -45,6 +45,7 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
     solver : {"fast", "reference"}
         Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
         whole matrix, for small samples.
+    <CLASS_WEIGHT>
     <SUB_PROBLEMS>
     verbose : int
         1 shows on the standard error that the fit goes on.
@@ -79,6 +80,7 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         max_rank: int = 500,
         tol: float = 1e-4,
         solver: str = "fast",
+        class_weight: Any = None,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -86,6 +88,7 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
         self.C = C
         self.solver = solver
+        self.class_weight = class_weight
         self.verbose = verbose
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
@@ -93,7 +96,7 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         kernel, X = self._fixed(sample)
         with rounds_of(self) as rounds:
             rounds.tell(f"{len(X)} samples")
-            support, coefficients, u, certificate = solve(kernel, X, sample.signs)
+            support, coefficients, u, certificate = solve(kernel, X, sample)
         return {
             **self._expanded(sample, kernel, support, coefficients),
             "certificate_": certificate,
@@ -101,18 +104,18 @@ class RhoSVC(KernelExpansion, Unweighted, Classifier):
         }
 
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        K = self._softened(kernel, sample.X)
+        K = self._softened(kernel, sample.X, sample.weights)
         return certify_soft_margin(kernel, sample, K, tol=self.tol, f=f, norm=norm)
 
-    def _fast(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
-        K = self._softened(kernel, X)
-        svm = solve_low_rank_rho_svm(K, y, self.tol)
+    def _fast(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        K = self._softened(kernel, X, sample.weights)
+        svm = solve_low_rank_rho_svm(K, sample.signs, self.tol)
         certificate = of_exact_kernel(svm.certificate, left_out(kernel, X, K, svm.coefficients), maximise=True)
         return K.pivots, svm.pivot_coefficients, svm.u, certificate
 
-    def _reference(self, kernel: FixedKernel, X: Array, y: Array) -> Trained:
-        K = kernel(X, X)
-        problem = RhoSVM(K + ridge_of(self.C, K.diagonal()) * np.eye(len(K)), y)
+    def _reference(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        K, y = kernel(X, X), sample.signs
+        problem = RhoSVM(K + np.diag(ridge_of(self.C, K.diagonal(), sample.weights)), y)
         solution = solve_rho_svm(problem, self.tol)
         u = solution.duals["u"]
         return np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution)

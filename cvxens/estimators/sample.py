@@ -204,7 +204,10 @@ def _class_factors(class_weight: Any, y: NDArray) -> Array:
 
 
 def _keys(X: Any) -> NDArray:
-    """An array (n_samples,) that is equal exactly where rows of X are, -0 and 0 being different."""
+    """An array (n_samples,) that is equal exactly where rows of X are, -0 and 0 being different.
+
+    Those of dense X are in the order of the rows, which scaling does not change.
+    """
     if issparse(X):
         rows = csr_array(X)
         rows.sort_indices()
@@ -212,5 +215,17 @@ def _keys(X: Any) -> NDArray:
         keys = np.empty(rows.shape[0], object)
         keys[:] = [rows.indices[a:b].tobytes() + b"|" + rows.data[a:b].tobytes() for a, b in ends]
         return keys
-    X = np.ascontiguousarray(X)
+    X = _ranked(np.ascontiguousarray(X))
     return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
+
+
+def _ranked(X: NDArray) -> NDArray:
+    """Numbers as bytes in their order, big-endian and without a sign."""
+    X = X.astype(np.float64) if X.dtype == np.longdouble else X
+    size = X.dtype.itemsize
+    if X.dtype.kind not in "fi":
+        return X.astype(f">u{size}")
+    bits = X.view(f"i{size}")
+    last = np.iinfo(bits.dtype).max
+    bits = np.where(bits < 0, bits ^ last, bits) if X.dtype.kind == "f" else bits
+    return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")

@@ -12,11 +12,11 @@ from cvxens.solvers import LowRankKernel, solve_low_rank_rho_svm
 from cvxens.types import Array
 
 
-def soft_margin(z: Array, norm: float, ridge: float) -> float:
-    """Compute max 2 rho - |t w|^2 - sum_i xi_i^2 / ridge, t z_i >= rho - xi_i, for a w: its value at its best scale t.
+def soft_margin(z: Array, norm: float, ridge: float | Array) -> float:
+    """Compute max 2 rho - |t w|^2 - sum_i xi_i^2 / ridge_i, t z_i >= rho - xi_i, for a w, at its best scale t.
 
     As rho and t scale together, it is one over the minimum over tau = t / rho of
-    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge``.
+    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def soft_margin(z: Array, norm: float, ridge: float) -> float:
         The margins of w.
     norm : float
         |w|^2.
-    ridge : float
+    ridge : float or ndarray of shape (n_samples,)
         Above 0.
 
     Examples
@@ -36,13 +36,13 @@ def soft_margin(z: Array, norm: float, ridge: float) -> float:
     z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
 
     def slope(tau: float) -> float:
-        return tau * norm - float(z @ np.maximum(1 - tau * z, 0)) / ridge
+        return tau * norm - float((z / ridge) @ np.maximum(1 - tau * z, 0))
 
     tau = 0.0
     if 0 < norm < np.inf and slope(0.0) < 0:
-        tau = brentq(slope, 0.0, 2 * float(z[z > 0].sum()) / (ridge * norm), xtol=np.finfo(float).tiny)
+        tau = brentq(slope, 0.0, 2 * float((np.maximum(z, 0) / ridge).sum()) / norm, xtol=np.finfo(float).tiny)
     length = tau**2 * norm if tau > 0 else 0.0
-    return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2).sum()) / ridge)
+    return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2 / ridge).sum()))
 
 
 def certify_soft_margin(

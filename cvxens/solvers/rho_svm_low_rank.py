@@ -54,9 +54,9 @@ class LowRankRhoSVM:
 def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_updates: int = 1000) -> LowRankRhoSVM:
     """Minimise u'K~u on the simplex, never with an array of n_samples^2.
 
-    TK07 Algorithm 1. With a ridge, the problem is that of the SVM with squared slacks, ``min ridge |w|^2 + sum_i max(0,
-    1 - y_i G_i w)^2``, up to scale: there Newton's method takes over after ten updates, in the `rank` coordinates of w,
-    and u is in proportion to the slacks.
+    TK07 Algorithm 1. With a ridge, the problem is that of the SVM with squared slacks, ``min |w|^2 + sum_i max(0,
+    1 - y_i G_i w)^2 / ridge_i``, up to scale: there Newton's method takes over after ten updates, in the `rank`
+    coordinates of w, and u is in proportion to the slacks over the ridge.
 
     Parameters
     ----------
@@ -83,16 +83,18 @@ def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_u
     >>> svm.certificate.holds(1e-6), svm.exact_certificate.holds(1e-6)
     (True, True)
     """
+    validation.instance("K", K, LowRankKernel)
     y = validation.signs(y, K.shape[0])
     validation.positive("tol", tol)
     n_steps = 0
     with threadpool_limits(1, "blas"):
+        soft = bool(np.all(K.ridge > 0))
         updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
         limit = validation.whole("max_updates", max_updates, 0)
-        reached = until(updates, tol, min(limit, WARM_UPDATES) if K.ridge > 0 else limit)
+        reached = until(updates, tol, min(limit, WARM_UPDATES) if soft else limit)
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
         u = last.u
-        if K.ridge > 0 and last.gap > tol:
+        if soft and last.gap > tol:
             u, n_steps = _newton(K, y, u, tol)
     low_rank, exact = certificates(K, y, u)
     return LowRankRhoSVM(u, y * u, K.on_pivots(y * u), low_rank, exact, n_updates, n_steps)
@@ -126,37 +128,50 @@ def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Cer
 
 def _newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, int]:
     """Minimise the SVM with squared slacks from the w of u, and return its u and the number of steps."""
-    signed = y[:, None] * K.G
+    squared = _SquaredSlacks.of(K, y)
+    signed, ridge, prices = squared.signed, squared.ridge, squared.prices
     w = signed.T @ u
     # the best length of that w were it without slacks
     z = signed @ w
-    w *= float(z.sum() / (z @ z + K.ridge * (w @ w)))
+    w *= float(prices @ z / (prices @ z**2 + ridge * (w @ w)))
     for step in range(MAX_STEPS):
-        slack = np.maximum(1 - signed @ w, 0.0)
-        u = slack / slack.sum() if slack.any() else u
+        pull = prices * np.maximum(1 - signed @ w, 0.0)
+        u = pull / pull.sum() if pull.any() else u
         q = y * (K @ (y * u))
         if relative_gap(q, float(u @ q)) <= tol:
             return u, step
-        active = signed[slack > 0]
-        hessian = active.T @ active + K.ridge * np.eye(K.rank)
-        direction = cho_solve(cho_factor(hessian), active.T @ slack[slack > 0] - K.ridge * w)
-        length = _backtracked(signed, w, direction, K.ridge)
+        active = signed[pull > 0]
+        hessian = active.T @ (prices[pull > 0, None] * active) + ridge * np.eye(K.rank)
+        direction = cho_solve(cho_factor(hessian), active.T @ pull[pull > 0] - ridge * w)
+        length = squared.backtracked(w, direction)
         if length == 0:
             return u, step
         w = w + length * direction
     return u, MAX_STEPS
 
 
-def _backtracked(signed: Array, w: Array, direction: Array, ridge: float) -> float:
-    """Halve from 1 until the objective falls; 0 where rounding hides any decrease."""
-    z, dz, length = signed @ w, signed @ direction, 1.0
-    start = _objective(z, w, ridge)
-    while length > 1e-8:
-        if _objective(z + length * dz, w + length * direction, ridge) < start:
-            return length
-        length /= 2
-    return 0.0
+@dataclass(frozen=True)
+class _SquaredSlacks:
+    """ridge |w|^2 + sum_i prices_i max(0, 1 - signed_i w)^2."""
 
+    signed: Array
+    ridge: float
+    prices: Array
 
-def _objective(z: Array, w: Array, ridge: float) -> float:
-    return float(ridge * (w @ w) + (np.maximum(1 - z, 0.0) ** 2).sum())
+    @classmethod
+    def of(cls, K: LowRankKernel, y: Array) -> _SquaredSlacks:
+        ridge = float(np.max(K.ridge))
+        return cls(y[:, None] * K.G, ridge, ridge / np.broadcast_to(K.ridge, y.shape))
+
+    def backtracked(self, w: Array, direction: Array) -> float:
+        """Halve from 1 until the objective falls; 0 where rounding hides any decrease."""
+        z, dz, length = self.signed @ w, self.signed @ direction, 1.0
+        start = self._value(z, w)
+        while length > 1e-8:
+            if self._value(z + length * dz, w + length * direction) < start:
+                return length
+            length /= 2
+        return 0.0
+
+    def _value(self, z: Array, w: Array) -> float:
+        return float(self.ridge * (w @ w) + self.prices @ np.maximum(1 - z, 0.0) ** 2)

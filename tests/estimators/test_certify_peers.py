@@ -278,15 +278,13 @@ def test_bad_input(estimator):
 
 
 def test_weights_of_samples_count():
-    for estimator in (RegAdaBoostClassifier(lam=0.01), InfiniteEnsembleSVC(C=0.1)):
+    for estimator in (RegAdaBoostClassifier(lam=0.01), InfiniteEnsembleSVC(C=0.1), RhoSVC()):
         model = clone(estimator).fit(X, Y)
         weights = np.arange(len(NEW)) % 3
         weighted = model.certify(NEW, NEW_Y, sample_weight=weights)
         repeated = model.certify(NEW.repeat(weights, axis=0), NEW_Y.repeat(weights))
         assert weighted.primal == pytest.approx(repeated.primal)
         assert weighted.dual == pytest.approx(repeated.dual, rel=2e-3)
-    with pytest.raises(InvalidInput, match="sample_weight"):
-        RhoSVC().fit(X, Y).certify(X, Y, sample_weight=np.ones(len(X)))
 
 
 def test_weights_of_classes_count_in_sub_problems():

@@ -35,6 +35,17 @@ NAMES = [
 ]
 
 
+def test_the_rho_svm_with_weights_is_that_of_the_problem():
+    weights = np.random.default_rng(0).uniform(0.2, 3.0, len(X))
+    K = Gaussian(0.3)(X)
+    solution = solve_rho_svm(RhoSVM(K + np.diag(1 / (2.0 * weights)), SIGNS))
+    for solver in ("fast", "reference"):
+        model = RhoSVC(Gaussian(0.3), C=2.0, tol=1e-9, solver=solver).fit(X, Y, sample_weight=weights)
+        assert model.certificate_.primal == pytest.approx(solution.objective, rel=1e-6)
+        assert model.certificate_.holds(1e-6)
+        np.testing.assert_allclose(model.dual_weights_, solution.duals["u"], atol=1e-5)
+
+
 @pytest.mark.parametrize("kernel", [MiddleStump(X), Gaussian(0.3)])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_the_rho_svm_is_that_of_the_problem(kernel, C):
@@ -108,12 +119,20 @@ def test_boosting_as_printed_takes_no_weights_and_may_fall_short():
     assert model.certificate_.relative_gap > 0.1
 
 
+WEIGHTED = [
+    RegAdaBoostClassifier(Gaussian(0.3), lam=0.01, tol=1e-8),
+    RhoSVC(Gaussian(0.3), tol=1e-9),
+    RhoSVC(Gaussian(0.3), C=5.0, tol=1e-9, solver="reference"),
+    PartialSVMEnsembleClassifier(Gaussian(0.3), C=5.0),
+]
+
+
+@pytest.mark.parametrize("estimator", WEIGHTED, ids=called)
 @settings(deadline=None, max_examples=10)
-@given(st.lists(st.integers(0, 3), min_size=40, max_size=40))
-def test_weights_count_samples(weights):
+@given(weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))
+def test_weights_count_samples(estimator, weights):
     weights = np.array(weights)
     weights[[np.argmax(Y == "no"), np.argmax(Y == "yes")]] = 1
-    estimator = RegAdaBoostClassifier(Gaussian(0.3), lam=0.01, tol=1e-8)
     repeated = clone(estimator).fit(X.repeat(weights, axis=0), Y.repeat(weights))
     weighted = clone(estimator).fit(X, Y, sample_weight=weights)
     assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
