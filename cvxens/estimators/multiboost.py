@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.colgen import Formulation, formulations
+from cvxens.colgen import Formulation, Oracle, Priced, formulations
+from cvxens.estimators.audit import Task
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.ensemble import Ensemble
 from cvxens.estimators.links import normalised
@@ -21,6 +23,30 @@ from cvxens.types import Array
 
 PRICE = 300.0
 """The default sum of the weights of the losses of all samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class EveryClass:
+    """Prices every class by itself: a round has the best hypotheses of each, not only of the class with the best.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Prices one output.
+    most : int or None
+        At most so many hypotheses a round.
+    """
+
+    oracle: Oracle
+    most: int | None
+
+    def price(self, s: Array, /) -> Priced:
+        """Price under signed weights (n_samples, n_classes)."""
+        answers = [self.oracle.price(of_class) for of_class in s.T]
+        found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
+        best = {column.hypothesis: column for column in found}
+        columns = sorted(best.values(), key=lambda column: -column.edge)
+        return Priced(columns[: self.most], max(priced.edge_bound for priced in answers))
 
 
 @final
@@ -122,6 +148,10 @@ class MultiBoostClassifier(Ensemble, Weighted, Classifier):
         check_is_fitted(self)
         F = self.decision_function(X)
         return softmax(2 * F, axis=1) if F.ndim > 1 else normalised(2 * F[:, None])
+
+    def _problem(self, sample: Sample) -> Task:
+        task = super()._problem(sample)
+        return task if task.y is not None else replace(task, oracle=EveryClass(task.oracle, self.columns_per_round))
 
     def _formulation(self, sample: Sample) -> Formulation:
         price = PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
