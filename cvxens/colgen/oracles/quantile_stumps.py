@@ -43,6 +43,8 @@ class QuantileStumps:
     always -> -1 20.0
     """
 
+    source = "LL08 section 4"
+
     def __init__(self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
         features = SortedFeatures(X)
         limit = min(whole("n_thresholds", n_thresholds), 255)
