@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
@@ -167,7 +168,19 @@ def signs(y: Any, n_samples: int | None = None, argument: str = "y") -> Array:
     return y
 
 
-def same_length(argument: str, values: Array, n_samples: int | None) -> None:
+def labels(argument: str, values: Any, n_samples: int | None = None) -> NDArray[Any]:
+    """Return labels of any type as an array of shape (n_samples,)."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInput(argument, f"found no labels ({error})", "give one label per sample") from None
+    if array.ndim != 1:
+        raise InvalidInput(argument, f"found {array.ndim} dimensions, shape {array.shape}", "give one label per sample")
+    same_length(argument, array, n_samples)
+    return array
+
+
+def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> None:
     """Raise unless `values` has one row per sample."""
     if n_samples is not None and len(values) != n_samples:
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")

@@ -95,9 +95,8 @@ class BoundaryDisplay(Display):
         InvalidInput
             `X` has not two features, or the estimator has no ``classes_``.
         """
-        classes, y = np.asarray(fitted(estimator, "classes_")), np.asarray(y)
-        sample = _two_features(X)
-        validation.same_length("y", y, len(sample))
+        classes, sample = np.asarray(fitted(estimator, "classes_")), _two_features(X)
+        y = validation.labels("y", y, len(sample))
         if not np.isin(y, classes).all():
             raise InvalidInput("y", "found labels that are none of the estimator's classes", "give the sample's labels")
         binary = len(classes) == 2

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from cvxens import validation
 from cvxens.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -113,11 +114,12 @@ def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, .
     """Names for features 0, 1, ...: those given, or x[0], x[1], ..."""
     if names is None:
         return tuple(f"x[{j}]" for j in range(n_features))
-    if len(names) != n_features:
+    given = validation.labels("feature_names", names)
+    if len(given) != n_features:
         raise InvalidInput(
-            "feature_names", f"found {len(names)} names for {n_features} features", "give one name per feature"
+            "feature_names", f"found {len(given)} names for {n_features} features", "give one name per feature"
         )
-    return tuple(str(name) for name in names)
+    return tuple(str(name) for name in given)
 
 
 def fitted(estimator: Any, attribute: str) -> Any:

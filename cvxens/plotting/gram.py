@@ -62,10 +62,8 @@ class GramDisplay(Display):
     size = (5.0, 4.2)
 
     def __post_init__(self) -> None:
-        K, y = validation.symmetric(self.K), np.asarray(self.y)
-        if y.ndim != 1:
-            raise InvalidInput("y", f"found {y.ndim} dimensions, shape {y.shape}", "give one label per sample")
-        validation.same_length("y", y, len(K))
+        K = validation.symmetric(self.K)
+        y = validation.labels("y", self.y, len(K))
         self.classes_, codes, self.counts_ = np.unique(y, return_inverse=True, return_counts=True)
         order = np.argsort(codes, kind="stable")
         self.K_ = K[np.ix_(order, order)]
@@ -73,6 +71,8 @@ class GramDisplay(Display):
     @classmethod
     def from_kernel(cls, kernel: Callable[[Any], Any], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
         """Evaluate a kernel, one of `cvxens.kernels` or any callable that maps X to its Gram matrix, and draw it."""
+        if isinstance(kernel, type) or not callable(kernel):
+            raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function from X to its Gram matrix")
         return cls(kernel(X), y).plot(ax)
 
     def _draw(self, ax: Axes) -> None:

@@ -62,6 +62,7 @@ class MarginDisplay(Display):
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
         """Draw the margins of several runs, by name, on a sample with labels -1 and +1."""
+        validation.instance("runs", runs, Mapping)
         y = validation.signs(y, np.shape(X)[0])
         sizes = {name: _size(Ensemble.of_run(run)) for name, run in runs.items()}
         return cls({name: y * run.decision_function(X) / sizes[name] for name, run in runs.items()}).plot(ax)
@@ -69,7 +70,7 @@ class MarginDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
         """Draw the margins of a fitted binary classifier with ``weights_``; `y` holds labels of its ``classes_``."""
-        classes, y = np.asarray(fitted(estimator, "classes_")), np.asarray(y)
+        classes, y = np.asarray(fitted(estimator, "classes_")), validation.labels("y", y)
         if len(classes) != 2 or not np.isin(y, classes).all():
             raise InvalidInput("y", f"found labels outside {list(classes)}", "give those of a binary classifier")
         size = _size(Ensemble.of_estimator(estimator))

@@ -78,6 +78,7 @@ class PathDisplay(Display):
     @classmethod
     def from_runs(cls, runs: Mapping[float, Run], *, n_named: int = 8, ax: Axes | None = None) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
+        validation.instance("runs", runs, Mapping)
         return cls._of({C: Ensemble.of_run(run) for C, run in runs.items()}, n_named).plot(ax)
 
     @classmethod

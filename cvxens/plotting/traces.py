@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import Display, add_legend, fitted
@@ -109,8 +110,7 @@ class TraceDisplay(Display):
     def __post_init__(self) -> None:
         if not self.traces:
             raise InvalidInput("runs", "found none", "give at least one")
-        if self.against not in HORIZONTAL:
-            raise InvalidInput("against", f"found {self.against!r}", f"give one of {', '.join(HORIZONTAL)}")
+        validation.one_of("against", self.against, HORIZONTAL)
 
     @classmethod
     def from_run(cls, run: Run, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
@@ -120,6 +120,7 @@ class TraceDisplay(Display):
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run], *, against: str = "rounds", ax: Axes | None = None) -> Self:
         """Draw several runs of column generation, by name."""
+        validation.instance("runs", runs, Mapping)
         return cls([Trace.of_rounds(run.history, name) for name, run in runs.items()], against).plot(ax)
 
     @classmethod

@@ -154,7 +154,7 @@ def test_bad_traces_are_refused(changes, argument):
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_bad_input_opens_no_figure(display, run):
-    with pytest.raises(InvalidInput, match="against: found 'hours'; give one of rounds, seconds"):
+    with pytest.raises(InvalidInput, match="against: found 'hours'; give one of 'rounds', 'seconds'"):
         display.from_run(run, against="hours")
     with pytest.raises(InvalidInput, match="runs: found none"):
         display.from_runs({})
