@@ -65,7 +65,7 @@ SAMPLES = {
     "complex numbers": (X + 1j, "[Cc]omplex"),
     "moments": (np.full(X.shape, np.datetime64("2020-01-01")), "^X: found values of type"),
     "spans of time": (np.full(X.shape, np.timedelta64(1, "D")), "^X: found values of type"),
-    "a frame with words": (table(pd.DataFrame, WORDS), "could not convert|numeric"),
+    "a frame with words": (table(pd.DataFrame, WORDS), "could not convert|no numbers in the columns b"),
     "a frame with categories": (table(pd.DataFrame, pd.Categorical(WORDS)), "could not convert|numeric"),
     "a frame with days": (table(pd.DataFrame, DAYS), "DType|datetime|Timestamp|numeric|promote|argument|type"),
     "a frame with holes": (table(pd.DataFrame, pd.array([None] * n, "Int64")), "NaN"),
