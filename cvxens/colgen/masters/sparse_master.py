@@ -117,10 +117,10 @@ class SparseMaster:
         # cores that the oracles' threads share are too busy for those of small matrices
         with self.threads.limit(limits=1, user_api="blas"):
             at = self._solved()
-        self.W, self.b = at.point.W, at.point.b
-        outputs = self.restricted.problem.outputs
-        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
+            self.W, self.b = at.point.W, at.point.b
+            outputs = self.restricted.problem.outputs
+            w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
+            solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
         return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
