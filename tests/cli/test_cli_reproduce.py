@@ -20,7 +20,7 @@ SMALL = (
     "--method",
     "AB-Stump(100)",
     "--method",
-    "SVM-Perc",
+    "SVM-Dec",
 )
 CELL = {"data", "method", "mean", "standard_error", "n_splits", "seconds", "published", "distance", "agrees"}
 
@@ -44,8 +44,8 @@ def test_the_table_and_the_file_say_the_same(capsys, tmp_path):
     told = [f"{c['data']}: {c['method']}: {c['mean']:.2f} ± {c['standard_error']:.2f}" for c in report["cells"]]
     assert err.splitlines() == told
     assert (report["experiment"], report["measure"], report["random_state"]) == ("ll08 table2", "test error, %", 0)
-    places = [("twonorm", "SVM-Perc"), ("twonorm", "AB-Stump(100)")]
-    places += [("threenorm-n", "SVM-Perc"), ("threenorm-n", "AB-Stump(100)")]
+    places = [("twonorm", "SVM-Dec"), ("twonorm", "AB-Stump(100)")]
+    places += [("threenorm-n", "SVM-Dec"), ("threenorm-n", "AB-Stump(100)")]
     assert [(cell["data"], cell["method"]) for cell in report["cells"]] == places
     lines = [line for line in out.splitlines() if line.split()[:1] in (["twonorm"], ["threenorm-n"])]
     for line, cell in zip(lines, report["cells"], strict=True):
