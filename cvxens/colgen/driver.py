@@ -10,6 +10,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.errors import InvalidInput
@@ -69,10 +70,12 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    inside = _Inside(oracle.price)
+    inside, threads = _Inside(oracle.price), ThreadpoolController()
     while True:
         began = time.perf_counter()
-        solution = master.solve()
+        # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
+        with threads.limit(limits=1, user_api="blas"):
+            solution = master.solve()
         solved = time.perf_counter()
         priced = inside.price(solution)
         bound = master.bound(solution, priced)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.highs_master import HighsMaster
@@ -113,7 +112,6 @@ class InteriorPointMaster:
         self.finish = HighsMaster(formulation, y)
         self.unfinished: list[Column] = []
         self.gap = self.own_gap = inf
-        self.threads = ThreadpoolController()
 
     @staticmethod
     def supports(formulation: Formulation) -> bool:
@@ -128,9 +126,7 @@ class InteriorPointMaster:
 
     def solve(self) -> MasterSolution:
         """Solve to a share of the outer gap, from the last point."""
-        # BLAS with threads of its own would wait at barriers for cores that others use
-        with self.threads.limit(limits=1, user_api="blas"):
-            return self._solved() if self.restricted.n_columns else self.best
+        return self._solved() if self.restricted.n_columns else self.best
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.allowance import SHARE, Allowance
@@ -94,7 +93,6 @@ class SparseMaster:
                 f"give it {', '.join(loss.__name__ for loss in HESSIANS)} with L1; or use CvxpyMaster",
             )
         self.restricted = Restricted(formulation, y)
-        self.threads = ThreadpoolController()
         self.allowance = Allowance(formulation.terms[1], tol, share)
         start = self.restricted.start()
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
@@ -114,13 +112,11 @@ class SparseMaster:
         """Solve from the last round's weights."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        # cores that the oracles' threads share are too busy for those of small matrices
-        with self.threads.limit(limits=1, user_api="blas"):
-            at = self._solved()
-            self.W, self.b = at.point.W, at.point.b
-            outputs = self.restricted.problem.outputs
-            w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-            solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
+        at = self._solved()
+        self.W, self.b = at.point.W, at.point.b
+        outputs = self.restricted.problem.outputs
+        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
+        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
         return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
