@@ -58,7 +58,7 @@ LIBRARIES = {
     "cvxpy": ("problems.modelling",),
     "matplotlib": ("plotting",),
     "click": ("cli",),
-    "rich": ("cli", "estimators.progress"),
+    "rich": ("cli", "estimators.fitting.progress"),
     "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers", "experiments.threads"),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
@@ -75,6 +75,10 @@ WITHIN = {
     "colgen.protocols": set(),
     "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
+    "estimators.fitting": {"estimators.fitting"},
+    "estimators.files": {"estimators.files", "estimators.fitting"},
+    "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
+    "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
 }
 """What modules that others build on may import of their own room."""
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from cvxens.estimators.coded import Pairs
-from cvxens.estimators.coded_boosting import CodedBoosting
-from cvxens.estimators.parameters import documented
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.voting.coded import Pairs
+from cvxens.estimators.voting.coded_boosting import CodedBoosting
 from cvxens.types import Array
 
 

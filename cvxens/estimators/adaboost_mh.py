@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.estimators.coded import Pairs
-from cvxens.estimators.coded_boosting import CodedBoosting
-from cvxens.estimators.links import normalised
-from cvxens.estimators.parameters import documented
+from cvxens.estimators.fitting.links import normalised
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.voting.coded import Pairs
+from cvxens.estimators.voting.coded_boosting import CodedBoosting
 from cvxens.types import Array
 
 

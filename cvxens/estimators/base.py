@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.callbacks import CallbackSupport, as_part, cloned, with_callbacks
-from cvxens.estimators.multiclass import check_decomposition, decompose, n_parts
-from cvxens.estimators.persistence import Persistent
-from cvxens.estimators.progress import fit_task
-from cvxens.estimators.sample import Accepts, Sample
+from cvxens.estimators.files.persistence import Persistent
+from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
+from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
+from cvxens.estimators.fitting.progress import fit_task
+from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.types import Array
 
 

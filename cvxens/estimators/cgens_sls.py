@@ -7,10 +7,10 @@ from typing import Any, ClassVar, final
 from cvxens import validation
 from cvxens.colgen import Formulation, formulations
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.ensemble import Ensemble
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory
+from cvxens.estimators.voting.ensemble import Ensemble
 from cvxens.problems import simplex_codes
 from cvxens.types import Array
 

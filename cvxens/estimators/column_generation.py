@@ -10,10 +10,10 @@ import numpy as np
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.ensemble import Ensemble
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory
+from cvxens.estimators.voting.ensemble import Ensemble
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import L1
 from cvxens.types import Array

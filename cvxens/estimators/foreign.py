@@ -15,8 +15,8 @@ from cvxens.certificates import Certificate, certify
 from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.audit import Task, audit
-from cvxens.estimators.foreign_votes import VOTES, ForeignVote
+from cvxens.estimators.fitting.audit import Task, audit
+from cvxens.estimators.voting.foreign_votes import VOTES, ForeignVote
 from cvxens.problems import SVMDual
 from cvxens.types import Array
 from cvxens.validation import finite_array

@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.audit import shaped
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.multiclass import each, scheme_of
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.progress import rounds_of
-from cvxens.estimators.sample import Accepts, Sample
-from cvxens.estimators.shapes import variation_shares
-from cvxens.estimators.svm_audit import Machine
-from cvxens.estimators.svm_choice import Choice, Predictor
-from cvxens.estimators.svm_kernels import PRECOMPUTED, TrainingKernel
-from cvxens.estimators.svm_training import Limits
+from cvxens.estimators.fitting.audit import shaped
+from cvxens.estimators.fitting.multiclass import each, scheme_of
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.progress import rounds_of
+from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.machines.audit import Machine
+from cvxens.estimators.machines.choice import Choice, Predictor
+from cvxens.estimators.machines.kernels import PRECOMPUTED, TrainingKernel
+from cvxens.estimators.machines.shapes import variation_shares
+from cvxens.estimators.machines.training import Limits
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
 from cvxens.types import Array

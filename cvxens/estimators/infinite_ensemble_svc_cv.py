@@ -20,11 +20,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.estimators.files.persistence import Persistent
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Accepts, check_classes
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.persistence import Persistent
-from cvxens.estimators.sample import Accepts, check_classes
-from cvxens.estimators.svm_folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
+from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.types import Array
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))

@@ -8,10 +8,10 @@ from cvxens import validation
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.ensemble import Ensemble
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory
+from cvxens.estimators.voting.ensemble import Ensemble
 
 PRICE = 100.0
 """The default sum of all prices of LL08 P4."""

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle, Priced, formulations
-from cvxens.estimators.audit import Task
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.ensemble import Ensemble
-from cvxens.estimators.links import normalised
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.weak_learners import OracleFactory
+from cvxens.estimators.fitting.audit import Task
+from cvxens.estimators.fitting.links import normalised
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory
+from cvxens.estimators.voting.ensemble import Ensemble
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import L1
 from cvxens.types import Array

@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, left_out, of_exact_kernel
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.progress import rounds_of, warn_of_ending
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.soft_margin import certify_soft_margin
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.progress import rounds_of, warn_of_ending
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.machines.kernel_expansion import FixedKernel, KernelExpansion, left_out, of_exact_kernel
+from cvxens.estimators.machines.soft_margin import certify_soft_margin
 from cvxens.solvers.partial_svms import ensemble_of
 from cvxens.solvers.rho_svm_low_rank import certificates
 from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, until

@@ -18,11 +18,11 @@ from cvxens.colgen.masters import SmoothMaster
 from cvxens.colgen.oracles.pool import TabulatedColumn
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel
-from cvxens.estimators.links import ExponentialLink
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.progress import rounds_of, warn_of
-from cvxens.estimators.sample import Sample
+from cvxens.estimators.fitting.links import ExponentialLink
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.progress import rounds_of, warn_of
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.machines.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel
 from cvxens.problems import RegularizedExpLoss
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2

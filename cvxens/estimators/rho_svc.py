@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.kernel_expansion import FixedKernel, KernelExpansion, chosen, left_out, of_exact_kernel, ridge_of
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.progress import rounds_of
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.soft_margin import certify_soft_margin
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.progress import rounds_of
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.machines.kernel_expansion import (
+    FixedKernel,
+    KernelExpansion,
+    chosen,
+    left_out,
+    of_exact_kernel,
+    ridge_of,
+)
+from cvxens.estimators.machines.soft_margin import certify_soft_margin
 from cvxens.problems import RhoSVM
 from cvxens.solvers import solve_low_rank_rho_svm, solve_rho_svm
 from cvxens.types import Array

@@ -11,10 +11,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.persistence import Persistent
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.supervised_kernel import SupervisedKernelExperts
+from cvxens.estimators.files.persistence import Persistent
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.machines.supervised_kernel import SupervisedKernelExperts
 from cvxens.problems import simplex_codes
 from cvxens.types import Array
 

@@ -29,13 +29,13 @@ from cvxens.colgen.oracles import Constant, Stump
 from cvxens.colgen.oracles.fourier import FourierFeature
 from cvxens.colgen.oracles.perceptrons import Perceptron
 from cvxens.colgen.oracles.trees import SignedTree
-from cvxens.estimators.coded import Coded
 from cvxens.estimators.column_generation import soft_margin
-from cvxens.estimators.kernel_expansion import FixedKernel
+from cvxens.estimators.files.persistence import loaded_estimators
+from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
+from cvxens.estimators.machines.kernel_expansion import FixedKernel
+from cvxens.estimators.machines.kernels import TrainingKernel
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
-from cvxens.estimators.persistence import loaded_estimators
-from cvxens.estimators.svm_choice import Expansion, MatrixExpansion
-from cvxens.estimators.svm_kernels import TrainingKernel
+from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.kernel import Scaled, Sum
 from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
 from cvxens.problems import StumpColumns, losses, penalties

@@ -12,9 +12,9 @@ import numpy as np
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
-from cvxens.estimators.coded_boosting import CodedBoosting
-from cvxens.estimators.kernel_expansion import KernelExpansion
-from cvxens.estimators.votes import Vote
+from cvxens.estimators.machines.kernel_expansion import KernelExpansion
+from cvxens.estimators.voting.coded_boosting import CodedBoosting
+from cvxens.estimators.voting.votes import Vote
 from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined
 from cvxens.types import Array

@@ -21,7 +21,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators.soft_margin import soft_margin
+from cvxens.estimators.machines.soft_margin import soft_margin
 from cvxens.kernels import DecisionStump, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, Signed, StumpColumns, SVMDual
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.colgen.oracles import Stump, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.coded import CodedOracle, Pairs
+from cvxens.estimators.voting.coded import CodedOracle, Pairs
 
 X, Y = three_classes()
 MH, ECC = AdaBoostMHClassifier(n_rounds=30), AdaBoostECCClassifier(n_rounds=30)

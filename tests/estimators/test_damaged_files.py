@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
 from cvxens.errors import DataFileError
-from cvxens.estimators.persistence import FILE
+from cvxens.estimators.files.persistence import FILE
 
 KINDS = [getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")]
 

@@ -23,7 +23,7 @@ from cvxens import (
     RhoSVC,
     load_model,
 )
-from cvxens.estimators import callbacks
+from cvxens.estimators.fitting import callbacks
 from cvxens.kernels import Laplacian
 
 X, Y = two_classes()

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.estimators import certify_model, reweight
-from cvxens.estimators.foreign_votes import VOTES, ForeignVote
+from cvxens.estimators.voting.foreign_votes import VOTES, ForeignVote
 from cvxens.problems import LPBoost, SoftMarginBoosting, SVMPrimal
 
 X, Y = two_classes(80)

@@ -20,7 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import InfiniteEnsembleSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import infinite_ensemble_svc, svm_choice
+from cvxens.estimators import infinite_ensemble_svc
+from cvxens.estimators.machines import choice as svm_choice
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import svm_choice
 from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.machines import choice as svm_choice
 from cvxens.kernels import DecisionStump, Gaussian, Perceptron, Stump
 from cvxens.solvers.blockwise import solve
 

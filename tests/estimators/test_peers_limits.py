@@ -16,7 +16,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators import progress
+from cvxens.estimators.fitting import progress
 from cvxens.kernels import Laplacian
 
 X, Y = two_classes()

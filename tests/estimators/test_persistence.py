@@ -35,7 +35,7 @@ from cvxens import (
 )
 from cvxens.colgen import Column, Formulation, Priced, formulations, oracles
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.persistence import FILE
+from cvxens.estimators.files.persistence import FILE
 from cvxens.kernels import Gaussian, Perceptron
 from cvxens.problems.losses import SquaredHinge
 from cvxens.problems.penalties import SquaredL2

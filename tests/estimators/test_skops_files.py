@@ -169,7 +169,7 @@ def test_kernel_matrices():
     found = get_untrusted_types(data=dumps(model))
     (function,) = set(found) - set(TRUSTED_TYPES)
     assert "MatrixExpansion" in short(found)
-    assert function == "cvxens.estimators.svm_kernels._given"
+    assert function == "cvxens.estimators.machines.kernels._given"
     assert_read_as_written(model, X @ X.T, found)
 
 

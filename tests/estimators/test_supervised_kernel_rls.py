@@ -30,7 +30,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.errors import InvalidInput
-from cvxens.estimators import supervised_kernel
+from cvxens.estimators.machines import supervised_kernel
 from cvxens.estimators.supervised_kernel_rls import vote
 
 X, Y = two_classes()

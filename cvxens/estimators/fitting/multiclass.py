@@ -15,9 +15,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.callbacks import parts_of_fit
-from cvxens.estimators.sample import Sample
-from cvxens.estimators.weak_learners import over_codes
+from cvxens.estimators.fitting.callbacks import parts_of_fit
+from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.fitting.weak_learners import over_codes
 from cvxens.types import Array
 
 Part: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.int_]]

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
-from cvxens.estimators.callbacks import context_of
+from cvxens.estimators.fitting.callbacks import context_of
 
 T = TypeVar("T")
 

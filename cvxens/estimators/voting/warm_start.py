@@ -12,8 +12,8 @@ import numpy as np
 from cvxens.colgen import Hypothesis
 from cvxens.colgen.checkpoint import digest
 from cvxens.errors import InvalidInput
-from cvxens.estimators.multiclass import Part, scheme_of
-from cvxens.estimators.sample import Sample
+from cvxens.estimators.fitting.multiclass import Part, scheme_of
+from cvxens.estimators.fitting.sample import Sample
 
 if TYPE_CHECKING:
     from cvxens.estimators.base import Classifier as Base

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
-from cvxens.estimators.svm_training import AdditiveTrainer, Beginning, RowsTrainer, Trainer, libsvm, reference
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
+from cvxens.estimators.machines.training import AdditiveTrainer, Beginning, RowsTrainer, Trainer, libsvm, reference
 from cvxens.kernels.memory import available
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM
 from cvxens.solvers.blockwise import CachedRows, DenseRows, expand

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import boosting_steps
-from cvxens.estimators.audit import shaped
 from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.boosting import boost, certify_margins
-from cvxens.estimators.coded import CodedOracle, Pairs
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.progress import time_limit
-from cvxens.estimators.sample import Accepts, Sample
-from cvxens.estimators.votes import Vote
-from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.estimators.fitting.audit import shaped
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.progress import time_limit
+from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.estimators.voting.boosting import boost, certify_margins
+from cvxens.estimators.voting.coded import CodedOracle, Pairs
+from cvxens.estimators.voting.votes import Vote
 from cvxens.types import Array
 
 

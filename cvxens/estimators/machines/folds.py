@@ -16,10 +16,10 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.multiclass import scheme_of
-from cvxens.estimators.svm_choice import Choice
-from cvxens.estimators.svm_kernels import TrainingKernel
-from cvxens.estimators.svm_training import Limits, Trainer
+from cvxens.estimators.fitting.multiclass import scheme_of
+from cvxens.estimators.machines.choice import Choice
+from cvxens.estimators.machines.kernels import TrainingKernel
+from cvxens.estimators.machines.training import Limits, Trainer
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.sample import Accepts
+from cvxens.estimators.fitting.sample import Accepts
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.memory import SMALL, available
 from cvxens.kernels.tree_ensemble import KINDS

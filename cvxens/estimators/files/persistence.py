@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.weak_learners import ORACLES
-from cvxens.estimators.well_formed import well_formed
+from cvxens.estimators.files.well_formed import well_formed
+from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_paths import ThresholdTrees
 from cvxens.storage import (

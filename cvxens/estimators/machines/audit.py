@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.svm_choice import TRAINERS
-from cvxens.estimators.svm_kernels import TrainingKernel
-from cvxens.estimators.svm_training import Limits
+from cvxens.estimators.machines.choice import TRAINERS
+from cvxens.estimators.machines.kernels import TrainingKernel
+from cvxens.estimators.machines.training import Limits
 from cvxens.problems.losses import Hinge
 from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.blockwise import expand

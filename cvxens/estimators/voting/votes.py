@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.estimators import tables
+from cvxens.estimators.voting import tables
 from cvxens.types import Array
 
 

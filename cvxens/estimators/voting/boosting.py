@@ -20,7 +20,7 @@ from cvxens.colgen import (
     formulations,
     gathered,
 )
-from cvxens.estimators.progress import rounds_of, warn_of_ending
+from cvxens.estimators.fitting.progress import rounds_of, warn_of_ending
 from cvxens.types import Array
 
 Voting: TypeAlias = Callable[[Sequence[Hypothesis], Array], Mapping[str, Any]]

@@ -11,7 +11,7 @@ from cvxens import validation
 from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import Fourier, Perceptrons, QuantileStumps, Stumps, Trees
 from cvxens.errors import InvalidInput
-from cvxens.estimators.sample import Accepts
+from cvxens.estimators.fitting.sample import Accepts
 from cvxens.trees import Feature
 
 OracleFactory: TypeAlias = Callable[..., Oracle]

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.estimators.audit import shaped
-from cvxens.estimators.multiclass import certify_parts
-from cvxens.estimators.parameters import documented
-from cvxens.estimators.sample import Accepts, Sample
-from cvxens.estimators.shapes import shapes_of, variation_shares
-from cvxens.estimators.svm_kernels import KernelFunction, TrainingKernel
+from cvxens.estimators.fitting.audit import shaped
+from cvxens.estimators.fitting.multiclass import certify_parts
+from cvxens.estimators.fitting.parameters import documented
+from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
+from cvxens.estimators.machines.shapes import shapes_of, variation_shares
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.blockwise import expand

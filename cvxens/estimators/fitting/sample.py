@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.nominal import codes, features_of, is_frame, words_in
+from cvxens.estimators.fitting.nominal import codes, features_of, is_frame, words_in
 from cvxens.trees import Feature
 from cvxens.types import Array
 

@@ -13,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import validation
 from cvxens.colgen import Ending, Formulation, Hypothesis, Master, Run, column_generation
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.estimators.audit import Task, audit
-from cvxens.estimators.multiclass import certify_parts
-from cvxens.estimators.progress import Watched, rounds_of
-from cvxens.estimators.sample import Accepts, Sample
-from cvxens.estimators.votes import Vote
-from cvxens.estimators.warm_start import WarmStart
-from cvxens.estimators.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.estimators.fitting.audit import Task, audit
+from cvxens.estimators.fitting.multiclass import certify_parts
+from cvxens.estimators.fitting.progress import Watched, rounds_of
+from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
+from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.voting.warm_start import WarmStart
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
 

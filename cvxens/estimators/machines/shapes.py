@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cvxens.estimators.svm_kernels import additive_scale
+from cvxens.estimators.machines.kernels import additive_scale
 from cvxens.kernels import HistogramIntersection, MiddleStump
 from cvxens.types import Array
 

@@ -1,0 +1,1 @@
+"""What kernel machines share: their kernels, their solvers, and what they tell."""

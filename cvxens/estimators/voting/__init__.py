@@ -1,0 +1,1 @@
+"""What weighted votes of weak learners share, whatever found them."""
