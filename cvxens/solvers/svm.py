@@ -14,6 +14,7 @@ from cvxens import validation
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import InfiniteSVM, SVMDual, SVMPrimal
 from cvxens.problems.kernel_factor import doubly_centred
+from cvxens.problems.losses import Hinge
 from cvxens.problems.solving import tell_of_fallback
 from cvxens.solvers.gram import gram
 from cvxens.types import Array, Attempt, Solution
@@ -25,6 +26,9 @@ MAX_STEPS = 1_000_000
 
 CERTIFIED = 1e-6
 """The relative gap with which an answer that was held up is still an optimum."""
+
+AT_BOUND = 1e-6
+"""The distance from a bound, relative to C, that may be an error of single precision."""
 
 PASSES = 3
 """How often the samples between the bounds are refined."""
@@ -106,11 +110,14 @@ def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, 
     u = np.zeros(len(y))
     u[model.support_] = np.abs(model.dual_coef_[0])
     b = float(model.intercept_[0])
-    u, b = min(_refined(centred, y, C, u, b), (u, b), key=lambda point: abs(_gap(centred, y, C, *point)))
-    return u, np.asarray(b - (K @ (y * u)).mean()), int(model.n_iter_[0])
+    snapped = np.where(u < AT_BOUND * C, 0.0, np.where(u > (1 - AT_BOUND) * C, C, u))
+    candidates = (u, _refined(centred, y, C, u, b), _refined(centred, y, C, snapped, b))
+    u = min(candidates, key=lambda v: abs(_gap(centred, y, C, v)))
+    # LIBSVM's intercept is of single precision where no sample is between the bounds
+    return u, Hinge(C).best_intercept(K @ (y * u), y), int(model.n_iter_[0])
 
 
-def _refined(K: Array, y: Array, C: float, u: Array, b: float) -> tuple[Array, float]:
+def _refined(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
     """Put the samples between the bounds on the margin in double precision: LIBSVM keeps K in single.
 
     Each pass solves ``K_FF d + 1 e = y_F - f_F``, ``1'd = -y'u`` over these samples F, ridged as K_FF may be
@@ -118,7 +125,7 @@ def _refined(K: Array, y: Array, C: float, u: Array, b: float) -> tuple[Array, f
     """
     free = np.flatnonzero((u > 0) & (u < C))
     if not len(free):
-        return u, b
+        return u
     ridge = 1e-12 * (float(np.trace(K)) or 1.0)
     factored = lu_factor(K[np.ix_(free, free)] + ridge * np.eye(len(free)))
     from_ones = lu_solve(factored, np.ones(len(free)))
@@ -128,12 +135,12 @@ def _refined(K: Array, y: Array, C: float, u: Array, b: float) -> tuple[Array, f
         change = float(missed.sum() + v.sum()) / float(from_ones.sum())
         v[free] += missed - change * from_ones
         b += change
-    return np.clip(y * v, 0.0, C), b
+    return np.clip(y * v, 0.0, C)
 
 
-def _gap(K: Array, y: Array, C: float, u: Array, b: float) -> float:
-    f = K @ (y * u)
-    return float((y * u) @ f - u.sum() + C * np.maximum(0.0, 1 - y * (f + b)).sum())
+def _gap(K: Array, y: Array, C: float, u: Array) -> float:
+    hinge, f = Hinge(C), K @ (y * u)
+    return float((y * u) @ f - u.sum() + hinge.value(y * (f + hinge.best_intercept(f, y))))
 
 
 def _or_reference(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution, steps: int) -> Solution:
