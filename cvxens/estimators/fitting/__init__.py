@@ -1,1 +1,1 @@
-"""What every fit shares: samples, weak learners by name, several classes, rounds that can be followed."""
+"""What every fit shares: its sample, weak learners by name, several classes, rounds that can be followed, words."""

@@ -1,1 +1,1 @@
-"""What kernel machines share: their kernels, their solvers, and what they tell."""
+"""What kernel machines share: their kernels, the choice of a solver, folds, expansions and shape functions."""
