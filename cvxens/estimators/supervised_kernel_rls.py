@@ -27,15 +27,17 @@ TIE = 1e-9
 class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     """TT06: a majority vote of regularised-least-squares experts with the supervised kernel of a forest.
 
-    A forest is grown on all samples. How far two samples go together in its trees is their kernel, evaluated once. Each
+    A forest is grown on all samples. How far two samples go together in its trees is their kernel. Each
     expert solves ``min 1/m |K c - y|^2 + gamma c'K c`` on a random sample of m rows and columns of that
-    matrix, in closed form. The targets are simplex codes, -1 and +1 for two classes, so that one factor serves
-    any number of classes: the class of the largest score is the same as with one-vs-rest targets.
+    matrix: in closed form up to 1,000 samples, beyond that by conjugate gradients until the gap is 1e-12 of the value,
+    with products that take no kernel matrix. The targets are simplex codes, -1 and +1 for two classes, so that one
+    factor serves any number of classes: the class of the largest score is the same as with one-vs-rest targets.
 
     Missing values are NaN, and go where the forest sends them. Forests of scikit-learn take numbers only: put an
     `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter.
 
-    Memory grows with n_samples^2, time with n_experts n_samples^3; a sample that is too large is refused.
+    Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
+    small. A sample that is too large is refused.
 
     Parameters
     ----------
@@ -77,7 +79,9 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         return {**learnt, "codes_": codes}
 
     def _scores(self, X: Any) -> Array:
-        scores = np.concatenate([vote(part @ self.codes_.T) for part in self._expert_scores(X)])
+        scores = np.concatenate(
+            [vote(part @ self.codes_.T) for part in self._expert_scores(X, self.experts_.coefficients)]
+        )
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def decision_function(self, X: Any) -> Array:
@@ -155,7 +159,8 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
         """Return the mean of the experts for each sample of X (n_samples, n_features)."""
         check_is_fitted(self)
         X = self._accepts().new(self, X)
-        return self.intercept_ + np.concatenate([part.mean(axis=(1, 2)) for part in self._expert_scores(X)])
+        coefficients = self.experts_.coefficients.mean(axis=(1, 2))
+        return self.intercept_ + np.concatenate(list(self._expert_scores(X, coefficients)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "experts_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numba import njit
@@ -16,6 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile
+from cvxens.kernels.tree_matrix import TreeMatrix, leaves_alone, up_to_the_root
 from cvxens.kernels.tree_paths import Indices, Trees, trees_of
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -64,10 +65,15 @@ class TreeEnsemble(Kernel):
     def _trees(self) -> Trees:
         return trees_of(self.forest)
 
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, T."""
+        return len(self._trees.parents)
+
     @cached_property
     def _passed(self) -> list[Codes]:
         """Of each tree, the nodes that count on the way to each node, (n_nodes, n_levels), -1 below its end."""
-        return [KINDS[self.kind](parent) for parent in self._trees.parents]
+        return [KINDS[self.kind].passed(parent) for parent in self._trees.parents]
 
     @cached_property
     def _nodes(self) -> list[tuple[int, int]]:
@@ -91,6 +97,13 @@ class TreeEnsemble(Kernel):
             return counts / len(self._passed)
 
         return common
+
+    def unwritten(self, X: Any, Z: Any = None) -> TreeMatrix:
+        """Return the matrix between the rows of `X` and `Z` (by default `X`) as what can be multiplied alone."""
+        left = self._trees.leaves(X)
+        right = left if Z is None or Z is X else self._trees.leaves(Z)
+        above = [KINDS[self.kind].above(parent) for parent in self._trees.parents]
+        return TreeMatrix(np.concatenate(above), np.cumsum([0, *map(len, above)]), left, right)
 
     def diag(self, X: Any) -> Array:
         """1, or the mean depth of the leaves."""
@@ -158,7 +171,22 @@ def ancestors(parent: Indices) -> Codes:
     return passed
 
 
-KINDS: dict[str, Callable[[Indices], Codes]] = {"leaf": own_number, "depth": ancestors}
+class Kind(NamedTuple):
+    """What counts of a tree, from the parent of each of its nodes.
+
+    Parameters
+    ----------
+    passed : callable
+        Returns what counts on the way to each node, (n_nodes, n_levels).
+    above : callable
+        Returns the next node above that counts, (n_nodes,), as `TreeMatrix` has it.
+    """
+
+    passed: Callable[[Indices], Codes]
+    above: Callable[[Indices], Indices]
+
+
+KINDS: dict[str, Kind] = {"leaf": Kind(own_number, leaves_alone), "depth": Kind(ancestors, up_to_the_root)}
 
 
 @njit(cache=True, nogil=True)

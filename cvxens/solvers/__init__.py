@@ -6,6 +6,7 @@ from cvxens.solvers.entropy_projection import solve_entropy_projection
 from cvxens.solvers.incomplete_cholesky import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
 from cvxens.solvers.least_squares_experts import LeastSquaresExperts, draw_members, least_squares_experts
+from cvxens.solvers.least_squares_experts_iterated import iterated_least_squares_experts
 from cvxens.solvers.partial_svms import PartialSVMEnsemble, partial_svms
 from cvxens.solvers.reg_adaboost import RegAdaBoostRound, reg_adaboost_rounds, solve_reg_adaboost
 from cvxens.solvers.regularized_exp_loss import solve_regularized_exp_loss
@@ -21,6 +22,7 @@ SOLVERS: Mapping[str, str] = {
     "draw_members": "TT06",
     "fixed_updates": "Cristianini, Campbell & Shawe-Taylor 1999",
     "incomplete_cholesky": "Fine & Scheinberg, JMLR 2 (2001)",
+    "iterated_least_squares_experts": "TT06 (5)",
     "least_squares_experts": "TT06 (5)",
     "partial_svms": "TK07 section 3",
     "reg_adaboost_rounds": "KIE06 (16)-(18)",
@@ -54,6 +56,7 @@ __all__ = [
     "draw_members",
     "fixed_updates",
     "incomplete_cholesky",
+    "iterated_least_squares_experts",
     "least_squares_experts",
     "partial_svms",
     "reg_adaboost_rounds",

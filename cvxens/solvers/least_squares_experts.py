@@ -161,27 +161,33 @@ def least_squares_experts(
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(e) for e in range(members.shape[1]))
         F = (K @ coefficients.reshape(len(K), -1)).reshape(coefficients.shape)
     certificates = tuple(
-        _certificate(coefficients[rows, e], F[rows, e], Y[rows], gamma) for e, rows in enumerate(members.T)
+        certificate_of(coefficients[rows, e], F[rows, e], Y[rows], gamma) for e, rows in enumerate(members.T)
     )
     return LeastSquaresExperts(coefficients, members, certificates)
 
 
 def _matching(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
-    K, Y, members = validation.finite_array("K", K, ndim=2), validation.finite_array("Y", Y), np.asarray(members)
-    if K.shape[0] != K.shape[1]:
-        raise InvalidInput("K", f"found shape {K.shape}", "give a square kernel matrix, (n_samples, n_samples)")
+    K = validation.finite_array("K", K, ndim=2)
+    Y, members = matching(K.shape, Y, members)
+    return K if np.array_equal(K, K.T) else validation.symmetric(K), Y, members
+
+
+def matching(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
+    """Return targets (n_samples, n_outputs) and members that fit to a kernel matrix of that shape, or raise."""
+    Y, members = validation.finite_array("Y", Y), np.asarray(members)
+    if shape[0] != shape[1]:
+        raise InvalidInput("K", f"found shape {shape}", "give a square kernel matrix, (n_samples, n_samples)")
     if Y.ndim not in {1, 2}:
         raise InvalidInput("Y", f"found shape {Y.shape}", "give (n_samples,) or (n_samples, n_outputs)")
-    validation.same_length("Y", Y, len(K))
+    validation.same_length("Y", Y, shape[0])
     if members.dtype != bool or members.ndim != 2:
         raise InvalidInput(
             "members", f"found {members.dtype} of shape {members.shape}", "give booleans, (n_samples, n_experts)"
         )
-    validation.same_length("members", members, len(K))
+    validation.same_length("members", members, shape[0])
     if not members.size or not members.any(axis=0).all():
         raise InvalidInput("members", "found an expert without samples", "give every expert at least one")
-    K = K if np.array_equal(K, K.T) else validation.symmetric(K)
-    return K, Y.reshape(len(Y), -1), members
+    return Y.reshape(len(Y), -1), members
 
 
 def check_psd(K: Array) -> None:
@@ -202,7 +208,8 @@ def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
         raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
 
 
-def _certificate(c: Array, f: Array, y: Array, gamma: float) -> Certificate:
+def certificate_of(c: Array, f: Array, y: Array, gamma: float) -> Certificate:
+    """Return how far the coefficients c (m, n_outputs) of an expert with scores f = K_e c are from the optimum."""
     m = len(y)
     residual = m * gamma * c + f - y
     primal = float(((f - y) ** 2).sum() / m + gamma * (c * f).sum())

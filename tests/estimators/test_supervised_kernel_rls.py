@@ -320,9 +320,37 @@ def test_bad_use(estimator):
         model.fit(X, targets_of(estimator), sample_weight=np.ones(len(X)))
 
 
+@pytest.mark.parametrize("kernel", ["leaf", "depth"])
+@pytest.mark.parametrize(
+    ("estimator", "Z", "y"), [(BOTH[0], X, Y), (BOTH[0], X3, Y3), (BOTH[1], X, TARGET)], ids=["two", "three", "real"]
+)
+def test_conjugate_gradients_find_what_the_closed_form_does(estimator, Z, y, kernel, monkeypatch):
+    model = clone(estimator).set_params(kernel=kernel)
+    closed = clone(model).fit(Z, y)
+    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 0)
+    iterated = clone(model).fit(Z, y)
+    assert_array_equal(iterated.experts_.members, closed.experts_.members)
+    size = np.abs(closed.experts_.coefficients).max()
+    assert_allclose(iterated.experts_.coefficients, closed.experts_.coefficients, atol=1e-6 * size)
+    assert iterated.certificate_.holds(1e-11)
+    new = np.random.default_rng(6).normal(size=(25, Z.shape[1]))
+    scores = [np.concatenate(list(it._expert_scores(new, it.experts_.coefficients))) for it in (iterated, closed)]
+    assert_allclose(*scores, atol=1e-6 * np.abs(scores[1]).max())
+
+
 @pytest.mark.parametrize("estimator", BOTH, ids=called)
-def test_samples_that_do_not_fit_into_memory(estimator, monkeypatch):
+def test_parts_are_scored_as_the_whole(estimator, monkeypatch):
+    model = clone(estimator).fit(X, targets_of(estimator))
+    whole = model.predict(NEW)
+    monkeypatch.setattr(supervised_kernel, "BLOCK", 1)
+    assert_array_equal(model.predict(NEW), whole)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+@pytest.mark.parametrize("written_out", [0, 1000])
+def test_samples_that_do_not_fit_into_memory(estimator, written_out, monkeypatch):
+    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", written_out)
     monkeypatch.setattr(supervised_kernel, "SMALL", 0)
     monkeypatch.setattr(supervised_kernel, "available", lambda: 1000)
-    with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose kernel matrix and 7 experts take"):
+    with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose 7 experts take"):
         clone(estimator).fit(X, targets_of(estimator))

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from cvxens.errors import InvalidInput
 from cvxens.kernels import TreeEnsemble
+from cvxens.kernels.tree_matrix import through_trees
 from cvxens.kernels.tree_paths import ThresholdTrees, trees_of
 from cvxens.trees import fit_tree
 
@@ -82,6 +83,37 @@ def test_tt06_8_and_9_by_brute_force(name, kind):
     np.testing.assert_allclose(kernel(X), brute(ours, ours, COUNTS[kind]), rtol=1e-12)
     np.testing.assert_allclose(kernel(NEW, X), brute(new, ours, COUNTS[kind]), rtol=1e-12)
     np.testing.assert_allclose(kernel.diag(NEW), np.diag(brute(new, new, COUNTS[kind])), rtol=1e-12)
+
+
+@kinds
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_products_with_a_matrix_that_is_not_written_out(name, kind):
+    kernel = TreeEnsemble(ENSEMBLES[name].fit(X, Y), kind)
+    for left, right in ((X, X), (NEW, X), (X, NEW)):
+        C = np.random.default_rng(2).normal(size=(len(right), 37))
+        K = kernel.unwritten(left, right)
+        assert K.shape == (len(left), len(right))
+        np.testing.assert_allclose(K @ C, kernel(left, right) @ C, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(K @ C[:, 0], kernel(left, right) @ C[:, 0], rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(kernel.unwritten(X) @ np.eye(len(X)), kernel(X), rtol=1e-12)
+
+
+@kinds
+def test_products_where_trees_have_no_test(kind):
+    kernel = TreeEnsemble(RandomForestClassifier(3, random_state=0).fit(X, np.zeros(len(X))), kind)
+    np.testing.assert_array_equal(kernel.unwritten(NEW, X) @ np.ones(len(X)), kernel(NEW, X).sum(axis=1))
+
+
+def test_sums_through_trees_by_plain_loops():
+    kernel = TreeEnsemble(ENSEMBLES["forest"].fit(X, Y), "depth")
+    K, C = kernel.unwritten(NEW, X), np.random.default_rng(3).normal(size=(len(X), 2))
+    expected = np.zeros((len(NEW), 2))
+    for ours, theirs in zip(paths(kernel.forest, NEW), paths(kernel.forest, X), strict=True):
+        for i, j in np.ndindex(len(NEW), len(X)):
+            expected[i] += common_depth(ours[i], theirs[j]) * C[j]
+    sums = through_trees(K.above, K.first, K.left, K.right, C)
+    np.testing.assert_allclose(sums, expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(through_trees.py_func(K.above, K.first, K.left, K.right, C), sums)
 
 
 @kinds

@@ -17,8 +17,17 @@ from cvxens.estimators.fitting.sample import Accepts
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.memory import SMALL, available
 from cvxens.kernels.tree_ensemble import KINDS
-from cvxens.solvers import LeastSquaresExperts, draw_members, least_squares_experts
+from cvxens.solvers import (
+    LeastSquaresExperts,
+    draw_members,
+    iterated_least_squares_experts,
+    least_squares_experts,
+)
+from cvxens.solvers.least_squares_experts_iterated import RANK, WIDTH
 from cvxens.types import Array
+
+WRITTEN_OUT = 1000
+"""Up to so many samples the kernel matrix is written out, and experts are solved in closed form."""
 
 BLOCK = 2**24
 """Numbers in the parts in which new samples are scored: 128 MiB."""
@@ -77,7 +86,11 @@ class SupervisedKernelExperts(ABC):
         check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
         X = X.astype(np.float64, copy=False)
         kernel = TreeEnsemble(self._grown(X, y, seed), self.kernel)
-        experts = least_squares_experts(kernel(X), targets, gamma, members, n_jobs=self.n_jobs)
+        small = len(X) <= WRITTEN_OUT
+        K, solve = (
+            (kernel(X), least_squares_experts) if small else (kernel.unwritten(X), iterated_least_squares_experts)
+        )
+        experts = solve(K, targets, gamma, members, n_jobs=self.n_jobs)
         return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
 
     def _grown(self, X: Array, y: Any, seed: int) -> Any:
@@ -90,16 +103,15 @@ class SupervisedKernelExperts(ABC):
             forest.set_params(random_state=seed)
         return forest.fit(X, y)
 
-    def _expert_scores(self, X: Array) -> Iterator[Array]:
-        """Yield the experts' scores (n_rows, n_experts, n_outputs) of some samples after the others."""
-        n_columns = self.experts_.coefficients[0].size
-        n_rows = max(1, BLOCK // max(len(self.X_fit_), n_columns))
+    def _expert_scores(self, X: Array, coefficients: Array) -> Iterator[Array]:
+        """Yield sum_i c_i k(x, x_i) (n_rows, ...) of some samples after the others, for c (n_samples, ...)."""
+        n_rows = max(1, BLOCK // (coefficients[0].size + self.kernel_.n_trees))
         for first in range(0, len(X), n_rows):
-            yield self.experts_.scores(self.kernel_(X[first : first + n_rows], self.X_fit_))
+            yield self.kernel_.unwritten(X[first : first + n_rows], self.X_fit_) @ coefficients
 
 
 def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int, n_jobs: int | None) -> None:
-    """Raise unless the kernel matrix, the experts' copies of parts of it and their coefficients fit into memory.
+    """Raise unless the experts' coefficients, and what it takes to solve them, fit into memory.
 
     Raises
     ------
@@ -107,12 +119,13 @@ def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int,
         Says how much memory they would take.
     """
     n, n_experts = shape
-    copies = max(n**2, effective_n_jobs(n_jobs) * largest**2)
-    needed = 8 * (n**2 + copies + 2 * n * n_experts * n_outputs)
+    at_work = effective_n_jobs(n_jobs)
+    solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
+    needed = 8 * (solving + 2 * n * n_experts * n_outputs)
     if needed > SMALL and needed > (room := available()):
         raise InvalidInput(
             "X",
-            f"found {n:,} samples, whose kernel matrix and {n_experts} experts take {needed / 2**30:,.1f} GiB where "
+            f"found {n:,} samples, whose {n_experts} experts take {needed / 2**30:,.1f} GiB where "
             f"{room / 2**30:,.1f} GiB are left",
-            "give fewer samples: memory grows with their square",
+            "give fewer samples, or take fewer experts",
         )
