@@ -37,7 +37,8 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter.
 
     Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
-    small. A sample that is too large is refused.
+    small. A sample that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000
+    samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`.
 
     Parameters
     ----------

@@ -29,9 +29,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.machines import supervised_kernel
 from cvxens.estimators.supervised_kernel_rls import vote
+from cvxens.solvers import least_squares_experts_iterated
 
 X, Y = two_classes()
 X3, Y3 = three_classes()
@@ -336,6 +337,20 @@ def test_conjugate_gradients_find_what_the_closed_form_does(estimator, Z, y, ker
     new = np.random.default_rng(6).normal(size=(25, Z.shape[1]))
     scores = [np.concatenate(list(it._expert_scores(new, it.experts_.coefficients))) for it in (iterated, closed)]
     assert_allclose(*scores, atol=1e-6 * np.abs(scores[1]).max())
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_the_closed_form_answers_where_conjugate_gradients_fail(estimator, monkeypatch):
+    y = targets_of(estimator)
+    closed = clone(estimator).fit(X, y)
+    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 0)
+    monkeypatch.setattr(least_squares_experts_iterated, "MAX_STEPS", 0)
+    with pytest.warns(SolverFallbackWarning, match=r"after 0 steps: give a larger gamma; solved in closed form"):
+        model = clone(estimator).fit(X, y)
+    assert_array_equal(model.experts_.coefficients, closed.experts_.coefficients)
+    monkeypatch.setattr(supervised_kernel, "MOST_WRITTEN_OUT", 0)
+    with pytest.raises(SolverFailed, match="conjugate gradients"):
+        clone(estimator).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=called)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterator
 from typing import Any, ClassVar
+from warnings import warn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from cvxens import validation
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.fitting.sample import Accepts
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.memory import SMALL, available
@@ -23,11 +24,15 @@ from cvxens.solvers import (
     iterated_least_squares_experts,
     least_squares_experts,
 )
+from cvxens.solvers.least_squares_experts import Members
 from cvxens.solvers.least_squares_experts_iterated import RANK, WIDTH
 from cvxens.types import Array
 
 WRITTEN_OUT = 1000
 """Up to so many samples the kernel matrix is written out, and experts are solved in closed form."""
+
+MOST_WRITTEN_OUT = 5000
+"""Up to so many it is where conjugate gradients fail, as they may where gamma is tiny: 200 MB."""
 
 BLOCK = 2**24
 """Numbers in the parts in which new samples are scored: 128 MiB."""
@@ -77,7 +82,7 @@ class SupervisedKernelExperts(ABC):
         return Accepts(missing=isinstance(forest, BaseEstimator) and get_tags(forest).input_tags.allow_nan)
 
     def _learn(self, X: Array, y: Any, targets: Array) -> dict[str, Any]:
-        """Fit the forest to `y`, evaluate its kernel once, and fit the experts to `targets`; returns attributes."""
+        """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
         validation.one_of("kernel", self.kernel, KINDS)
         validation.n_jobs(self.n_jobs)
         gamma, rng = validation.positive("gamma", self.gamma), validation.generator(self.random_state)
@@ -86,12 +91,19 @@ class SupervisedKernelExperts(ABC):
         check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
         X = X.astype(np.float64, copy=False)
         kernel = TreeEnsemble(self._grown(X, y, seed), self.kernel)
-        small = len(X) <= WRITTEN_OUT
-        K, solve = (
-            (kernel(X), least_squares_experts) if small else (kernel.unwritten(X), iterated_least_squares_experts)
-        )
-        experts = solve(K, targets, gamma, members, n_jobs=self.n_jobs)
+        experts = self._solved(kernel, X, targets, gamma, members)
         return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
+
+    def _solved(self, kernel: TreeEnsemble, X: Array, Y: Array, gamma: float, members: Members) -> LeastSquaresExperts:
+        """Solve by products where that is faster, or else in closed form."""
+        if len(X) > WRITTEN_OUT:
+            try:
+                return iterated_least_squares_experts(kernel.unwritten(X), Y, gamma, members, n_jobs=self.n_jobs)
+            except SolverFailed as failure:
+                if len(X) > MOST_WRITTEN_OUT:
+                    raise
+                warn(f"{failure.attempts[0].message}; solved in closed form", SolverFallbackWarning, stacklevel=4)
+        return least_squares_experts(kernel(X), Y, gamma, members, n_jobs=self.n_jobs)
 
     def _grown(self, X: Array, y: Any, seed: int) -> Any:
         if self.forest is None:
