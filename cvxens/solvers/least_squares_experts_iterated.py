@@ -73,13 +73,15 @@ def iterated_least_squares_experts(
 
     Examples
     --------
-    >>> from cvxens.kernels import Gaussian
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from cvxens.kernels import TreeEnsemble
     >>> from cvxens.solvers import draw_members
-    >>> X = np.arange(6.0)[:, None]
-    >>> K, y = Gaussian(0.5)(X), np.array([1, 1, 1, -1, -1, -1])
-    >>> experts = iterated_least_squares_experts(K, y, 0.01, draw_members(6, 20, (0.5, 0.9), random_state=0))
-    >>> experts.certificate.holds(1e-12), np.sign(experts.scores(K)).mean(axis=1).ravel().round(1)
-    (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
+    >>> X, y = make_friedman1(500, random_state=0)
+    >>> K = TreeEnsemble(RandomForestRegressor(10, random_state=0).fit(X, y), "depth").unwritten(X)
+    >>> experts = iterated_least_squares_experts(K, y, 0.01, draw_members(500, 20, (0.5, 0.9), random_state=0))
+    >>> experts.certificate.holds(1e-11), (K @ experts.coefficients[:, :, 0]).shape
+    (True, (500, 20))
     """
     Y, members = matching(K.shape, Y, members)
     gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
