@@ -132,18 +132,11 @@ class MultiBoostClassifier(Ensemble, Weighted, Classifier):
         )
         self.C = C
 
+    @documented
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class: its logarithm is 2 F_k(x) and a constant where the loss is least.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; rows sum to 1.
+        <PROBABILITIES>
         """
         check_is_fitted(self)
         F = self.decision_function(X)

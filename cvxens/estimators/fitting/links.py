@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.estimators.fitting.parameters import documented
 from cvxens.types import Array
 
 
@@ -25,20 +26,13 @@ class ExponentialLink:
     """The probabilities that the exponential loss estimates: its mean is least where f is half the log odds."""
 
     @available_if(_linked)
+    @documented
     def predict_proba(self: Any, X: Any) -> Array:
         """Return the probability of each class: ``1 / (1 + exp(-2 f(x)))`` for the second of two.
 
         Of more than two classes, those of one-vs-rest, divided by their sum.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; rows sum to 1.
+        <PROBABILITIES>
         """
         check_is_fitted(self)
         return normalised(np.atleast_2d(2 * self.decision_function(X).T).T)

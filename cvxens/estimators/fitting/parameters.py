@@ -139,6 +139,16 @@ certificate_ : Certificate
         0.
     dual_weights_ : ndarray of shape (n_samples, n_classes)
         The weights of the pairs, with sum 1, of the round that proves the bound; 0 where there is no pair.""",
+    "PROBABILITIES": """\
+Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; rows sum to 1.""",
     "CERTIFIED_SAMPLE": """\
 X : array-like of shape (n_samples, n_features)
             Features of any sample.

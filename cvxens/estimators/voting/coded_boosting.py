@@ -60,18 +60,11 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def _probabilities(self, F: Array) -> Array:
         """The probabilities (n_samples, n_classes) at which F has the least loss on average."""
 
+    @documented
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class that the loss estimates.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; rows sum to 1.
+        <PROBABILITIES>
         """
         check_is_fitted(self)
         X = self._accepts().new(self, X)
