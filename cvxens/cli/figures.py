@@ -88,5 +88,6 @@ def _notes(cells: Sequence[Cell]) -> list[str]:
 def _count(cells: Sequence[Cell]) -> str:
     known = [cell for cell in cells if cell.published is not None]
     agreeing = sum(bool(cell.agrees) for cell in known)
-    within = f"{agreeing} of {len(known)} within two standard errors of the published figure, by both standard errors; "
-    return f"{within if known else ''}of {len(cells) - len(known)} cells no published figure is known."
+    within = f"{agreeing} of {len(known)} within two standard errors of the published figure, by both standard errors"
+    unknown = f"of {len(cells) - len(known)} cells no published figure is known"
+    return "; ".join([within] * bool(known) + [unknown] * (len(known) < len(cells))) + "."

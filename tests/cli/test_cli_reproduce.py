@@ -60,6 +60,13 @@ def test_the_table_and_the_file_say_the_same(capsys, tmp_path):
     assert "of 3 cells no published figure is known" in " ".join(out.split())
 
 
+def test_where_all_figures_are_known_none_is_missed(capsys):
+    options = ("--splits", 2, "--data", "twonorm", "--method", "SVM-Stump")
+    _, out, _ = run(capsys, "reproduce", "ll08", "table2", *options)
+    assert "of 1 within two standard errors" in " ".join(out.split())
+    assert "no published figure" not in out
+
+
 def test_the_seed_is_an_option(capsys, tmp_path):
     def means(seed):
         file = tmp_path / f"{seed}.json"
