@@ -66,7 +66,6 @@ KERNELS = {
 
 @parametrize_with_checks(
     [
-        InfiniteEnsembleSVC(),
         InfiniteEnsembleSVC("perceptron"),
         InfiniteEnsembleSVC("gaussian", solver="libsvm"),
         InfiniteEnsembleSVC("stump", solver="additive"),

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.datasets import make_threenorm
@@ -39,11 +38,6 @@ def both(estimator, sample=X, y=Y, *, gammas=None, sample_weight=None, **options
     ours = InfiniteEnsembleSVCCV(estimator, Cs=CS, gammas=gammas, **options).fit(sample, y, sample_weight)
     values = {"C": CS} | ({} if gammas is None else {"gamma": gammas})
     return ours, GridSearchCV(estimator, values, **options).fit(sample, y, sample_weight=sample_weight)
-
-
-@parametrize_with_checks([InfiniteEnsembleSVCCV(Cs=[0.1, 1.0], cv=2)])
-def test_scikit_learn_checks_of_model_selection(estimator, check):
-    assert check(estimator) is None
 
 
 @pytest.mark.parametrize("kernel", ["stump", "perceptron", DecisionStump(), Gaussian(0.1), Stump() + Gaussian(0.1)])

@@ -16,7 +16,6 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
-    RandomForestRegressor,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -26,7 +25,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
@@ -58,16 +56,6 @@ def brute_scores(model, kernel, X_train, targets, X_new):
         m = member.sum()
         c = np.linalg.solve(m * model.gamma * np.eye(m) + K[np.ix_(member, member)], targets[member])
         yield rows[:, member] @ c
-
-
-@parametrize_with_checks(
-    [
-        SupervisedKernelRLSClassifier(RandomForestClassifier(20), n_experts=20),
-        SupervisedKernelRLSRegressor(RandomForestRegressor(20), n_experts=20),
-    ]
-)
-def test_scikit_learn_checks_of_supervised_kernels(estimator, check):
-    assert check(estimator) is None
 
 
 @pytest.mark.parametrize("gamma", [1e-3, 0.1])
