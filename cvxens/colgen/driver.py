@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from inspect import signature
 from itertools import compress
 from typing import Any
@@ -70,11 +71,11 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    inside, threads = _Inside(oracle.price), ThreadpoolController()
+    inside = _Inside(oracle.price)
     while True:
         began = time.perf_counter()
         # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
-        with threads.limit(limits=1, user_api="blas"):
+        with _threads().limit(limits=1, user_api="blas"):
             solution = master.solve()
         solved = time.perf_counter()
         priced = inside.price(solution)
@@ -88,6 +89,12 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             master.add(new)
         elif solution.exact:
             return
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """The libraries with threads; to look for them takes longer than a small run."""
+    return ThreadpoolController()
 
 
 class _Inside:

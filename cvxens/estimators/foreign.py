@@ -12,8 +12,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate, certify
-from cvxens.colgen import Formulation, Run, column_generation
+from cvxens.colgen import Column, Formulation, Run, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting.audit import Task, audit
 from cvxens.estimators.voting.foreign_votes import VOTES, ForeignVote
@@ -75,17 +76,17 @@ def certify_model(
     X, signs, vote = _taken(model, X, y, formulation)
     oracle = Stumps(X)
     run = column_generation(formulation, oracle, signs, tol=tol, max_time=max_time)
-    task = Task(formulation, oracle, X, signs)
+    restricted = Restricted(formulation, formulation.signs(signs))
+    restricted.add([Column(hypothesis, X, 0.0) for hypothesis in vote.hypotheses])
 
-    def at(logarithm: float) -> Certificate:
-        return audit(task, vote.hypotheses, run.u, weights=np.exp(logarithm) * vote.weights)
+    def objective(logarithm: float) -> float:
+        return restricted.evaluate({"w": np.exp(logarithm) * vote.weights, "u": run.u}).objective
 
-    # the objective is convex in the scale, so it has one valley in its logarithm
+    # it is convex in the scale, so it has one valley in its logarithm
     middle = -np.log(vote.weights.sum())
-    best = minimize_scalar(
-        lambda t: formulation.sense * at(t).primal, bounds=(middle - 12, middle + 12), method="bounded"
-    )
-    return at(best.x)
+    best = minimize_scalar(objective, bounds=(middle - 12, middle + 12), method="bounded")
+    weights = np.exp(best.x) * vote.weights
+    return audit(Task(formulation, oracle, X, signs), vote.hypotheses, run.u, weights=weights)
 
 
 def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float = 1e-6, max_time: float = inf) -> Run:
