@@ -34,6 +34,14 @@ def prices(argument: str, value: Any) -> float | Array:
     return array
 
 
+def sample_prices(argument: str, value: Any, n_samples: int) -> Array:
+    """Return `value`, a number above 0 for all samples or one for each, as an array (n_samples,)."""
+    array = np.asarray(prices(argument, value))
+    if array.ndim:
+        same_length(argument, array, n_samples)
+    return np.broadcast_to(array, n_samples).copy()
+
+
 def limit(argument: str, value: Any) -> float:
     """Return `value` as a float if it is a number above 0, perhaps infinity."""
     return inf if isinstance(value, float) and value == inf else positive(argument, value)

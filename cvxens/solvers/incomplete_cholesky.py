@@ -74,10 +74,7 @@ class LowRankKernel:
 
     def softened(self, ridge: float | Array) -> LowRankKernel:
         """Return the same with another ridge, above 0; a number, or one for every sample."""
-        ridge = validation.prices("ridge", ridge)
-        if np.ndim(ridge):
-            validation.same_length("ridge", np.asarray(ridge), len(self.G))
-        return replace(self, ridge=ridge)
+        return replace(self, ridge=validation.sample_prices("ridge", ridge, len(self.G)))
 
     def on_pivots(self, c: Array) -> Array:
         """Coefficients (rank,) on the pivots alone of the function that has the scores G G'c on the sample."""

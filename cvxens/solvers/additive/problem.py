@@ -84,11 +84,11 @@ class AdditiveSVM:
             raise InvalidInput("scale", "found a kernel, which has one", "give the scale to AdditiveKernel.of")
         kernel = X if isinstance(X, AdditiveKernel) else AdditiveKernel.of(X, scale)
         labels = validation.signs(y, kernel.n_samples)
-        return cls(kernel, labels, _prices(C, kernel.n_samples))
+        return cls(kernel, labels, validation.sample_prices("C", C, kernel.n_samples))
 
     def priced(self, C: Any) -> AdditiveSVM:
         """The same problem at another C, nothing sorted anew."""
-        return replace(self, C=_prices(C, len(self.y)))
+        return replace(self, C=validation.sample_prices("C", C, len(self.y)))
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveSVM:
         """The problem on some of the samples, given in ascending order: a fold, or a start."""
@@ -154,12 +154,3 @@ class AdditiveSVM:
         movable = (u > 0) & (u < self.C) & (self.y * excess > 0)
         room = float(u[movable].sum())
         return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
-
-
-def _prices(C: Any, n_samples: int) -> Array:
-    prices = validation.prices("C", C)
-    if np.ndim(prices) == 0:
-        return np.full(n_samples, prices)
-    array = np.asarray(prices)
-    validation.same_length("C", array, n_samples)
-    return array

@@ -50,10 +50,7 @@ class KernelSVM:
         """Check a kernel matrix (n_samples, n_samples), or rows; `C` is one number or one per sample."""
         rows = K if hasattr(K, "product") else DenseRows.of(K)
         labels = validation.signs(y, rows.n_samples)
-        prices = validation.prices("C", C)
-        if np.ndim(prices):
-            validation.same_length("C", np.asarray(prices), len(labels))
-        return cls(rows, labels, np.broadcast_to(prices, labels.shape))
+        return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
 
     def among(self, chosen: Indices) -> KernelSVM:
         """The problem on some of the samples."""
