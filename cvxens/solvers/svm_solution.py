@@ -12,6 +12,7 @@ import numpy as np
 from cvxens.certificates import Certificate, relative
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
+from cvxens.problems.svm_dual import svm_rounding
 from cvxens.types import Array, Solution
 
 
