@@ -111,9 +111,9 @@ class EntropyProjection(Problem):
     def rounding(self, point: Point) -> float:
         """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
 
-        A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of the
-        smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The log of
-        a sum of exponentials moves by no more than the largest change of an exponent.
+        A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of
+        the smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The
+        log of a sum of exponentials moves by no more than the largest change of an exponent.
         """
         alpha, eta, n = point["alpha"], abs(float(point["eta"])), len(self.y)
         r = self._changes(alpha)
@@ -132,12 +132,12 @@ class EntropyProjection(Problem):
         return of_primal + of_sum + 4 * EPSILON * largest + eta * float(self._errors.max())
 
     def _off(self, alpha: Array) -> float:
-        """q'alpha - rho, with alpha divided by its sum, which is 1 but for rounding."""
+        """Q'alpha - rho, with alpha divided by its sum, which is 1 but for rounding."""
         ones = np.ones(len(alpha))
         return dot(np.concatenate([self.q, -self.rho * ones]), np.concatenate([alpha, alpha])) / dot(alpha, ones)
 
     def _changes(self, alpha: Array) -> Array:
-        """alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
+        """Alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
         r, ones = (alpha - self.alpha_t) / self.alpha_t, np.ones(len(alpha))
         return r + dot(self.alpha_t - alpha, ones) / dot(alpha, ones) * (1 + r)
 

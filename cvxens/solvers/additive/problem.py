@@ -127,7 +127,8 @@ class AdditiveSVM:
     def rounding(self, point: Point) -> float:
         """Bound it by evaluating both objectives where the errors of scores are at their worst."""
         u, f = point["u"], self.scores(point)
-        return svm_rounding(self.C, self.y, u, point["b"], f, self.kernel.product_error(u), self.spread)
+        errors = self.kernel.product_error(u)
+        return svm_rounding(self.C, self.y, u, point["b"], f, errors=errors, spread=self.spread)
 
     @property
     def spread(self) -> float:
