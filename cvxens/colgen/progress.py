@@ -24,6 +24,10 @@ class Round:
         Columns in the master.
     pricing_seconds, master_seconds : float
         Wall-clock time of the round.
+    bounded : bool
+        Whether the bound is a proof: the oracle bounds the edges of its hypotheses.
+    rounding : float or None
+        A bound on the rounding error of both; None where the gap was too large for it to matter.
     """
 
     objective: float
@@ -32,6 +36,8 @@ class Round:
     n_columns: int
     pricing_seconds: float
     master_seconds: float
+    bounded: bool = True
+    rounding: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,14 @@ class Progress:
             len(step.columns),
             step.pricing_seconds,
             step.master_seconds,
+            dual.bounded,
         )
         return Progress(self.sense, primal, dual, (*self.history, row))
+
+    def rounded(self, rounding: float) -> Progress:
+        """The same, with the rounding error of the last round's objective and bound."""
+        *before, last = self.history
+        return replace(self, history=(*before, replace(last, rounding=rounding)))
 
     def timed(self, rows: Sequence[Round]) -> Progress:
         """The same, its first rows as they were recorded, with the seconds they took then."""
