@@ -54,7 +54,7 @@ class Step:
     @property
     def bounded(self) -> bool:
         """Whether the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
-        return self.priced.edge_bound < inf and self.bound > -inf
+        return bool(self.priced.edge_bound < inf and self.bound > -inf)
 
 
 def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Iterator[Step]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -155,7 +155,8 @@ class Written:
             ending = limits.reached(best, bound, row.n_columns, 0.0, rounding=rounding, rows=rows, sense=sense)
             if ending is not None:
                 return ending if row is self.rows[-1] else None
-        return Ending.EXHAUSTED if self.saved and self.saved.state["exhausted"] else None
+        # without a feasible point, the last multipliers may be the proof that there is none: take the way again
+        return Ending.EXHAUSTED if self.saved and self.saved.state["exhausted"] and isfinite(best) else None
 
     def restored(self, progress: Progress | None) -> Progress | None:
         """Read the incumbents; the first answer must have been given, as the sample comes with it."""

@@ -96,7 +96,7 @@ def column_generation(
     max_time : float
         Stop after so many seconds.
     max_rounds : int, optional
-        Stop after so many rounds; by default after 200 where the oracle cannot bound the edges of its hypotheses
+        Stop after so many rounds; by default after 100 where the oracle cannot bound the edges of its hypotheses
         (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every call), as no gap ends such a run
         and new hypotheses may be found for ever, and never where it can.
     patience : int
@@ -217,7 +217,9 @@ class _Search:
 
     def _after(self, step: Step) -> Progress:
         before = self.progress or Progress(self.task.formulation.sense, step, step)
-        self.progress = before.after(step).timed(self.journal.rows)
+        progress = before.after(step)
+        progress = progress if self.task.formulation.certified else progress.claimed()
+        self.progress = progress.timed(self.journal.rows)
         return self.progress
 
     def _rounding(self) -> float:

@@ -14,7 +14,7 @@ from cvxens.certificates import relative
 PATIENCE = 20
 """Rounds without progress after which a run without a bound ends: linear programs stand still for a few at a time."""
 
-UNBOUNDED_ROUNDS = 200
+UNBOUNDED_ROUNDS = 100
 """Rounds that a run without a bound has if its user says nothing: there is nothing else that must end it."""
 
 
