@@ -13,8 +13,8 @@ import numpy as np
 
 from cvxens.types import Array
 
-FAR = 8.0
-"""A column is shifted if its middle is further from 0 than so many halves of its range: it costs three digits or so.
+FAR = 4.0
+"""A column is shifted if its middle is further from 0 than so many times its range, and loses a digit or more to it.
 
 Columns with values on both sides of 0, such as stumps, and indicators stay what they are, to the last bit.
 """
