@@ -130,8 +130,14 @@ class Restricted:
 
     def rounding(self, solution: MasterSolution, u: Array) -> float:
         """Bound what rounding can have done to a master's objective, and to the dual value at u."""
-        problem = FormulationProblem(self.formulation, self.H[:, : len(solution.w)], self.y)
-        counted = problem.rounding({"w": solution.w, "b": intercept_of(solution), "u": u})
+        if not np.isfinite(solution.objective):
+            return 0.0
+        H, w = self.H[:, : len(solution.w)], solution.w
+        if not len(w):
+            # a column of zeros stands for none
+            H, w = np.zeros((len(self.y), 1)), np.zeros((1, *w.shape[1:]))
+        problem = FormulationProblem(self.formulation, H, self.y)
+        counted = problem.rounding({"w": w, "b": intercept_of(solution), "u": u})
         return counted + RELATIVE * abs(solution.objective)
 
 

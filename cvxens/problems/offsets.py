@@ -30,7 +30,7 @@ def centres(rows: Array) -> Array:
     """
     low, high = rows.min(axis=1), rows.max(axis=1)
     middle = low / 2 + high / 2
-    return np.where(np.abs(middle) > FAR * (high - middle), middle, 0.0)
+    return np.where(np.abs(middle) > FAR * (high - low), middle, 0.0)
 
 
 def edge_of(values: Array, s: Array) -> Array:
