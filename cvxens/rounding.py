@@ -84,7 +84,9 @@ def product(A: Array, x: Array) -> tuple[Array, Array]:
         evaluate = products_by_columns if A.flags.f_contiguous and not A.flags.c_contiguous else products_by_rows
         values, sizes = evaluate(np.asarray(A, np.float64), np.asarray(x, np.float64))
         # u |a'x| + gamma_m^2 |a|'|x|, twice that for the rounding of the bound itself
-        return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + np.where(sizes > 0, m * UNDERFLOW, 0.0)
+        return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + np.where(
+            sizes > 0, m * UNDERFLOW, 0.0
+        )
     return A @ x, sum_error(m, 1.0) * _sizes(A, np.abs(x))
 
 

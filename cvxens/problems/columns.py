@@ -349,7 +349,11 @@ class Shifted:
         low, high = H.H.min(axis=0), H.H.max(axis=0)
         middle = low / 2 + high / 2
         far = (np.abs(middle) > 4 * (high - low)) & (high > low)
-        return cls(DenseColumns(H.H - np.where(far, middle, 0.0)), np.where(far, middle, 0.0)) if far.any() else cls(H, None)
+        return (
+            cls(DenseColumns(H.H - np.where(far, middle, 0.0)), np.where(far, middle, 0.0))
+            if far.any()
+            else cls(H, None)
+        )
 
 
 ColumnsLike: TypeAlias = Array | Columns

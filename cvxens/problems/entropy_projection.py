@@ -90,10 +90,10 @@ class EntropyProjection(Problem):
         total = float(alpha.sum())
         if abs(total - 1) > len(alpha) * EPSILON:  # else it is what `value` makes of it
             alpha = alpha / total if total > 0 else self.alpha_t
-        short = self.rho - dot(self.q, alpha)
+        short = -self._off(alpha)
         if short < 0 or (self.equality and short > 0):
             vertex = int(self.q.argmin() if short < 0 else self.q.argmax())
-            share = short / (self.q[vertex] - dot(self.q, alpha))
+            share = short / (self.q[vertex] - self.rho + short)
             alpha = (1 - share) * alpha + share * (np.arange(len(alpha)) == vertex)
         return {"alpha": alpha, "eta": eta}
 
@@ -111,33 +111,41 @@ class EntropyProjection(Problem):
     def rounding(self, point: Point) -> float:
         """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
 
-        A margin that is missed by d is mended by moving the share d / range(q) of alpha to the vertex of the smallest or
-        the largest q. The log of a sum of exponentials moves by no more than the largest change of an exponent.
+        A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of
+        the smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The
+        log of a sum of exponentials moves by no more than the largest change of an exponent.
         """
         alpha, eta, n = point["alpha"], abs(float(point["eta"])), len(self.y)
         r = self._changes(alpha)
         terms = self.alpha_t * (self._divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
-        off, error = dot(self.q, alpha) - self.rho, float(alpha @ self._errors)
-        share = (abs(off) + error if self.equality else max(off + error, 0.0)) / float(np.ptp(self.q))
-        of_primal = sum_error(n + 4, float(terms.sum()))
-        if share > 0:
-            vertices = [int(self.q.argmin()), int(self.q.argmax())]
-            slopes = np.abs(np.log((alpha[vertices] + share) / self.alpha_t[vertices]))
-            of_primal += share * (float(slopes.max()) + self.value(point) + share)
+        off = self._off(alpha)
+        error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
+        above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
+        mended, value = 0.0, self.value(point)
+        for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
+            share = min(missed / abs(float(self.q[v]) - self.rho), 1.0)
+            mended = max(mended, share * max(-float(np.log(self.alpha_t[v])) - value, 0.0))
+        of_primal = sum_error(n + 4, float(terms.sum())) + mended
         exponents = eta * np.abs(self.q - self.rho)
         largest = float(exponents.max())
         of_sum = sum_error(n + 4, float(self.alpha_t @ np.expm1(np.minimum(exponents, 1.0))))
         return of_primal + of_sum + 4 * EPSILON * largest + eta * float(self._errors.max())
 
+    def _off(self, alpha: Array) -> float:
+        """Q'alpha - rho, with alpha divided by its sum, which is 1 but for rounding."""
+        ones = np.ones(len(alpha))
+        return dot(np.concatenate([self.q, -self.rho * ones]), np.concatenate([alpha, alpha])) / dot(alpha, ones)
+
     def _changes(self, alpha: Array) -> Array:
-        """alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
+        """Alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
         r, ones = (alpha - self.alpha_t) / self.alpha_t, np.ones(len(alpha))
         return r + dot(self.alpha_t - alpha, ones) / dot(alpha, ones) * (1 + r)
 
     @staticmethod
     def _divergences(r: Array) -> Array:
         """``(1 + r) ln(1 + r) - r`` for r >= -1, by its series where r is small."""
-        series = r * r * (0.5 - r * (1 / 6 - r * (1 / 12 - r / 20)))
+        t = np.clip(r, -SMALL, SMALL)
+        series = t * t * (0.5 - t * (1 / 6 - t * (1 / 12 - t / 20)))
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(r > -1, (1 + r) * np.log1p(r), 0.0) - r
         return np.where(np.abs(r) < SMALL, series, logs)

@@ -53,7 +53,7 @@ class Kernel:
     K : ndarray of shape (n_samples, n_samples)
         Symmetric.
     lift : float
-        At least minus its smallest eigenvalue: with lift I added, the matrix is PSD. 0 where it is safely definite.
+        With lift I added, the matrix is PSD to the rounding of its eigenvalues; mostly 0.
     """
 
     K: Array
@@ -68,6 +68,8 @@ class Kernel:
         """Evaluate c'K c and bound its error."""
         f, errors = self.product(c)
         value = dot(c, f)
+        if not np.isfinite(value):  # overflow: the form of a PSD matrix is not below 0
+            return np.inf, 0.0
         return value, float(np.abs(c) @ errors) + EPSILON * abs(value)
 
 
@@ -95,9 +97,9 @@ def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kern
             f"found the eigenvalue {values[0]:.3g}, so it is not PSD",
             "add the kernel's constant (a simplified stump or perceptron kernel lacks it) or another PSD kernel",
         )
-    # eigenvalues are those of a matrix that differs by a few units of rounding of the largest one (LAPACK)
+    # eigenvalues are known to a few units of rounding of the largest one (LAPACK); 0 within that is taken for 0
     error = max(8.0, len(K) ** 0.5) * EPSILON * float(np.abs(values).max())
-    return Kernel(K, max(error - float(values[0]), 0.0))
+    return Kernel(K, max(-float(values[0]) - error, 0.0))
 
 
 def factor(K: Array) -> Factor:

@@ -246,7 +246,7 @@ class MarginProblem(Problem):
         return Shifted.from_columns(self.H) if self.intercept else Shifted(self.H, None)
 
     def _to_shifted(self, w: Array, b: Array) -> Array:
-        """b + c'w, with one rounding."""
+        """B + c'w, with one rounding."""
         centre = self._shifted.centre
         if centre is None:
             return b
@@ -257,7 +257,7 @@ class MarginProblem(Problem):
         return np.reshape(sums, self.outputs)
 
     def _from_shifted(self, w: Array, b: Array) -> Array:
-        """b - c'w, with one rounding."""
+        """B - c'w, with one rounding."""
         return self._to_shifted(-w, b)
 
     def _scales(self, loss: Loss, z: Array, w: Array) -> tuple[float, ...]:

@@ -93,7 +93,7 @@ class SVMDual(Problem):
     def rounding(self, point: Point) -> float:
         """Bound it by evaluating both objectives where the errors of scores are at their worst."""
         f, errors = self._scores(point["u"])
-        return svm_rounding(self.C, self.y, point["u"], point["b"], f, errors, float(np.ptp(self.K)))
+        return svm_rounding(self.C, self.y, point["u"], point["b"], f, errors=errors, spread=float(np.ptp(self.K)))
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Box and balance, and complementary slackness; stationarity holds as w is built from u."""
@@ -107,7 +107,7 @@ class SVMDual(Problem):
         }
 
     def _scores(self, u: Array) -> tuple[Array, Array]:
-        """f = K (y u) and bounds on its rounding errors."""
+        """F = K (y u) and bounds on its rounding errors."""
         return self._kernel.product(self.y * u)
 
     def _half_norm(self, u: Array) -> tuple[float, float]:
@@ -116,13 +116,13 @@ class SVMDual(Problem):
         return norm / 2, error / 2
 
     def _margins(self, point: Point) -> tuple[Array, Array]:
-        """y (f + b) and bounds on its rounding errors."""
+        """Y (f + b) and bounds on its rounding errors."""
         f, errors = self._scores(point["u"])
         return self.y * (f + point["b"]), errors + EPSILON * (np.abs(f) + np.abs(point["b"]))
 
 
 def svm_rounding(
-    C: float | Array, y: Array, u: Array, b: float | Array, f: Array, errors: Array | float, spread: float
+    C: float | Array, y: Array, u: Array, b: float | Array, f: Array, *, errors: Array | float, spread: float
 ) -> float:
     """Bound the rounding errors of the objective of P2 at u and of its bound at u and b, together.
 

@@ -12,6 +12,7 @@ import numpy as np
 from cvxens.certificates import Certificate, relative
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
+from cvxens.problems.svm_dual import svm_rounding
 from cvxens.types import Array, Solution
 
 
@@ -146,7 +147,7 @@ class SVMSolution(Generic[P]):
                 "pricing slack": 0.0,
             },
             repair={"u": 0.0, "b": 0.0},
-            rounding=svm_rounding(problem.C, problem.y, self.u, self.b, self.f, errors, problem.spread),
+            rounding=svm_rounding(problem.C, problem.y, self.u, self.b, self.f, errors=errors, spread=problem.spread),
         )
 
     def level(self, steps: int, seconds: float) -> Level:

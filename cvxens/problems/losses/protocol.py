@@ -67,7 +67,7 @@ def rise(loss: Loss, z: Array, errors: Array) -> float:
     """Bound how far the loss at margins within `errors` of `z` is above ``loss.value(z)``, its own rounding included.
 
     Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
-    ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and the two ends.
+    ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
     """
     n, at_z = z.size, loss.value(z)
     size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
