@@ -179,7 +179,9 @@ def test_without_a_sample_there_is_no_start():
         def price(self, s):
             return Priced([], 0.0, 0.0)
 
-    with pytest.raises(InvalidInput, match=r"^start: found hypotheses for an oracle that says by no attribute `sample`"):
+    with pytest.raises(
+        InvalidInput, match=r"^start: found hypotheses for an oracle that says by no attribute `sample`"
+    ):
         column_generation(formulations.soft_margin(0.4), Nothing(), y, start=[Constant(1)])
     oracle = Nothing()
     oracle.sample = X
