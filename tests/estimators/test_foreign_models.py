@@ -333,9 +333,7 @@ def test_wrong_prices_of_an_svc_are_refused(case):
     sample = X @ X.T if parameters.get("kernel") == "precomputed" else X
     model = SVC(C=2.0, **parameters).fit(sample, Y, sample_weight=weights)
     for wrong in (None, weights * np.where(np.arange(len(X)) % 3, 1.0, 0.9), 2 * weights):
-        with pytest.raises(
-            InvalidInput, match=r"found multipliers that|found the multiplier|another sample|other classes"
-        ):
+        with pytest.raises(InvalidInput, match=r"found multipliers that|the multiplier|another sample|other classes"):
             certify_model(model, sample, Y, sample_weight=wrong)
     with pytest.raises(InvalidInput, match="sample_weight: found -1"):
         certify_model(model, sample, Y, sample_weight=np.where(np.arange(len(X)), weights, -1.0))
