@@ -51,9 +51,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     estimator : InfiniteEnsembleSVC, optional
         All but what is chosen; the stump kernel by default.
     Cs : "scale" or array-like of shape (n_Cs,)
-        Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma that
-        it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that are
-        scaled to [-1, 1]: give ``infinite_ensemble_svc_cv.PRICES``.
+        Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
+        that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
+        are scaled to [-1, 1]: give ``infinite_ensemble_svc_cv.PRICES``.
     gammas : array-like of shape (n_gammas,), optional
         For "decision-tree", "laplacian" and "gaussian". By default 2^-8, 2^-6, ..., 2^8 times the gamma that
         `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else what the estimator
@@ -201,8 +201,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
     def _grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
         """The values of every parameter that is searched, for all folds."""
-        kept = weights > 0
-        X, weights = X[kept], weights[kept]
+        kept = np.flatnonzero(weights > 0)
+        X, weights = X[np.ix_(kept, kept)] if template._given else X[kept], weights[kept]
         of_all = gamma_of_parts(template.kernel, template.gamma, X, weights)
         grid = {"C": self._prices(template, of_all.get("gamma", template.gamma), X, weights)}
         searched = bool(of_all) and template.kernel != "decision-tree"

@@ -31,9 +31,9 @@ class ExponentialLink:
     def predict_proba(self: Any, X: Any) -> Array:
         """Return the probability of each class: ``1 / (1 + exp(-2 f(x)))`` for the second of two.
 
-        Of more than two classes, those of one-vs-rest, divided by their sum. Of one-vs-one, those that are the nearest to
-        what all pairs of classes say (Wu, Lin & Weng, JMLR 5, 2004): the largest need not be that of the class with the
-        most votes, which `predict` returns.
+        Of more than two classes, those of one-vs-rest, divided by their sum. Of one-vs-one, those that are the nearest
+        to what all pairs of classes say (Wu, Lin & Weng, JMLR 5, 2004): the largest need not be that of the class with
+        the most votes, which `predict` returns.
 
         <PROBABILITIES>
         """
