@@ -96,7 +96,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     dual_weights_ : ndarray of shape (n_samples,)
         u, from 0 to C_ times the weight of the sample.
     intercept_ : ndarray of shape ()
-        b.
+        b, which goes with the kernel without terms in one sample alone, as y'u = 0 cancels those: with
+        -1/2 |x - x'|_1 in place of histogram intersection, with `Linear` of x less the middle of the training sample.
     C_ : float
         C as a number.
     support_ : ndarray of int, shape (n_support,)

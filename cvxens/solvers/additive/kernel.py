@@ -111,7 +111,7 @@ class AdditiveKernel:
     def dense(self) -> Array:
         """The lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
         K = np.zeros((self.n_samples, self.n_samples))
-        _fill_lower(self.X.astype(np.float64) * self.scale, K)
+        _fill_lower(self.X.astype(np.float64), self.scale, K)
         return K
 
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
@@ -176,11 +176,11 @@ def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_va
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _fill_lower(X: Array, K: Array) -> None:
-    """Fill in minus the city-block distances."""
+def _fill_lower(X: Array, scale: Array, K: Array) -> None:
+    """Fill in minus the scaled city-block distances."""
     for i in range(len(X)):
         for j in range(i):
             distance = 0.0
             for d in range(X.shape[1]):
-                distance += abs(X[i, d] - X[j, d])
+                distance += scale[d] * abs(X[i, d] - X[j, d])
             K[i, j] = -distance

@@ -15,7 +15,7 @@ from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 INDEFINITE = 1e-9
-"""A negative v'K v of this size, relative to the sum of |v_i (K v)_i|, is not rounding."""
+"""A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,8 @@ class KernelSVM:
         """Evaluate both problems at feasible multipliers, with f = K (y u)."""
         v = self.y * u
         half_norm = float(v @ f) / 2
-        if half_norm < -INDEFINITE * float(np.abs(v) @ np.abs(f)):
+        # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
+        if half_norm < 0 and half_norm < -INDEFINITE * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
             raise InvalidInput(
                 "kernel",
                 f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
