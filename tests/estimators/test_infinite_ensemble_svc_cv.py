@@ -122,7 +122,7 @@ def test_the_grids_are_multiples_of_the_defaults_or_those_of_the_paper():
     assert_allclose(np.unique(gaussian.cv_results_["param_gamma"]), np.multiply(shares, default.kernel_.gamma))
     of_paper = InfiniteEnsembleSVCCV(cv=2, Cs=PRICES).fit(sample, y)
     assert of_paper.cv_results_["param_C"].tolist() == list(PRICES) == [2.0**k for k in range(-17, 4, 2)]
-    assert WIDTHS == tuple(2.0**k for k in range(-15, 4, 2))
+    assert tuple(2.0**k for k in range(-15, 4, 2)) == WIDTHS
     fixed = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", gamma=0.5), Cs=CS, cv=2).fit(sample, y)
     assert fixed.best_estimator_.kernel_ == Gaussian(0.5)
     assert set(fixed.best_params_) == {"C"}
