@@ -33,10 +33,13 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         Whether the method itself takes more than two classes; else there is a parameter `multi_class`.
     fitted : tuple of str
         What `_solve` returns; of each a list over the sub-problems where there are several.
+    derived : tuple of str
+        What a fit makes of these; lists likewise.
     """
 
     multi: ClassVar[bool] = False
     fitted: ClassVar[tuple[str, ...]]
+    derived: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _accepts(self) -> Accepts:

@@ -132,6 +132,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         "dual_weights_",
         "C_",
     )
+    derived: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "support_vectors_")
     _kernel: TrainingKernel
     _predictor: Predictor
 
