@@ -10,6 +10,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Hinge
+from cvxens.rounding import sum_error
 from cvxens.solvers.blockwise.rows import DenseRows, Indices, Rows
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
@@ -51,6 +52,15 @@ class KernelSVM:
         rows = K if hasattr(K, "product") else DenseRows.of(K)
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
+
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.rows.block(np.arange(min(len(self.y), 8)))).max())
+
+    def score_errors(self, u: Array, f: Array) -> Array:
+        """Bound how far scores f are from K (y u): sums of at most n_samples terms."""
+        return sum_error(len(u), 1.0) * self.rows.absolute_product(np.abs(u))
 
     def among(self, chosen: Indices) -> KernelSVM:
         """The problem on some of the samples."""
