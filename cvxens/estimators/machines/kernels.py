@@ -130,6 +130,8 @@ class TrainingKernel:
         """The kernel matrix on the sample; one that is not a `Kernel`'s is checked."""
         K = self.function(X, X)
         if isinstance(self.function, Kernel):
+            if not np.isfinite(K).all():
+                raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
             return K
         argument = "X" if self.given else "kernel"
         K = validation.symmetric(K, argument)
