@@ -120,6 +120,8 @@ class Ensemble(Vote, WarmStart, ABC):
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
             features=sample.features,
+            sample_weight=sample.masses,
+            n_cases=sample.n_given,
         )
         return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
 
