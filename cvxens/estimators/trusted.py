@@ -41,6 +41,7 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
+from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, NumericColumn, Numerals, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
@@ -51,6 +52,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, PartialSVM, StumpColumns),
     *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
+    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
 )
 """What is in the attributes of fitted estimators."""
 

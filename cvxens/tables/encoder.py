@@ -59,10 +59,10 @@ class TableEncoder:
     separator: str = ""
 
     def __post_init__(self) -> None:
-        well_formed = all(type(column) in KINDS for column in self.columns) and isinstance(self.raw, bool)
-        texts = [self.target, self.separator, *self.na, *self.feature_names]
-        if not well_formed or not all(isinstance(text, str) for text in texts):
+        if not (all(type(column) in KINDS for column in self.columns) and isinstance(self.raw, bool)):
             raise TypeError("an encoder that is not made of columns")
+        if not all(isinstance(text, str) for text in (self.target, self.separator, *self.na)):
+            raise TypeError("an encoder whose names are not texts")
 
     @classmethod
     def learn(

@@ -30,9 +30,6 @@ WRITTEN = {
 }
 """A number with that decimal mark, perhaps with thousands separated."""
 
-CERTAIN = re.compile(r"[+-]?\d*([.,])(?!\d{3}$)\d*|[+-]?0[.,]\d*|[+-]?\d{4,}[.,]\d*|.*,.*[.].*|.*[.].*,.*")
-"""A number with one mark that cannot be a thousands separator, or with both marks."""
-
 DAY = np.timedelta64(1, "D")
 CLOCKS = ("", " %H:%M", " %H:%M:%S")
 DAY_FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
@@ -142,7 +139,7 @@ def _certain_marks(texts: Collection[str]) -> set[str]:
     """The decimal marks of a column of numbers that cannot be read otherwise."""
     bodies = [_without_percent(text) for text in texts] if _are_percentages(texts) else texts
     fitting = {mark for mark, written in WRITTEN.items() if all(map(written.fullmatch, bodies))}
-    return fitting if len(fitting) == 1 and any(map(CERTAIN.fullmatch, bodies)) else set()
+    return fitting if len(fitting) == 1 else set()
 
 
 def _are_percentages(texts: Collection[str]) -> bool:
