@@ -41,7 +41,7 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, NumericColumn, Numerals, TableEncoder
+from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
