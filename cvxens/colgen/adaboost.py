@@ -20,6 +20,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
+from cvxens.rounding import sum_error
 from cvxens.types import Array
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
@@ -336,7 +337,7 @@ def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: boo
     bound : float
         The largest edge under some sample weights with sum 1; inf for none.
     n_terms : int
-        The number of terms in the sums of `margin` and `bound`, none of which is above 1.
+        At most so many terms are in the sum that is `margin`, and in that which is `bound`.
     proven : bool
         Whether the bound is over every hypothesis.
     unproven : str
@@ -348,8 +349,8 @@ def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: boo
         maximise=True,
         residuals={},
         repair={},
-        # a sum of n terms that are at most 1 in sum is off by n eps
-        rounding=(n_terms + 2) * float(np.finfo(float).eps),
+        # both are sums of products whose absolute values add up to 1 at most
+        rounding=2 * sum_error(n_terms, 1.0),
         proven=proven,
         note="over every hypothesis of the oracle" if proven else unproven,
     )
