@@ -5,6 +5,7 @@ start inherit the environment.
 """
 
 import os
+from pathlib import Path
 
 import joblib
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,10 @@ THREADS = {
 
 for variable, value in THREADS.items():
     os.environ.setdefault(variable, value)
+
+# what tests start imports the package beside the tests, not another one that is installed
+ROOT = Path(__file__).parents[1]
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 settings.register_profile(
     "cvxens",
