@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import joblib
+import pytest
 from hypothesis import HealthCheck, settings
 
 THREADS = {
@@ -42,6 +43,7 @@ settings.register_profile(
 settings.load_profile("cvxens")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """``-n auto`` means the cores that this process may use, as affinity and containers limit them."""
     return joblib.cpu_count()
