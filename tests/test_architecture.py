@@ -15,12 +15,14 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation"}
+BASE = {"types", "errors", "validation", "rounding"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
     "validation": {"types", "errors"},
+    "compensated": {"types"},
+    "rounding": {"types", "compensated"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "kernels": BASE | {"certificates", "problems", "features", "trees"},
@@ -59,7 +61,16 @@ LIBRARIES = {
     "matplotlib": ("plotting",),
     "click": ("cli",),
     "rich": ("cli", "estimators.fitting.progress"),
-    "numba": ("features", "trees", "kernels", "colgen.oracles", "colgen.masters", "solvers", "experiments.threads"),
+    "numba": (
+        "compensated",
+        "features",
+        "trees",
+        "kernels",
+        "colgen.oracles",
+        "colgen.masters",
+        "solvers",
+        "experiments.threads",
+    ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
     "pyarrow": ("datasets.parquet",),
@@ -140,7 +151,6 @@ SHOWN_ELSEWHERE = {
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",
     "named": "the command line's way to a formulation",
-    "relative": "one division",
 }
 """Public things without an example of their own, and why."""
 

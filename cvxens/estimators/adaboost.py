@@ -133,6 +133,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             random_state=self.random_state,
             square_sum=False,
             features=sample.features,
+            sample_weight=sample.masses,
+            n_cases=sample.n_given,
         )
 
     def _solve(self, sample: Sample) -> dict[str, Any]:

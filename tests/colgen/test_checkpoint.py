@@ -124,7 +124,7 @@ def test_resumed_from_starting_columns_it_takes_the_same_way(tmp_path, name, for
         return column_generation(formulation, oracle, labels, tol=1e-9, start=start, max_columns=40, **options)
 
     whole, kept = run(Stumps(X, columns_per_round=2)), Checkpoint(tmp_path / "run", every_rounds=1)
-    assert len(whole.history) > 3
+    assert len(whole.history) >= 3
     for at in (2, 3):
         with pytest.raises(Killed):
             run(dying(Stumps(X, columns_per_round=2), at), checkpoint=kept)
@@ -391,10 +391,10 @@ def test_foreign_files_are_refused(file, content):
 
 def test_a_file_of_a_later_version_is_refused(file):
     path, call = file
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 2 ", b"checkpoint 3 ", 1))
-    with pytest.raises(DataFileError, match=r"found version 3 of the format .* this one writes version 2"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 3 ", b"checkpoint 4 ", 1))
+    with pytest.raises(DataFileError, match=r"found version 4 of the format .* this one writes version 3"):
         call()
-    assert FILE.version == 2
+    assert FILE.version == 3
 
 
 def test_the_file_has_no_pickle_and_names_no_code(file):

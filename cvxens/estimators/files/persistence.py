@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.files.well_formed import well_formed
+from cvxens.estimators.files.typed import check_types
+from cvxens.estimators.files.well_formed import well_formed, whole
 from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_paths import ThresholdTrees
@@ -131,8 +133,8 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
         raise
     except (*UNREADABLE, AttributeError, LookupError) as error:
         raise FILE.damaged(path, f"{type(error).__name__}: {error}") from None
-    if not isinstance(model, Persistent):
-        raise FILE.damaged(path, "it holds no estimator")
+    if not isinstance(model, Persistent) or not is_fitted(model):
+        raise FILE.damaged(path, "it holds no fitted estimator")
     return model
 
 
@@ -236,7 +238,7 @@ class _Reader:
     def record(self, name: str) -> Any:
         """What makes a dataclass or named tuple."""
         kind = loaded_record(name) if name.startswith("cvxens.") else self.named(name, {})
-        return lambda *parts: well_formed(kind(*parts))
+        return lambda *parts: well_formed(check_types(kind(*parts)))
 
     def estimator(self, name: str, state: Mapping[str, Any]) -> Any:
         """An estimator of these parameters and attributes."""
@@ -245,7 +247,8 @@ class _Reader:
             raise TypeError(f"{name} with {', '.join(state)}")
         estimator = kind.__new__(kind)
         vars(estimator).update(state)
-        return estimator
+        # within a decomposition there is one that is not fitted, of which the others are clones
+        return whole(estimator) if isinstance(estimator, Persistent) and is_fitted(estimator) else estimator
 
     def named(self, name: str, known: Mapping[str, Any]) -> Any:
         """A class or function that may be named."""

@@ -87,6 +87,7 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
         if weighted:
             binary.set_fit_request(sample_weight=True)
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
+        binary.set_params(**estimator._for_parts(sample))
         if sample.features is not None:
             binary.set_params(oracle=over_codes(estimator.oracle, sample.features))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)

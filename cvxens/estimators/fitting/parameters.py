@@ -96,7 +96,8 @@ kernel : str or callable
         "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
     gamma : float, optional
-        Of the last three that have a name; by default from the size of the features.""",
+        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
+        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.""",
     "EXPANSION": """\
 kernel_ : FixedKernel
         The kernel as a function of two samples, with what it took from the training sample.

@@ -79,7 +79,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def _oracle(self, sample: Sample, pairs: Pairs) -> CodedOracle:
         random = validation.generator(self.random_state)
         seed = int(random.integers(2**31))
-        offered = {"random_state": seed, "square_sum": False, "features": sample.features}
+        offered: dict[str, Any] = {"random_state": seed, "square_sum": False, "features": sample.features}
+        offered |= {"sample_weight": sample.masses, "n_cases": sample.n_given}
         oracle = make_oracle(self.oracle, sample.X, columns_per_round=None, **offered)
         return CodedOracle(oracle, sample.X, pairs, random)
 
