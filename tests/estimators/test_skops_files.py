@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
+from public_estimators import QUICK
 from sklearn.base import clone, is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -60,7 +61,7 @@ TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "DateColumn", "LeftOu
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
-    "trees": (LPBoostClassifier(oracle="trees"), TREES),
+    "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
         {"Certificate", "BoostingRound", "Perceptron"},
@@ -130,7 +131,7 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
     estimator = getattr(estimators, name)()
-    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1}
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "forest": QUICK.get(name, {}).get("forest")}
     model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
@@ -215,7 +216,9 @@ def test_what_users_give_is_theirs_to_trust(oracle):
 @pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
 def test_forests_are_trusted_by_name(kind):
     X, y = two_classes()
-    model = make_pipeline(StandardScaler(), kind(n_experts=3, random_state=0)).fit(X, (y == "yes").astype(float))
+    forest = QUICK[kind.__name__]["forest"]
+    expert = kind(forest=forest, n_experts=3, random_state=0)
+    model = make_pipeline(StandardScaler(), expert).fit(X, (y == "yes").astype(float))
     with pytest.raises(UntrustedTypesFoundException, match=FOREST):
         loads(dumps(model), trusted=TRUSTED_TYPES)
     assert_read_as_written(model, X, [*TRUSTED_TYPES, FOREST])
