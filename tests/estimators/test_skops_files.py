@@ -21,7 +21,7 @@ from cvxens import (
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Linear, Stump
+from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion
 from cvxens.problems import losses, penalties
 
 FOREST = "sklearn.tree._tree.Tree"
@@ -72,6 +72,7 @@ VARIANTS = {
         InfiniteEnsembleSVC("histogram-intersection"),
         STUMP - {"Stump"} | {"HistogramIntersection"},
     ),
+    "regions": (InfiniteEnsembleSVC(StumpRegion(2)), EXPANSION | {"Clipped", "StumpRegion"}),
     "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
     "decision-tree": (
