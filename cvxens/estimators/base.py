@@ -155,6 +155,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
         tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.categorical = accepts.nominal
         return tags
 
 

@@ -156,6 +156,11 @@ class Fourier:
         self.sigma = positive("sigma", guess)
         self._fixed = [] if resample else list(self._sample())
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
+
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Return the best features of a pool, as `Oracle.price` says.
 

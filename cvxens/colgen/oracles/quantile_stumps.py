@@ -62,6 +62,11 @@ class QuantileStumps:
         self.places = [(j, threshold) for j, thresholds in enumerate(spaced) for threshold in thresholds.tolist()]
         self.counts = [len(thresholds) for thresholds in spaced]
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
+
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every such stump under signed weights s = y u.
 

@@ -13,6 +13,9 @@ from cvxens.types import Array
 
 CHUNK_SIZE = 2**20
 
+FEW = 2**16
+"""Products from which on several threads project."""
+
 
 def unit_directions(random: np.random.Generator, n_directions: int, n_features: int) -> Array:
     """Draw directions uniformly on the unit sphere, shape (n_directions, n_features).
@@ -53,7 +56,13 @@ def project(X: Any, directions: Any) -> Array:
     directions = np.ascontiguousarray(directions, np.float64)
     if columns.ndim != 2 or len(columns) != directions.shape[1]:
         raise InvalidInput("X", f"found shape {np.shape(X)}", f"give (n_samples, {directions.shape[1]})")
-    return _project(columns, directions).T
+    if columns.size * len(directions) >= FEW:
+        return _project(columns, directions).T
+    # to start threads takes longer than so few products
+    projections = np.zeros((len(directions), columns.shape[1]))
+    for feature, values in enumerate(columns):
+        projections += np.multiply.outer(directions[:, feature], values)
+    return projections.T
 
 
 @njit(parallel=True, cache=True)
