@@ -61,7 +61,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
-    *(kernels.Linear, Centred, kernels.TreeEnsemble, Sum, Scaled),
+    *(kernels.Linear, kernels.StumpRegion, Centred, kernels.TreeEnsemble, Sum, Scaled),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )

@@ -23,7 +23,7 @@ from cvxens import (
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Linear, Stump
+from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion
 from cvxens.problems import losses, penalties
 from cvxens.tables import Choice, TableEncoder
 
@@ -76,6 +76,7 @@ VARIANTS = {
         InfiniteEnsembleSVC("histogram-intersection"),
         STUMP - {"Stump"} | {"HistogramIntersection"},
     ),
+    "regions": (InfiniteEnsembleSVC(StumpRegion(2)), EXPANSION | {"Clipped", "StumpRegion"}),
     "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
     "decision-tree": (
