@@ -130,7 +130,6 @@ def test_three_classes_in_sub_problems():
     assert [len(model.weights_), len(model.certificate_), len(model.dual_weights_)] == [3, 3, 3]
     assert model.score(X, y) > 0.8
     assert set(model.to_frame()["problem"]) == {0, 1, 2}
-    assert not hasattr(model, "staged_decision_function")
 
 
 def test_a_perfect_stump_is_alone():

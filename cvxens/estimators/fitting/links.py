@@ -35,7 +35,11 @@ class ExponentialLink:
         <PROBABILITIES>
         """
         check_is_fitted(self)
-        return normalised(np.atleast_2d(2 * self.decision_function(X).T).T)
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self, F: Array) -> Array:
+        """The probabilities (n_samples, n_classes) at which scores have the least loss on average."""
+        return normalised(np.atleast_2d(2 * F.T).T)
 
 
 def normalised(log_odds: Array) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import has_fit_parameter
 
 from cvxens import validation
@@ -43,6 +44,14 @@ SCHEMES: Mapping[str, tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part
 
 REQUESTS = "_metadata_request"
 """What ``set_fit_request`` leaves on an estimator; it refers back to it, which writers such as skops do not end on."""
+
+
+def combined(multi_class: str, scores: Array, n_classes: int) -> Array:
+    """Return scikit-learn's scores of classes, (n_samples, n_classes), from those of sub-problems (n_samples, n_parts).
+
+    Those of one-vs-rest are the scores themselves; pairs vote, and the sums of their scores settle ties.
+    """
+    return scores if multi_class == "ovr" else _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
 
 
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:

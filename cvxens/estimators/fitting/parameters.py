@@ -149,6 +149,11 @@ Parameters
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`; rows sum to 1.""",
+    "STAGED_SAMPLE": """\
+Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.""",
     "CERTIFIED_SAMPLE": """\
 X : array-like of shape (n_samples, n_features)
             Features of any sample.

@@ -27,6 +27,14 @@ class Vote:
     intercept_: Any
 
     def _scores(self, X: Any) -> Array:
+        return self._of_outputs(self._votes(X))
+
+    def _of_outputs(self, F: Array) -> Array:
+        """The scores of `decision_function` from the sums of votes; linear."""
+        return F
+
+    def _votes(self, X: Any) -> Array:
+        """The sums of votes of checked samples, (n_samples,) or (n_samples, n_outputs)."""
         used = np.flatnonzero(self.weights_.any(axis=tuple(range(1, self.weights_.ndim))))
         scores = np.zeros((X.shape[0], *self.intercept_.shape)) + self.intercept_
         for j in used.tolist():
