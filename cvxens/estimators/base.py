@@ -136,7 +136,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
         return tags
 
 

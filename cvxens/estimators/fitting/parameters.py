@@ -12,7 +12,9 @@ oracle : str or callable
         The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
         "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
         ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X; trees take NaN, and data frames
-        with columns of categories, strings or booleans, whose values `features_` then lists. Those that are
+        with columns of categories, strings or booleans, whose values `features_` then lists. Classifiers of
+        scikit-learn, as in ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take
+        what they take by themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are
         sampled or learned, the last three, are heuristic: nothing is proven over all of them.
     columns_per_round : int, optional
         At most so many weak learners enter per round; None for the oracle's own choice.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
 from cvxens.colgen.oracles.trees import SignedTree
 from cvxens.types import Array
 
@@ -30,11 +31,14 @@ def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
 
 
 def importances(ensemble: Any) -> Array:
-    """The share of each feature in the sum of |weights| of stumps and trees; the mean over the sub-problems."""
+    """The share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
     n_problems = len(ensemble.weights_) if hasattr(ensemble, "decomposition_") else 1
     sums = np.zeros((n_problems, ensemble.n_features_in_))
     for problem, hypothesis, w in parts(ensemble):
         features, shares = shares_of(hypothesis)
+        if np.max(features, initial=0) >= sums.shape[1]:
+            found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
+            raise AttributeError(f"feature_importances_: {found}")
         np.add.at(sums[problem], features, np.abs(w).sum() * shares)
     totals = sums.sum(axis=1, keepdims=True)
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
@@ -44,11 +48,17 @@ def importances(ensemble: Any) -> Array:
 def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
     """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
 
-    The tests of a tree have shares in proportion to the training weight that comes to them.
+    The tests of a tree have shares in proportion to the training weight that comes to them; other hypotheses have
+    `feature_importances_` of their own, or none.
     """
-    raise AttributeError(
-        f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree; ensembles of these have them"
-    )
+    try:
+        shares = np.asarray(hypothesis.feature_importances_, np.float64)
+    except AttributeError as error:
+        raise AttributeError(
+            f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree, and has none ({error}); "
+            "ensembles of stumps, trees, and classifiers with feature_importances_ or coef_ have them"
+        ) from None
+    return np.arange(len(shares)), shares
 
 
 @shares_of.register
@@ -59,6 +69,16 @@ def _(_hypothesis: Constant) -> tuple[Indices, Array]:
 @shares_of.register
 def _(hypothesis: Stump) -> tuple[Indices, Array]:
     return np.array([hypothesis.feature]), np.ones(1)
+
+
+@shares_of.register
+def _(hypothesis: Negated) -> tuple[Indices, Array]:
+    return shares_of(hypothesis.hypothesis)
+
+
+@shares_of.register
+def _(hypothesis: TabulatedColumn) -> tuple[Indices, Array]:
+    return np.array([hypothesis.index]), np.ones(1)
 
 
 @shares_of.register

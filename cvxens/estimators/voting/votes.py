@@ -43,10 +43,12 @@ class Vote:
 
     @property
     def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of |weights|, (n_features,); of ensembles of stumps and trees.
+        """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
 
-        A tree's is divided among its tests, in proportion to the training weight that comes to each. Of sub-problems,
-        the mean.
+        A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
+        that comes to each; that of a classifier of scikit-learn, or of another hypothesis, by its own
+        `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
+        have neither, such as perceptrons, have no importances.
         """
         check_is_fitted(self)
         return tables.importances(self)
