@@ -62,7 +62,7 @@ def quick(name, oracle):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("oracle", [Coordinates, lambda X: Coordinates(X), TREE, LINEAR], ids=str)
+@pytest.mark.parametrize("oracle", [Coordinates, partial(Coordinates), TREE, LINEAR], ids=str)
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_sparse_samples_are_learnt_and_classified(name, oracle):
     """One model as of dense samples, where ties between optima do not make two of it."""
@@ -118,7 +118,7 @@ def test_samples_that_are_alike_or_weigh_nothing():
         (partial(oracles.Fourier, n_directions=5), "dense"),
         (partial(oracles.SklearnLearner, GaussianNB()), "dense"),
         (lambda X: oracles.Perceptrons(X, n_directions=5), "X: found a sparse matrix; give a dense one"),
-        (lambda X: oracles.Pool(X), "H: found a sparse matrix; give a dense one"),
+        (lambda X: oracles.Pool(X, columns_per_round=2), "H: found a sparse matrix; give a dense one"),
     ],
 )
 def test_what_takes_no_sparse_samples_says_so(name, oracle, message):
