@@ -163,6 +163,24 @@ X : array-like of shape (n_samples, n_features)
             Its classes: those of the fitted sample, all of them.
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`, where that takes them.""",
+    "CERTIFIED_EXPERTS": """\
+Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
+        is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
+        whole of it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; classes are those of the fitted sample, all of them.
+        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
+            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
+
+        Returns
+        -------
+        Certificate
+            Of the expert with the largest gap.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.
