@@ -183,4 +183,8 @@ class AdaBoostClassifier(ExponentialLink, Staged, Weighted, Classifier):
         scores = [np.zeros(X.shape[0]) for _ in parts]
         for after in zip_longest(*parts):
             scores = [before if new is None else new for before, new in zip(scores, after, strict=True)]
-            yield combined(self.multi_class, np.stack(scores, axis=1), len(self.classes_))
+            yield np.stack(scores, axis=1)
+
+    def _of_outputs(self, F: Array) -> Array:
+        several = hasattr(self, "decomposition_")
+        return combined(self.multi_class, F, len(self.classes_)) if several else F

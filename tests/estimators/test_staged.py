@@ -43,7 +43,7 @@ def test_the_ensemble_after_k_rounds_is_that_of_a_fit_with_k_rounds(case):
     estimator, (X, y) = CASES[case]
     new = X + np.random.default_rng(0).normal(size=X.shape)
     found = stages(clone(estimator).set_params(n_rounds=ROUNDS).fit(X, y), new)
-    assert len(found) == (2 if "one-vs-one" in case or "*" in case else 3)
+    assert len(found) == 2 + hasattr(estimator, "predict_proba") or "one-vs-one" in case
     for k in range(1, ROUNDS + 1):
         cut = clone(estimator).set_params(n_rounds=k).fit(X, y)
         for answer, after in found.items():
@@ -121,14 +121,12 @@ def test_every_estimator_that_boosts_in_rounds_has_stages(name):
     assert named == (expected if boosts else set())
 
 
-@pytest.mark.parametrize(
-    "model",
-    [AdaBoostClassifier(nu=0.2), AdaBoostClassifier(multi_class="ovo", n_rounds=2).fit(*THREE)],
-    ids=["nu", "pairs"],
-)
-def test_without_probabilities_there_are_none_after_any_round(model):
-    assert not hasattr(model, "predict_proba")
-    assert not hasattr(model, "staged_predict_proba")
+@pytest.mark.parametrize("case", CASES)
+def test_there_are_probabilities_after_every_round_where_there_are_any(case):
+    estimator, sample = CASES[case]
+    for model in (estimator, clone(estimator).set_params(n_rounds=2).fit(*sample)):
+        assert hasattr(model, "staged_predict_proba") == hasattr(model, "predict_proba")
+    assert not hasattr(AdaBoostClassifier(nu=0.2), "staged_predict_proba")
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class ExponentialLink:
         return self._probabilities(self.decision_function(X))
 
     def _probabilities(self, F: Array) -> Array:
-        """The probabilities (n_samples, n_classes) at which scores have the least loss on average."""
+        """The probabilities (n_samples, n_classes) at which scores, of all sub-problems, have the least mean loss."""
         return normalised(np.atleast_2d(2 * F.T).T)
 
 

@@ -43,7 +43,7 @@ class Staged(Base):
 
     @abstractmethod
     def _probabilities(self, F: Array) -> Array:
-        """Probabilities (n_samples, n_classes) from the sums of votes."""
+        """Probabilities (n_samples, n_classes) from the sums of votes, of all sub-problems where there are several."""
 
     @documented
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
@@ -113,7 +113,7 @@ class Staged(Base):
             yield float(accuracy_score(y, classes, sample_weight=sample_weight))
 
     def _staged(self, X: Any) -> Iterator[Array]:
-        """The sums of votes (n_samples,) or (n_samples, n_outputs) of samples after every round."""
+        """The sums of votes (n_samples,), or (n_samples, n_outputs or sub-problems), of samples after every round."""
         check_is_fitted(self)
         yield from votes_of(self.history_, self._accepts().new(self, X))
 
