@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -57,6 +57,20 @@ def combined(multi_class: str, scores: Array, n_classes: int) -> Array:
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
     """The decomposition of a name."""
     return SCHEMES[validation.one_of("multi_class", multi_class, SCHEMES)]
+
+
+def sides_of(multi_class: str, classes: Sequence[Any]) -> list[tuple[str, str]]:
+    """What the sub-problems tell apart, in their order: the names of the sides of negative and of positive scores.
+
+    Examples
+    --------
+    >>> sides_of("ovr", ["cat", "cow", "dog"])
+    [('rest', 'cat'), ('rest', 'cow'), ('rest', 'dog')]
+    >>> sides_of("ovo", ["cat", "cow", "dog"])
+    [('cat', 'cow'), ('cat', 'dog'), ('cow', 'dog')]
+    """
+    names = [str(label) for label in classes]
+    return [("rest", name) for name in names] if multi_class == "ovr" else list(combinations(names, 2))
 
 
 def check_decomposition(estimator: Any) -> None:
