@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
@@ -17,6 +16,7 @@ from cvxens.colgen.oracles import Constant, Stump
 from cvxens.colgen.oracles.perceptrons import Perceptron
 from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
 from cvxens.colgen.oracles.trees import SignedTree
+from cvxens.colgen.protocols import with_names
 from cvxens.estimators.fitting.multiclass import sides_of
 from cvxens.trees import Feature
 from cvxens.types import Array
@@ -25,9 +25,6 @@ Indices: TypeAlias = NDArray[np.intp]
 
 Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""
-
-FEATURE = re.compile(r"x\[(\d+)\]")
-"""How hypotheses write a feature."""
 
 
 def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
@@ -145,7 +142,7 @@ def _for_side(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, st
         return f"{abs(vote):+.6g}\n{_indented(hypothesis, names, classes)}"
     said, is_test, sign = _oriented(hypothesis)
     side = sides[int(vote * sign > 0)]
-    return f"{abs(vote):+.6g}  {_named(said if is_test else f'{said} > 0', names)} -> {side}"
+    return f"{abs(vote):+.6g}  {with_names(said if is_test else f'{said} > 0', names)} -> {side}"
 
 
 def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
@@ -155,7 +152,7 @@ def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, s
     if isinstance(hypothesis, SignedTree):
         return f"{told}  times\n{_indented(hypothesis, names, hypothesis.tree.classes)}"
     word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
-    return f"{told}  {word}{_named(said, names)}"
+    return f"{told}  {word}{with_names(said, names)}"
 
 
 @singledispatch
@@ -199,7 +196,7 @@ def _names(ensemble: Any) -> Mapping[int, str]:
 @singledispatch
 def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
     """The text of a hypothesis, with the names of the features that have one."""
-    return _named(str(hypothesis), names)
+    return with_names(str(hypothesis), names)
 
 
 @_readable.register
@@ -211,11 +208,6 @@ def _features(hypothesis: SignedTree, names: Mapping[int, str]) -> tuple[Feature
     """The features of a tree under the names that they have."""
     features = hypothesis.tree.features
     return tuple(replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(features))
-
-
-def _named(text: str, names: Mapping[int, str]) -> str:
-    """Put in the names of the features that have one."""
-    return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
 
 
 def _weights(w: Array) -> dict[str, float]:
