@@ -39,6 +39,7 @@ from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
 from cvxens.kernels.kernel import Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
+from cvxens.kernels.simplified import Centred
 from cvxens.kernels.tree_ensemble import PassesNode
 from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
 from cvxens.problems import StumpColumns, losses, penalties
@@ -60,8 +61,9 @@ MADE_BY_FITS: tuple[Any, ...] = (
 GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
-    *(kernels.Laplacian, kernels.Gaussian, kernels.TreeEnsemble, kernels.Linear, kernels.StumpRegion),
-    *(kernels.Precomputed, kernels.WeakLearner, Sum, Scaled, Product, Logical, _given),
+    *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
+    *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
+    *(Centred, Sum, Scaled, Product, Logical, _given),
     *(Threshold, LinearForm, Wave, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),

@@ -25,8 +25,9 @@ from cvxens import (
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Stump, TreeEnsemble, and_, or_
+from cvxens.kernels import Gaussian, Linear, Stump, TreeEnsemble, and_, or_
 from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.simplified import Centred
 from cvxens.problems import losses, penalties
 
 FOREST = "sklearn.tree._tree.Tree"
@@ -73,12 +74,18 @@ VARIANTS = {
     ),
     "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
     "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
-    "histogram-intersection": (InfiniteEnsembleSVC("histogram-intersection"), ADDITIVE | {"HistogramIntersection"}),
-    "decision-stump": (InfiniteEnsembleSVC("decision-stump"), ADDITIVE | {"DecisionStump"}),
+    "histogram-intersection": (
+        InfiniteEnsembleSVC("histogram-intersection"),
+        STUMP - {"Stump"} | {"HistogramIntersection"},
+    ),
+    "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
-    "decision-tree": (InfiniteEnsembleSVC("decision-tree"), EXPANSION | {"DecisionTree", "Laplacian", "Scaled"}),
-    "laplacian": (InfiniteEnsembleSVC("laplacian"), EXPANSION | {"Laplacian"}),
-    "gaussian": (InfiniteEnsembleSVC("gaussian"), EXPANSION | {"Gaussian"}),
+    "decision-tree": (
+        InfiniteEnsembleSVC("decision-tree"),
+        EXPANSION | {"DecisionTree", "SimplifiedLaplacian", "Scaled"},
+    ),
+    "laplacian": (InfiniteEnsembleSVC("laplacian"), EXPANSION | {"Laplacian", "SimplifiedLaplacian"}),
+    "gaussian": (InfiniteEnsembleSVC("gaussian"), EXPANSION | {"Gaussian", "SimplifiedGaussian"}),
     "a sum of kernels": (InfiniteEnsembleSVC(Stump() + 2 * Stump()), STUMP | {"Sum", "Scaled"}),
     **{
         f"{type(loss).__name__} and {type(penalty).__name__}": (
@@ -154,6 +161,14 @@ def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind
     assert_read_as_written(model, X, TRUSTED_TYPES)
 
 
+def test_the_types_of_a_kernel_of_differences():
+    X, y = two_classes()
+    model = fitted(InfiniteEnsembleSVC(Linear(np.eye(X.shape[1]))), (X, y))
+    types = short(get_untrusted_types(data=dumps(model)))
+    assert types == EXPANSION | {"Linear", "Centred", "InfiniteEnsembleSVC"}
+    assert_read_as_written(model, X, TRUSTED_TYPES)
+
+
 def test_every_trusted_type_is_one_that_files_hold():
     tables = [
         *BY_DEFAULT.values(),
@@ -161,7 +176,8 @@ def test_every_trusted_type_is_one_that_files_hold():
         BY_DEFAULT.keys(),
         TREES_ALONE,
         {"MatrixExpansion", "_given", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
-        {"Threshold", "LinearForm", "Wave", "Formula", "Connective", "_unlike", "PassesNode"},
+        {"Threshold", "LinearForm", "Wave", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
+        {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}
@@ -182,6 +198,7 @@ SCALED_X = MinMaxScaler().fit_transform(two_classes()[0])
 GROWN = TreeEnsemble(RandomForestClassifier(3, random_state=0).fit(SCALED_X, two_classes()[1]))
 
 EVERY_KERNEL = {
+    "Centred": Centred(kernels.Linear(np.eye(3)), (0.5,) * 3),
     "DecisionStump": kernels.DecisionStump(),
     "DecisionTree": kernels.DecisionTree(0.1),
     "Gaussian": kernels.Gaussian(1.0),
@@ -195,6 +212,8 @@ EVERY_KERNEL = {
     "Precomputed": kernels.Precomputed(np.eye(40) + SCALED_X @ SCALED_X.T),
     "Product": STUMPS * STUMPS,
     "Scaled": 2 * STUMPS,
+    "SimplifiedGaussian": kernels.SimplifiedGaussian(1.0),
+    "SimplifiedLaplacian": kernels.SimplifiedLaplacian(1.0),
     "SimplifiedPerceptron": kernels.SimplifiedPerceptron(),
     "SimplifiedStump": kernels.SimplifiedStump(),
     "Stump": Stump(),
@@ -224,7 +243,7 @@ def concrete(kind):
 
 
 def test_every_kernel_is_in_the_table():
-    abstract = {"Exponential", "NegativeDistance"}
+    abstract = {"Exponential", "ExponentialLessOne", "NegativeDistance"}
     assert {name.partition(",")[0] for name in EVERY_KERNEL} == {kind.__name__ for kind in concrete(Kernel)} - abstract
     assert {kind.__name__ for kind in concrete(Kernel)} >= {name for name in kernels.__all__ if name[0].isupper()}
 

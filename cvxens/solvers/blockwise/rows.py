@@ -54,6 +54,9 @@ class Rows(Protocol):
     def product(self, v: Array, /) -> Array:
         """K v, shape (n_samples,)."""
 
+    def absolute_product(self, v: Array, /) -> Array:
+        """|K| v, shape (n_samples,)."""
+
     def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
         """The matrix between some samples and others, times v, of as many rows as there are others."""
 
@@ -99,6 +102,10 @@ class DenseRows:
     def product(self, v: Array) -> Array:
         """K v."""
         return self.K @ v
+
+    def absolute_product(self, v: Array) -> Array:
+        """|K| v, some rows at a time."""
+        return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
@@ -160,6 +167,11 @@ class CachedRows:
         """K v, evaluated anew."""
         used = np.flatnonzero(v)
         return expand(self.kernel, self.X, self.X[used], v[used])
+
+    def absolute_product(self, v: Array) -> Array:
+        """|K| v, evaluated anew."""
+        used = np.flatnonzero(v)
+        return expand(lambda X, Z: np.abs(self.kernel(X, Z)), self.X, self.X[used], v[used])
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
