@@ -1,11 +1,17 @@
-"""AdaBoost and AdaBoost*_nu on any oracle: coordinate descent on the exponential loss, and what it proves of P3."""
+"""AdaBoost and AdaBoost*_nu on any oracle: coordinate descent on the exponential loss, and what it proves of margins.
+
+The margin of a vote is held against the largest one, ``max_a min_i y_i (H a)_i`` over the simplex of weights a. For
+every u in the simplex of sample weights that is at most ``max_j sum_i u_i y_i H_ij``, the largest edge under u: the two
+sides are the rows' and the columns' of a matrix game. Both are finite for every vote and every u, also where no vote
+separates the classes: LL08 P3, min sum w for margins of at least 1, has the value 1 / margin and needs a positive one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import atanh, ceil, inf, log
+from math import atanh, ceil, inf, log, nan
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
+from cvxens.rounding import sum_error
 from cvxens.types import Array
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
@@ -35,6 +42,9 @@ class BoostingRound:
         What was added to its weight; inf for a perfect hypothesis.
     log_loss : float
         Logarithm of the mean of exp(-y f) after the round, weighted by the prior.
+    margin : float
+        The smallest margin y f / sum w after the round: the largest possible one lies between it and the smallest
+        `edge_bound` so far. NaN in models that were saved before it was kept.
     """
 
     hypothesis: Hypothesis
@@ -42,6 +52,7 @@ class BoostingRound:
     edge_bound: float
     weight: float
     log_loss: float
+    margin: float = nan
 
 
 @dataclass(frozen=True)
@@ -70,8 +81,8 @@ class Boosted:
     Parameters
     ----------
     certificate : Certificate
-        Of LL08 P3, min sum w for margins of at least 1: the weights over their smallest margin against one over the
-        smallest `edge_bound`. Infinite where the classes are not separated, or nothing bounds the edges.
+        Of the largest margin, a maximum: the smallest of `margins` against the smallest `edge_bound`. It is at most 0
+        where the vote does not separate the classes; nothing is proven where nothing bounds the edges.
     hypotheses : tuple of Hypothesis
         Distinct, in the order in which they were found.
     weights : ndarray of shape (n_hypotheses,)
@@ -141,7 +152,7 @@ def boosting_steps(
     validation.offers("oracle", oracle, "price")
     y = validation.signs(y)
     p = _shares(prior, len(y))
-    scores, smallest = np.zeros(len(y)), NEARLY_ONE
+    scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE
     while True:
         u = p * np.exp(scores.min() - scores)
         u /= u.sum()
@@ -153,13 +164,14 @@ def boosting_steps(
         if edge <= len(y) * np.finfo(float).eps:
             return
         if z.min() == 1:
-            yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf), u, z)
+            yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf, 1.0), u, z)
             return
         smallest = min(smallest, edge)
         weight = _loss_step(edge, float(u @ np.abs(z))) if target is None else _margin_step(edge, target(smallest))
-        scores = scores + weight * z
+        scores, total = scores + weight * z, total + weight
         log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
-        yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss), u, scores)
+        margin = float(scores.min()) / total
+        yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss, margin), u, scores)
 
 
 def _shares(prior: Any, n_samples: int) -> Array:
@@ -212,7 +224,9 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
     weights = _summed(history)
     margins = scores / max(sum(weights.values()), np.finfo(float).tiny)
     unbounded = "the oracle cannot bound the edges" if history else "no hypothesis with an edge was found"
-    certificate = _certificate(float(margins.min()), bound, unbounded)
+    certificate = margin_certificate(
+        float(margins.min()), bound, n_terms=len(history) + len(scores), proven=bound < inf, unproven=unbounded
+    )
     return Boosted(certificate, tuple(weights), np.array(list(weights.values())), margins, u, tuple(history))
 
 
@@ -229,7 +243,7 @@ def _summed(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
 def adaboost(oracle: Oracle, y: Any, *, n_rounds: int = 100) -> Boosted:
     """AdaBoost: coordinate descent on the exponential loss, one hypothesis of the oracle a round.
 
-    Freund & Schapire (1997), as LL08 and SL compare with. Its margin need not come near the largest, P3's.
+    Freund & Schapire (1997), as LL08 and SL compare with. Its margin need not come near the largest.
 
     Parameters
     ----------
@@ -277,7 +291,7 @@ def adaboost_star(oracle: Oracle, y: Any, nu: float, *, n_rounds: int | None = N
     Returns
     -------
     Boosted
-        With the gap to the optimum of P3 in its certificate.
+        With the gap to the largest margin in its certificate.
 
     Examples
     --------
@@ -318,13 +332,30 @@ def _bounded(column: Column) -> Array:
     return values
 
 
-def _certificate(margin: float, edge_bound: float, unbounded: str) -> Certificate:
-    """1 / margin is the value of P3 at w / (margin sum w), 1 / edge_bound its dual value at u / edge_bound."""
+def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: bool, unproven: str) -> Certificate:
+    """Certify the smallest margin of a normalised vote against a bound on that of every vote.
+
+    Parameters
+    ----------
+    margin : float
+        ``min_i y_i (H a)_i`` of weights a with sum 1.
+    bound : float
+        The largest edge under some sample weights with sum 1; inf for none.
+    n_terms : int
+        At most so many terms are in the sum that is `margin`, and in that which is `bound`.
+    proven : bool
+        Whether the bound is over every hypothesis.
+    unproven : str
+        Why not, otherwise.
+    """
     return Certificate.between(
-        1 / margin if margin > 0 else inf,
-        1 / edge_bound,
-        residuals={"primal feasibility": max(0.0, -margin)},
+        margin,
+        bound,
+        maximise=True,
+        residuals={},
         repair={},
-        proven=edge_bound < inf,
-        note="over every hypothesis of the oracle" if edge_bound < inf else unbounded,
+        # both are sums of products whose absolute values add up to 1 at most
+        rounding=2 * sum_error(n_terms, 1.0),
+        proven=proven,
+        note="over every hypothesis of the oracle" if proven else unproven,
     )

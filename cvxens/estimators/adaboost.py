@@ -1,13 +1,12 @@
-"""AdaBoost and AdaBoost*_nu on any oracle, certified as what LL08 P3 asks for."""
+"""AdaBoost and AdaBoost*_nu on any oracle, certified by the largest margin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, final
+from itertools import zip_longest
+from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -15,13 +14,13 @@ from cvxens.colgen import Hypothesis, Oracle, boosting_steps, round_bound
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.links import ExponentialLink
-from cvxens.estimators.fitting.multiclass import certify_parts
+from cvxens.estimators.fitting.multiclass import certify_parts, combined
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.progress import time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.estimators.voting.boosting import boost, certify_margins
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.voting.staged import Staged
 from cvxens.types import Array
 
 N_ROUNDS = 200
@@ -33,20 +32,15 @@ def vote(hypotheses: Sequence[Hypothesis], weights: Array) -> Mapping[str, Any]:
     return {"weak_learners_": tuple(hypotheses), "weights_": weights, "intercept_": np.zeros(())}
 
 
-def _of_one_problem(estimator: Any) -> bool:
-    if hasattr(estimator, "decomposition_"):
-        raise AttributeError("staged_decision_function: there are several sub-problems; ask decomposition_.estimators_")
-    return True
-
-
 @final
 @documented
-class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
+class AdaBoostClassifier(ExponentialLink, Staged, Weighted, Classifier):
     """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
-    learners allow, LL08 P3: AdaBoost need not come near it. With `nu` it is AdaBoost*_nu (Raetsch & Warmuth, JMLR 6,
-    2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh their samples.
+    learners allow: AdaBoost need not come near it, so no fit warns of the gap. With `nu` it is AdaBoost*_nu (Raetsch &
+    Warmuth, JMLR 6, 2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh
+    their samples.
 
     Parameters
     ----------
@@ -67,8 +61,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     Attributes
     ----------
     certificate_ : Certificate
-        Of LL08 P3, min sum w for margins of at least 1. It is infinite where the ensemble does not separate the
-        classes, which soft margins are for: `LPBoostClassifier`.
+        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1: `primal` is the smallest
+        margin of the ensemble, `dual` a bound on that of every vote. A `primal` below 0 says that the ensemble does not
+        separate the classes, which soft margins are for: `LPBoostClassifier`.
     history_ : tuple of BoostingRound
         Hypothesis, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis
@@ -95,6 +90,7 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     """
 
     source = "Freund & Schapire 1997; Raetsch & Warmuth 2005; LL08 P3"
+    certified: ClassVar[str] = "the smallest margin of the vote"
 
     def __init__(
         self,
@@ -157,8 +153,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     ) -> Certificate | list[Certificate]:
         """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
 
-        LL08 P3 is solved anew on that sample, to a relative gap of 0.001 or for `max_time` seconds, for the bound.
-        Of weights of samples P3 knows but 0.
+        Where the ensemble separates the classes, the largest margin is found anew on that sample for the bound, to a
+        relative gap of 0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal weights of
+        the samples. Of weights of samples it knows but 0.
 
         Parameters
         ----------
@@ -169,8 +166,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         Returns
         -------
         Certificate or list of Certificate
-            Of P3 on that sample, over all weak learners of the oracle on it; infinite where the ensemble does not
-            separate the classes. A list over the sub-problems where there are several, for which weights are a list.
+            Of the largest margin on that sample, over all weak learners of the oracle on it. A list over the
+            sub-problems where there are several, for which weights are a list.
         """
         sample = self._sample_again(X, y, sample_weight)
         weights = self.weights_ if weights is None else weights
@@ -182,24 +179,18 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             sample.signs * f, float(np.abs(w).sum()), self._oracle(sample), sample.signs, time_limit(self)
         )
 
-    @available_if(_of_one_problem)
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Score samples after every round, of two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            After the last round what `decision_function` returns, up to rounding.
-        """
-        check_is_fitted(self)
+    def _staged(self, X: Any) -> Iterator[Array]:
+        if not hasattr(self, "decomposition_"):
+            yield from super()._staged(X)
+            return
         X = self._accepts().new(self, X)
-        f = np.zeros(X.shape[0])
-        for row in self.history_:
-            h = row.hypothesis(X)
-            f = h if np.isinf(row.weight) else f + row.weight * h
-            yield f
+        parts = [part.staged_decision_function(X) for part in self.decomposition_.estimators_]
+        # before its first round, and where it has none, a sub-problem has no say
+        scores = [np.zeros(X.shape[0]) for _ in parts]
+        for after in zip_longest(*parts):
+            scores = [before if new is None else new for before, new in zip(scores, after, strict=True)]
+            yield np.stack(scores, axis=1)
+
+    def _of_outputs(self, F: Array) -> Array:
+        several = hasattr(self, "decomposition_")
+        return combined(self.multi_class, F, len(self.classes_)) if several else F

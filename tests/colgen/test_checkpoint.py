@@ -147,7 +147,7 @@ def test_without_a_seed_the_generator_is_that_of_the_file(tmp_path):
     assert identical(column_generation(SOFT, oracle, y, max_columns=12), run)
 
 
-CUTS = 50
+CUTS = 25
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def watch_writing(events, monkeypatch):
 
 def test_killed_at_random_moments_it_takes_the_same_way(tmp_path, monkeypatch, whole):
     total = events_of_a_run(tmp_path, monkeypatch)
-    assert total > 5 * CUTS
+    assert total > 10 * CUTS
     for at in np.random.default_rng(0).choice(total, CUTS, replace=False) + 1:
         kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
         events = Events(at)
@@ -184,7 +184,7 @@ def test_killed_at_random_moments_after_a_start_it_takes_the_same_way(tmp_path, 
     started = killed_run.run(start=start)
     assert not identical(started, whole)
     total = events_of_a_run(tmp_path, monkeypatch, start)
-    for at in np.random.default_rng(1).choice(total, 15, replace=False) + 1:
+    for at in np.random.default_rng(1).choice(total, 10, replace=False) + 1:
         kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
         events = Events(at)
         watch_writing(events, monkeypatch)

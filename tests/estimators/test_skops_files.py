@@ -1,11 +1,15 @@
 """Pipelines in files of skops: the types that a reader is asked to trust, and predictions equal to the last bit."""
 
 from functools import partial
+from inspect import isabstract
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
+from public_estimators import QUICK
 from sklearn.base import clone, is_regressor
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from skops.io import dumps, get_untrusted_types, loads
@@ -16,13 +20,18 @@ from cvxens import (
     ColumnGenerationClassifier,
     InfiniteEnsembleSVC,
     LPBoostClassifier,
+    RhoSVC,
     estimators,
+    kernels,
     load_model,
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Linear, Stump
+from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion, TreeEnsemble, and_, or_
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.simplified import Centred
 from cvxens.problems import losses, penalties
+from cvxens.tables import Choice, TableEncoder
 
 FOREST = "sklearn.tree._tree.Tree"
 SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_classes(), id="three classes")]
@@ -54,10 +63,11 @@ BY_DEFAULT = {
 }
 """What the files of each hold beside it; whether there is a constant, the data decide."""
 
+TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "DateColumn", "LeftOutColumn", "Numerals"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
-    "trees": (LPBoostClassifier(oracle="trees"), TREES),
+    "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
         {"Certificate", "BoostingRound", "Perceptron"},
@@ -72,6 +82,7 @@ VARIANTS = {
         InfiniteEnsembleSVC("histogram-intersection"),
         STUMP - {"Stump"} | {"HistogramIntersection"},
     ),
+    "regions": (InfiniteEnsembleSVC(StumpRegion(2)), EXPANSION | {"Clipped", "StumpRegion"}),
     "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
     "decision-tree": (
@@ -127,7 +138,7 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
     estimator = getattr(estimators, name)()
-    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1}
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "forest": QUICK.get(name, {}).get("forest")}
     model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
@@ -155,6 +166,18 @@ def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind
     assert_read_as_written(model, X, TRUSTED_TYPES)
 
 
+def test_the_types_of_a_model_of_a_table():
+    _, y = two_classes()
+    frame = pd.DataFrame({"n": np.arange(len(y)), "town": np.where(y == "yes", "Ulm", "Bonn"), "empty": None})
+    frame["day"] = pd.to_datetime("2024-01-01") + pd.to_timedelta(frame["n"], "D")
+    encoder = TableEncoder.learn(frame, choice=Choice(keep=("day",)))
+    model = LPBoostClassifier().fit(encoder.transform(frame), y)
+    model.encoder_ = encoder
+    found = short(get_untrusted_types(data=dumps(model)))
+    assert TABLE <= found <= TABLE | VOTE | {"LPBoostClassifier"}
+    assert_read_as_written(model, frame, TRUSTED_TYPES)
+
+
 def test_the_types_of_a_kernel_of_differences():
     X, y = two_classes()
     model = fitted(InfiniteEnsembleSVC(Linear(np.eye(X.shape[1]))), (X, y))
@@ -169,7 +192,10 @@ def test_every_trusted_type_is_one_that_files_hold():
         *(types for _, types in VARIANTS.values()),
         BY_DEFAULT.keys(),
         TREES_ALONE,
-        {"MatrixExpansion", "Linear", "Centred"},
+        TABLE,
+        {"MatrixExpansion", "_given", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
+        {"Threshold", "LinearForm", "Wave", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
+        {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}
@@ -180,11 +206,79 @@ def test_every_trusted_type_is_one_that_files_hold():
 def test_kernel_matrices():
     X, y = two_classes()
     model = InfiniteEnsembleSVC("precomputed").fit(X @ X.T, y)
-    found = get_untrusted_types(data=dumps(model))
-    (function,) = set(found) - set(TRUSTED_TYPES)
-    assert "MatrixExpansion" in short(found)
-    assert function == "cvxens.estimators.machines.kernels._given"
-    assert_read_as_written(model, X @ X.T, found)
+    assert {"MatrixExpansion", "_given"} <= short(get_untrusted_types(data=dumps(model)))
+    assert_read_as_written(model, X @ X.T, TRUSTED_TYPES)
+
+
+LOW, HIGH = (0.0,) * 3, (1.0,) * 3
+STUMPS = Stump(LOW, HIGH)
+SCALED_X = MinMaxScaler().fit_transform(two_classes()[0])
+GROWN = TreeEnsemble(RandomForestClassifier(3, random_state=0).fit(SCALED_X, two_classes()[1]))
+
+EVERY_KERNEL = {
+    "Centred": Centred(kernels.Linear(np.eye(3)), (0.5,) * 3),
+    "DecisionStump": kernels.DecisionStump(),
+    "DecisionTree": kernels.DecisionTree(0.1),
+    "Gaussian": kernels.Gaussian(1.0),
+    "HistogramIntersection": kernels.HistogramIntersection(),
+    "Laplacian": kernels.Laplacian(1.0),
+    "Linear": kernels.Linear(np.eye(3)),
+    "Logical": and_(STUMPS, STUMPS),
+    "Logical, or": or_(STUMPS, STUMPS),
+    "MiddleStump": kernels.MiddleStump(SCALED_X),
+    "Perceptron": kernels.Perceptron(),
+    "Precomputed": kernels.Precomputed(np.eye(40) + SCALED_X @ SCALED_X.T),
+    "Product": STUMPS * STUMPS,
+    "Scaled": 2 * STUMPS,
+    "SimplifiedGaussian": kernels.SimplifiedGaussian(1.0),
+    "SimplifiedLaplacian": kernels.SimplifiedLaplacian(1.0),
+    "SimplifiedPerceptron": kernels.SimplifiedPerceptron(),
+    "SimplifiedStump": kernels.SimplifiedStump(),
+    "Stump": Stump(),
+    "Stump, of given ranges": STUMPS,
+    "StumpRegion": kernels.StumpRegion(2, LOW, HIGH),
+    "StumpRegion, of open ranges": kernels.StumpRegion(2),
+    "Sum": STUMPS + kernels.Linear(np.eye(3)),
+    "TreeEnsemble": GROWN,
+    **{
+        f"WeakLearner, of {name}": kernels.WeakLearner(kernel.sample(5, random_state=0))
+        for name, kernel in {
+            "stumps": STUMPS,
+            "linear forms": kernels.Linear(np.eye(3)),
+            "waves": kernels.Gaussian(1.0, 3),
+            "regions": kernels.StumpRegion(2, LOW, HIGH),
+            "products": STUMPS * STUMPS,
+            "nodes": GROWN,
+        }.items()
+    },
+}
+
+
+def concrete(kind):
+    """All classes of kernels of ours that there can be objects of."""
+    below = {each for child in kind.__subclasses__() for each in concrete(child)}
+    return below if isabstract(kind) or not kind.__module__.startswith("cvxens.") else below | {kind}
+
+
+def test_every_kernel_is_in_the_table():
+    abstract = {"Exponential", "ExponentialLessOne", "NegativeDistance"}
+    assert {name.partition(",")[0] for name in EVERY_KERNEL} == {kind.__name__ for kind in concrete(Kernel)} - abstract
+    assert {kind.__name__ for kind in concrete(Kernel)} >= {name for name in kernels.__all__ if name[0].isupper()}
+
+
+@pytest.mark.parametrize("name", EVERY_KERNEL)
+def test_pipelines_with_any_kernel_load_with_the_trusted_types(name):
+    X, y = two_classes()
+    kernel = EVERY_KERNEL[name]
+    X, scaler = (np.arange(40)[:, None], "passthrough") if name == "Precomputed" else (X, MinMaxScaler(clip=True))
+    machines = [InfiniteEnsembleSVC(kernel, C=0.1)]
+    if not name.startswith("Simplified"):
+        machines += [RhoSVC(kernel)]
+    for machine in machines:
+        model = make_pipeline(scaler, machine).fit(X, y)
+        forest = [FOREST] if FOREST in get_untrusted_types(data=dumps(model)) else []
+        assert bool(forest) == ("TreeEnsemble" in name or "nodes" in name)
+        assert_read_as_written(model, X, [*TRUSTED_TYPES, *forest])
 
 
 @pytest.mark.parametrize("oracle", [oracles.Stumps, partial(oracles.KernelColumns, Gaussian(0.5))])
@@ -199,7 +293,9 @@ def test_what_users_give_is_theirs_to_trust(oracle):
 @pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
 def test_forests_are_trusted_by_name(kind):
     X, y = two_classes()
-    model = make_pipeline(StandardScaler(), kind(n_experts=3, random_state=0)).fit(X, (y == "yes").astype(float))
+    forest = QUICK[kind.__name__]["forest"]
+    expert = kind(forest=forest, n_experts=3, random_state=0)
+    model = make_pipeline(StandardScaler(), expert).fit(X, (y == "yes").astype(float))
     with pytest.raises(UntrustedTypesFoundException, match=FOREST):
         loads(dumps(model), trusted=TRUSTED_TYPES)
     assert_read_as_written(model, X, [*TRUSTED_TYPES, FOREST])

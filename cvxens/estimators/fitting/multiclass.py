@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import has_fit_parameter
 
 from cvxens import validation
@@ -45,9 +46,31 @@ REQUESTS = "_metadata_request"
 """What ``set_fit_request`` leaves on an estimator; it refers back to it, which writers such as skops do not end on."""
 
 
+def combined(multi_class: str, scores: Array, n_classes: int) -> Array:
+    """Return scikit-learn's scores of classes, (n_samples, n_classes), from those of sub-problems (n_samples, n_parts).
+
+    Those of one-vs-rest are the scores themselves; pairs vote, and the sums of their scores settle ties.
+    """
+    return scores if multi_class == "ovr" else _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
+
+
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
     """The decomposition of a name."""
     return SCHEMES[validation.one_of("multi_class", multi_class, SCHEMES)]
+
+
+def sides_of(multi_class: str, classes: Sequence[Any]) -> list[tuple[str, str]]:
+    """What the sub-problems tell apart, in their order: the names of the sides of negative and of positive scores.
+
+    Examples
+    --------
+    >>> sides_of("ovr", ["cat", "cow", "dog"])
+    [('rest', 'cat'), ('rest', 'cow'), ('rest', 'dog')]
+    >>> sides_of("ovo", ["cat", "cow", "dog"])
+    [('cat', 'cow'), ('cat', 'dog'), ('cow', 'dog')]
+    """
+    names = [str(label) for label in classes]
+    return [("rest", name) for name in names] if multi_class == "ovr" else list(combinations(names, 2))
 
 
 def check_decomposition(estimator: Any) -> None:

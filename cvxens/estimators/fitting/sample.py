@@ -16,7 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.nominal import codes, features_of, is_frame, words_in
+from cvxens.estimators.fitting.nominal import codes, features_of, words_in
+from cvxens.tables import is_frame
 from cvxens.trees import Feature
 from cvxens.types import Array
 
@@ -27,12 +28,14 @@ class Accepts:
 
     Parameters
     ----------
-    sparse, missing, nominal : bool
-        Sparse matrices; NaN as a missing value; data frames with nominal columns, of which X then holds the codes and
-        the estimator, as `features_`, the categories.
+    sparse : tuple of str
+        Formats of sparse matrices; others become the first of them. None are taken if it is empty.
+    missing, nominal : bool
+        NaN as a missing value; data frames with nominal columns, of which X then holds the codes and the estimator, as
+        `features_`, the categories.
     """
 
-    sparse: bool = False
+    sparse: tuple[str, ...] = ()
     missing: bool = False
     nominal: bool = False
 
@@ -52,7 +55,14 @@ class Accepts:
         return self._numbers(X), y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now."""
+        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
+
+        The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
+        """
+        if reset:
+            vars(estimator).pop("encoder_", None)
+        elif hasattr(estimator, "encoder_"):
+            X = self._encoded(estimator, X)
         if not self.nominal:
             return X
         if reset:
@@ -67,9 +77,14 @@ class Accepts:
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return codes(estimator.features_, X)
 
+    def _encoded(self, estimator: Any, X: Any) -> Any:
+        features = estimator.encoder_.accept(X)
+        # saved by version 0.1, before features had their names
+        return features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
+
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
-            return validate_data(estimator, *data, accept_sparse="csc" if self.sparse else False, **self._kinds, **more)
+            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
@@ -96,7 +111,7 @@ class Sample:
 
     Parameters
     ----------
-    X : ndarray or csc_array of shape (n_kept, n_features)
+    X : ndarray or sparse matrix of shape (n_kept, n_features)
         The features.
     labels : ndarray of int, shape (n_kept,)
         Indices into `classes`.

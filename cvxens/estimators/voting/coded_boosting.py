@@ -22,11 +22,11 @@ from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.estimators.voting.boosting import boost, certify_margins
 from cvxens.estimators.voting.coded import CodedOracle, Pairs
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.voting.staged import Staged
 from cvxens.types import Array
 
 
-class CodedBoosting(Vote, Weighted, Classifier):
+class CodedBoosting(Staged, Weighted, Classifier):
     """F(x) = sum_j w_j h_j(x), with a vote w_jk of every weak learner for every class.
 
     Parameters
@@ -36,6 +36,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
     """
 
     multi: ClassVar[bool] = True
+    certified: ClassVar[str] = "the smallest margin of the votes"
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
         """
         check_is_fitted(self)
         X = self._accepts().new(self, X)
-        return self._probabilities(super()._scores(X))
+        return self._probabilities(self._votes(X))
 
     def _accepts(self) -> Accepts:
         return accepts(self.oracle)
@@ -101,9 +102,10 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def certify(self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None) -> Certificate:
         """Say how far the margin of the ensemble, or of other votes of its weak learners, is from the largest.
 
-        LL08 P3 over the pairs of a sample and a class is solved anew, to a relative gap of 0.001 or for `max_time`
-        seconds, for the bound. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with weights
-        of that sum make them. Of weights of samples P3 knows but 0.
+        Where no margin over the pairs of a sample and a class is negative, the largest one is found anew for the bound,
+        to a relative gap of 0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal
+        weights of the pairs. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with weights of
+        that sum make them. Of weights of samples it knows but 0.
 
         Parameters
         ----------
@@ -114,8 +116,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
         Returns
         -------
         Certificate
-            Of P3 on that sample, over all weak learners of the oracle on it and all codes; proven for stumps and up to
-            5 classes, infinite where a margin is negative.
+            Of the largest margin on that sample, over all weak learners of the oracle on it and all codes; proven for
+            stumps and up to 5 classes.
         """
         sample = self._sample_again(X, y, sample_weight)
         W = self.weights_ if weights is None else shaped("weights", weights, self.weights_.shape)
@@ -126,8 +128,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
         size, oracle = float(np.abs(W).max(axis=1).sum()), self._oracle(sample, pairs)
         return certify_margins(pairs.margins(F), size, oracle, pairs.signs, time_limit(self))
 
-    def _scores(self, X: Any) -> Array:
-        F = super()._scores(X)
+    def _of_outputs(self, F: Array) -> Array:
         return (F[:, 1] - F[:, 0]) / 2 if len(self.classes_) == 2 else F
 
 
