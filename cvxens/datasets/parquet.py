@@ -1,14 +1,11 @@
-"""Parquet tables, read as the delimited text that they would be."""
+"""Parquet tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from io import BytesIO
 
-from cvxens.datasets.delimited import read_delimited
-from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source
+from cvxens.datasets.table import Options, RawTable
 
 
 def is_parquet(content: bytes) -> bool:
@@ -16,31 +13,30 @@ def is_parquet(content: bytes) -> bool:
     return content.startswith(b"PAR1")
 
 
-def read_parquet(sources: Sequence[Source]) -> Dataset:
-    """Read a table and perhaps a test table, as `read_delimited` does."""
-    return read_delimited([as_text(source) for source in sources])
-
-
-def as_text(source: Source) -> Source:
-    """Return a Parquet table as comma-separated text, numbers exact; any other source as it is.
+def read_parquet(source: Source, options: Options) -> RawTable:
+    """Read a table, numbers exact; an index that pandas stored is no column.
 
     Raises
     ------
     DataFileError
-        There is no pyarrow, the file is damaged, or a column is not of numbers, text or truth values.
+        There is no pyarrow, the file is damaged, or a column is not of numbers, text, truth values or dates.
     """
-    if not is_parquet(source.content):
-        return source
     try:
-        from pyarrow import ArrowException, csv, parquet
+        from pyarrow import ArrowException, parquet, types
     except ImportError:
         raise source.error("found a Parquet file, but no pyarrow to read it", "install cvxens[parquet]") from None
-    text = BytesIO()
     try:
-        csv.write_csv(parquet.read_table(BytesIO(source.content)), text)
+        table = parquet.read_table(BytesIO(source.content))
+        nested = [field.name for field in table.schema if types.is_nested(field.type)]
+        frame = None if nested else table.to_pandas()
     except (ArrowException, OSError) as error:
         raise source.error(
             f"found a Parquet file that cannot be read as a table ({' '.join(str(error).split())})",
             "save columns of numbers, text or truth values",
         ) from None
-    return replace(source, content=text.getvalue())
+    if nested:
+        raise source.error(
+            f"found a Parquet file that cannot be read as a table (nested values in the column {nested[0]!r})",
+            "save columns of numbers, text or truth values",
+        )
+    return RawTable(source, frame, None, options)

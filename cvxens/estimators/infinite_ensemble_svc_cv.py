@@ -26,6 +26,7 @@ from cvxens.estimators.fitting.sample import Accepts, check_classes
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
+from cvxens.tables import TableEncoder
 from cvxens.types import Array
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
@@ -176,6 +177,15 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     def feature_names_in_(self) -> NDArray:
         """Names of the features, where X had names that are all strings."""
         return self._best("feature_names_in_")
+
+    @property
+    def encoder_(self) -> TableEncoder:
+        """How the columns of a table become features, where the fit was to a table."""
+        return self._best("encoder_")
+
+    @encoder_.setter
+    def encoder_(self, encoder: TableEncoder) -> None:
+        self.best_estimator_.encoder_ = encoder
 
     def _best(self, name: str) -> Any:
         """An attribute of the best estimator; an AttributeError before there is one."""

@@ -42,6 +42,7 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
+from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
@@ -52,6 +53,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
     *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
+    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
 )
 """What is in the attributes of fitted estimators."""
 
@@ -59,7 +61,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
-    *(kernels.Linear, Centred, kernels.TreeEnsemble, Sum, Scaled),
+    *(kernels.Linear, kernels.StumpRegion, Centred, kernels.TreeEnsemble, Sum, Scaled),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )

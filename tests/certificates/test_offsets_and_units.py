@@ -63,7 +63,7 @@ def test_a_reference_solves_data_far_from_zero_as_those_near_it(seed, offset):
     assert solution.objective == pytest.approx(SLSSVM(H - offset, L, C=0.5).solve().objective, rel=1e-6)
 
 
-def exact_p2(K, offset, y, u, b, C):
+def exact_p2(K, y, u, b, C, *, offset):
     """The objective of P2 at u, balanced exactly, and the bound of u and b, in rational numbers.
 
     Where rounding leaves y'u = d, the offset adds a constant to the scores of u, which moves to the intercept.
@@ -90,7 +90,7 @@ def test_p2_is_certified_within_its_rounding_of_exact_values(seed, offset, C):
     u, b = rng.uniform(0.1, 1, len(y)) * C, rng.normal()
     problem = SVMDual(K, y, C)
     certificate = certify(problem, u=u, b=b)
-    primal, dual = exact_p2(K, offset, y, problem.repair({"u": u})["u"], b, C)
+    primal, dual = exact_p2(K, y, problem.repair({"u": u})["u"], b, C, offset=offset)
     assert abs(Fraction(certificate.primal) - primal) <= Fraction(certificate.rounding)
     assert dual - Fraction(certificate.dual) <= Fraction(certificate.rounding)
     assert certificate.rounding < 1e-6 * (1 + offset * 1e-6) * max(abs(certificate.primal), abs(certificate.dual))

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
 from public_estimators import QUICK
@@ -22,8 +23,9 @@ from cvxens import (
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Linear, Stump
+from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion
 from cvxens.problems import losses, penalties
+from cvxens.tables import Choice, TableEncoder
 
 FOREST = "sklearn.tree._tree.Tree"
 SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_classes(), id="three classes")]
@@ -55,6 +57,7 @@ BY_DEFAULT = {
 }
 """What the files of each hold beside it; whether there is a constant, the data decide."""
 
+TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "DateColumn", "LeftOutColumn", "Numerals"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
@@ -73,6 +76,7 @@ VARIANTS = {
         InfiniteEnsembleSVC("histogram-intersection"),
         STUMP - {"Stump"} | {"HistogramIntersection"},
     ),
+    "regions": (InfiniteEnsembleSVC(StumpRegion(2)), EXPANSION | {"Clipped", "StumpRegion"}),
     "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
     "decision-tree": (
@@ -156,6 +160,18 @@ def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind
     assert_read_as_written(model, X, TRUSTED_TYPES)
 
 
+def test_the_types_of_a_model_of_a_table():
+    _, y = two_classes()
+    frame = pd.DataFrame({"n": np.arange(len(y)), "town": np.where(y == "yes", "Ulm", "Bonn"), "empty": None})
+    frame["day"] = pd.to_datetime("2024-01-01") + pd.to_timedelta(frame["n"], "D")
+    encoder = TableEncoder.learn(frame, choice=Choice(keep=("day",)))
+    model = LPBoostClassifier().fit(encoder.transform(frame), y)
+    model.encoder_ = encoder
+    found = short(get_untrusted_types(data=dumps(model)))
+    assert TABLE <= found <= TABLE | VOTE | {"LPBoostClassifier"}
+    assert_read_as_written(model, frame, TRUSTED_TYPES)
+
+
 def test_the_types_of_a_kernel_of_differences():
     X, y = two_classes()
     model = fitted(InfiniteEnsembleSVC(Linear(np.eye(X.shape[1]))), (X, y))
@@ -170,6 +186,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         *(types for _, types in VARIANTS.values()),
         BY_DEFAULT.keys(),
         TREES_ALONE,
+        TABLE,
         {"MatrixExpansion", "Linear", "Centred"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)

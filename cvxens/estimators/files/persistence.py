@@ -35,6 +35,7 @@ from cvxens.storage import (
     nothing_else,
     qualified_name,
 )
+from cvxens.tables import TableEncoder
 
 FILE = FileKind("model", 1, "save the model anew")
 
@@ -247,6 +248,11 @@ class _Reader:
             raise TypeError(f"{name} with {', '.join(state)}")
         estimator = kind.__new__(kind)
         vars(estimator).update(state)
+        if "columns_" in state:
+            # version 0.1 kept medians and levels of a table's columns under this name
+            del estimator.columns_
+            estimator.encoder_ = TableEncoder.from_learnt(state["columns_"])
+        check_encoder(estimator)
         # within a decomposition there is one that is not fitted, of which the others are clones
         return whole(estimator) if isinstance(estimator, Persistent) and is_fitted(estimator) else estimator
 
@@ -259,6 +265,18 @@ class _Reader:
                 "if you do trust it, load with trusted=[it]",
             )
         return known.get(name) or self.trusted[name]
+
+
+def check_encoder(estimator: Any) -> None:
+    """Raise a TypeError unless the encoder of an estimator, if there is one, makes features that it knows."""
+    encoder = vars(estimator).get("encoder_")
+    if encoder is None:
+        return
+    names = vars(estimator).get("feature_names_in_")
+    known = list(encoder.feature_names) if isinstance(encoder, TableEncoder) else None
+    fits = known is not None and len(known) == estimator.n_features_in_
+    if not fits or (names is not None and list(names) != known):
+        raise TypeError("an encoder that is not of the model's features")
 
 
 @singledispatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -59,6 +59,20 @@ def check_decomposition(estimator: Any) -> None:
 def n_parts(estimator: Any, n_classes: int) -> int:
     """The number of sub-problems."""
     return sum(1 for _ in scheme_of(estimator.multi_class)[1](np.arange(n_classes), n_classes))
+
+
+def names_of_parts(multi_class: str, classes: Sequence[Any]) -> Iterator[str]:
+    """Yield what the sub-problems are called, in their order: "a vs rest", or "b vs a", the positive class first.
+
+    Examples
+    --------
+    >>> list(names_of_parts("ovr", ["setosa", "versicolor", "virginica"]))
+    ['setosa vs rest', 'versicolor vs rest', 'virginica vs rest']
+    """
+    if multi_class == "ovr":
+        yield from (f"{name} vs rest" for name in classes)
+    else:
+        yield from (f"{second} vs {first}" for first, second in combinations(classes, 2))
 
 
 def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[str, Any]:

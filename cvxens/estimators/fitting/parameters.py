@@ -128,8 +128,8 @@ oracle : str or callable
         1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.""",
     "CODED_ENSEMBLE": """\
 certificate_ : Certificate
-        Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest
-        margin is from the largest possible. Proven for stumps and up to 5 classes; infinite where a margin is negative.
+        Of the largest margin over the pairs of a sample and a class: `primal` is the smallest margin of the ensemble,
+        `dual` a bound on that of every vote. Proven for stumps and up to 5 classes.
     history_ : tuple of BoostingRound
         Hypothesis, with its code, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis

@@ -16,7 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.nominal import codes, features_of, is_frame, words_in
+from cvxens.estimators.fitting.nominal import codes, features_of, words_in
+from cvxens.tables import is_frame
 from cvxens.trees import Feature
 from cvxens.types import Array
 
@@ -52,7 +53,14 @@ class Accepts:
         return self._numbers(X), y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now."""
+        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
+
+        The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
+        """
+        if reset:
+            vars(estimator).pop("encoder_", None)
+        elif hasattr(estimator, "encoder_"):
+            X = self._encoded(estimator, X)
         if not self.nominal:
             return X
         if reset:
@@ -66,6 +74,11 @@ class Accepts:
         elif is_frame(X):
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return codes(estimator.features_, X)
+
+    def _encoded(self, estimator: Any, X: Any) -> Any:
+        features = estimator.encoder_.accept(X)
+        # saved by version 0.1, before features had their names
+        return features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
