@@ -16,14 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.sample import Accepts, check_classes
+from cvxens.estimators.fitting.sample import Accepts, check_classes, check_weights
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
@@ -257,10 +257,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """X, classes and weights."""
         X, y = Accepts().labelled(template, X, y)
         check_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
-        return X, y, weights
+        return X, y, check_weights(sample_weight, X)
 
     def _grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
         """The values of every parameter that is searched, for all folds."""

@@ -162,9 +162,7 @@ class Sample:
         """
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
-        masses = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if masses.min() < 0:
-            raise InvalidInput("sample_weight", f"found {masses.min():g}", "give weights of 0 or above")
+        masses = check_weights(sample_weight, X)
         weights = masses * class_factors(class_weight, y, masses)
         kept = weights > 0
         classes, labels = np.unique(y[kept], return_inverse=True)
@@ -203,6 +201,22 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given.
+
+    Raises
+    ------
+    InvalidInput
+        Negative weights, or nothing but 0; others than numbers are refused by scikit-learn.
+    """
+    if sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+        raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
+    weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if weights.min() < 0:
+        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
+    return weights
 
 
 def check_classes(y: NDArray) -> None:
