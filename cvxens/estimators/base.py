@@ -142,7 +142,10 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
-        scores = self.decision_function(X)
+        return self._classes(self.decision_function(X))
+
+    def _classes(self, scores: Array) -> NDArray:
+        """The class of the largest score, (n_samples,)."""
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     def __sklearn_clone__(self) -> Any:
@@ -154,7 +157,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
         tags.input_tags.categorical = accepts.nominal
         return tags
 

@@ -28,12 +28,14 @@ class Accepts:
 
     Parameters
     ----------
-    sparse, missing, nominal : bool
-        Sparse matrices; NaN as a missing value; data frames with nominal columns, of which X then holds the codes and
-        the estimator, as `features_`, the categories.
+    sparse : tuple of str
+        Formats of sparse matrices; others become the first of them. None are taken if it is empty.
+    missing, nominal : bool
+        NaN as a missing value; data frames with nominal columns, of which X then holds the codes and the estimator, as
+        `features_`, the categories.
     """
 
-    sparse: bool = False
+    sparse: tuple[str, ...] = ()
     missing: bool = False
     nominal: bool = False
 
@@ -82,7 +84,7 @@ class Accepts:
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
-            return validate_data(estimator, *data, accept_sparse="csc" if self.sparse else False, **self._kinds, **more)
+            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
@@ -109,7 +111,7 @@ class Sample:
 
     Parameters
     ----------
-    X : ndarray or csc_array of shape (n_kept, n_features)
+    X : ndarray or sparse matrix of shape (n_kept, n_features)
         The features.
     labels : ndarray of int, shape (n_kept,)
         Indices into `classes`.
