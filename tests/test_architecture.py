@@ -15,11 +15,12 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation"}
+BASE = {"types", "errors", "validation", "memory"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
+    "memory": set(),
     "validation": {"types", "errors"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},

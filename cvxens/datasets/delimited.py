@@ -15,9 +15,13 @@ from cvxens.datasets.labels import MISSING, NUMBER
 from cvxens.datasets.memory import check_room
 from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source
+from cvxens.memory import available
 from cvxens.types import Array
 
 DELIMITERS = ",;\t"
+
+BYTES_A_CELL = 128
+"""Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +124,16 @@ def _parse(source: Source, least: int = 2) -> Table:
 def _rows(source: Source) -> list[tuple[int, list[str]]]:
     """Return the rows that are not blank, each with the number of the line that it ends on."""
     text = source.text()
-    first = next(filter(str.strip, text.splitlines()), "")
-    reader = csv.reader(StringIO(text, newline=""), delimiter=max(DELIMITERS, key=first.count), strict=True)
+    first = next(filter(str.strip, StringIO(text, newline="")), "")
+    delimiter = max(DELIMITERS, key=first.count)
+    cells = text.count(delimiter) + text.count("\n") + text.count("\r") + 1
+    if cells * BYTES_A_CELL > (left := available()):
+        raise source.error(
+            f"found some {cells:,} cells, which take {cells * BYTES_A_CELL / 2**20:,.0f} MiB to parse where "
+            f"{left / 2**20:,.0f} MiB are left",
+            "give a part of the rows, or an npz archive of numbers",
+        )
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:

@@ -9,6 +9,8 @@ from io import BytesIO
 from cvxens.datasets.delimited import read_delimited
 from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source
+from cvxens.storage import inflation_limit
+from cvxens.storage.bounded import MEBIBYTE
 
 
 def is_parquet(content: bytes) -> bool:
@@ -35,12 +37,29 @@ def as_text(source: Source) -> Source:
         from pyarrow import ArrowException, csv, parquet
     except ImportError:
         raise source.error("found a Parquet file, but no pyarrow to read it", "install cvxens[parquet]") from None
-    text = BytesIO()
+    text, limit = BytesIO(), inflation_limit(source.stored)
     try:
-        csv.write_csv(parquet.read_table(BytesIO(source.content)), text)
+        with parquet.ParquetFile(BytesIO(source.content)) as table:
+            # a value takes two bytes as text, with its comma, however few it takes in the file
+            groups = [table.metadata.row_group(i) for i in range(table.metadata.num_row_groups)]
+            cells = table.metadata.num_rows * table.metadata.num_columns
+            _check_size(source, max(2 * cells, *(group.total_byte_size for group in groups), 0), limit)
+            with csv.CSVWriter(text, table.schema_arrow) as writer:
+                for batch in table.iter_batches():
+                    writer.write_batch(batch)
+                    _check_size(source, text.tell(), limit)
     except (ArrowException, OSError) as error:
         raise source.error(
             f"found a Parquet file that cannot be read as a table ({' '.join(str(error).split())})",
             "save columns of numbers, text or truth values",
         ) from None
     return replace(source, content=text.getvalue())
+
+
+def _check_size(source: Source, size: int, limit: int) -> None:
+    if size > limit:
+        raise source.error(
+            f"found a Parquet file of {source.stored / MEBIBYTE:,.1f} MiB that takes {size / MEBIBYTE:,.0f} MiB "
+            f"or more, where the limit is {limit / MEBIBYTE:,.0f} MiB",
+            "give a part of its rows or columns",
+        )

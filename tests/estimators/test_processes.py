@@ -77,10 +77,9 @@ def test_limits_hold_and_end():
     assert available_threads() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_threads_of_a_child_are_its_own():
     map_in_threads(abs, range(10))
-    with multiprocessing.get_context("fork").Pool(1) as pool:
+    with multiprocessing.Pool(1) as pool:
         assert pool.apply_async(_squares).get(60) == [k * k for k in range(10)]
 
 

@@ -14,7 +14,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
 from cvxens.estimators.machines.training import AdditiveTrainer, Beginning, RowsTrainer, Trainer, libsvm, reference
-from cvxens.kernels.memory import available
+from cvxens.memory import available
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM
 from cvxens.solvers.blockwise import CachedRows, DenseRows, expand
 from cvxens.solvers.svm_solution import SVMSolution
