@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import count
 from typing import Any, TypeVar
 
@@ -94,7 +94,7 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
     try:
         # no comprehension: an interrupt must not lose those that have been handed over
         for _ in range(lanes - 1):
-            others.append(_threads().submit(work.do_as_other))  # noqa: PERF401
+            others.append(_threads().submit(copy_context().run, work.do_as_other))  # noqa: PERF401
         work.do()
     finally:
         work.stop()
@@ -123,14 +123,12 @@ class _Work:
 
     def do_as_other(self) -> None:
         """The same in a thread of the pool: what is raised is kept for the calling thread."""
-        token = _LIMIT.set(1)
+        _LIMIT.set(1)  # in a copy of the caller's context, whose deadline holds here too
         try:
             self.do()
         except BaseException as failure:
             self.failures.append(failure)
             self.stop()
-        finally:
-            _LIMIT.reset(token)
 
     def stop(self) -> None:
         """Hand out nothing more."""

@@ -15,12 +15,13 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation", "memory"}
+BASE = {"types", "errors", "validation", "memory", "deadline"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
     "memory": set(),
+    "deadline": set(),
     "validation": {"types", "errors"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},

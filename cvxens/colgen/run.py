@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -21,6 +20,7 @@ from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import Ending, Limits
+from cvxens.deadline import Deadline, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.types import Array
 
@@ -91,7 +91,7 @@ def column_generation(
     max_columns : int, optional
         Stop when the master has so many columns.
     max_time : float
-        Stop after so many seconds.
+        Stop after so many seconds, with the state after the last round that was over by then.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation.
@@ -171,27 +171,36 @@ class _Search:
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
-        try:
-            return self._iterate(limits)
-        except KeyboardInterrupt:
-            progress = self.journal.restored(self.progress)
-            if progress is None:
-                return self._beginning(), Ending.INTERRUPTED
-            self.journal.keep(progress, Ending.INTERRUPTED)
-            return progress, Ending.INTERRUPTED
+        # while an earlier run is caught up with, its own limit has held
+        with limit_time(inf if len(self.journal.rows) else limits.max_time) as clock:
+            try:
+                return self._iterate(limits, clock)
+            except KeyboardInterrupt:
+                return self._cut(Ending.INTERRUPTED)
+            except TimeUp:
+                return self._cut(Ending.MAX_TIME)
 
-    def _iterate(self, limits: Limits) -> tuple[Progress, Ending]:
+    def _cut(self, ending: Ending) -> tuple[Progress, Ending]:
+        """The state after the last round that was over, as its incumbents are certified."""
+        progress = self.journal.restored(self.progress)
+        if progress is None:
+            with limit_time(inf, alone=True):
+                return self._beginning(), ending
+        self.journal.keep(progress, ending)
+        return progress, ending
+
+    def _iterate(self, limits: Limits, clock: Deadline) -> tuple[Progress, Ending]:
         done = self.journal.done(limits)
-        start = time.perf_counter()
         for step in iterate(self.task.master, self.journal, self.task.start):
             progress = self._after(step)
             if done is not None and (restored := self.journal.restored(progress)) is not None:
                 return restored, done
             catching_up = len(progress.history) <= len(self.journal.rows)
-            start = time.perf_counter() if catching_up else start
-            seconds = 0.0 if catching_up else time.perf_counter() - start
+            if catching_up:
+                clock.restart()
+            clock.max_time = inf if len(progress.history) < len(self.journal.rows) else limits.max_time
             objective, bound = progress.primal.solution.objective, progress.dual.bound
-            ending = limits.reached(objective, bound, len(step.columns), seconds)
+            ending = limits.reached(objective, bound, len(step.columns), limits.max_time if clock.left <= 0 else 0.0)
             self.journal.keep(progress, ending)
             if ending is not None:
                 return progress, ending

@@ -87,6 +87,8 @@ class SVMSolution(Generic[P]):
         One row for every point that was certified.
     ending : Ending
         Why the solver ended.
+    drift : float
+        A bound on the rounding error of f, which is a sum of many changes; 0 where f was evaluated at once.
     """
 
     problem: P
@@ -97,6 +99,7 @@ class SVMSolution(Generic[P]):
     bound: float
     history: Sequence[Level] = field(default=(), repr=False)
     ending: Ending = Ending.OPTIMAL
+    drift: float = 0.0
 
     @classmethod
     def at(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
@@ -138,7 +141,7 @@ class SVMSolution(Generic[P]):
                 "pricing slack": 0.0,
             },
             repair={"u": 0.0, "b": 0.0},
-            rounding=len(self.u) * float(np.finfo(float).eps * sizes),
+            rounding=len(self.u) * float(np.finfo(float).eps * sizes) + self.drift * float(np.abs(self.u).sum()),
         )
 
     def level(self, steps: int, seconds: float) -> Level:

@@ -12,6 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.colgen.masters.interior_point_program import Iterate, Program
 from cvxens.colgen.masters.interior_point_rows import SMALL
+from cvxens.deadline import check_time
 from cvxens.types import Array
 
 MAX_STEPS = 60
@@ -180,6 +181,7 @@ def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float
     dtype: type = np.float32 if program.rows.values.size >= SMALL else np.float64
     best, lowest, worse = at, inf, 0
     for _ in range(MAX_STEPS):
+        check_time()
         newton = Newton(program, at, dtype)
         gap = newton.gap()
         best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
+from cvxens.deadline import check_time
 from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
@@ -94,6 +95,7 @@ class Rows:
         roots = np.sqrt(theta / largest).astype(dtype)
 
         def product(part: slice) -> NDArray[Any]:
+            check_time()
             scaled = np.empty((self.n_rows, part.stop - part.start), dtype)
             _scale(self.values[:, part], roots[part], scaled)
             return scaled @ scaled.T

@@ -5,6 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
+from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFailed
 from cvxens.types import Array, Attempt
 
@@ -46,13 +47,17 @@ class LiveProgram:
         Raises
         ------
         SolverFailed
-            Neither the last basis nor a cold start led to an optimum.
+            Neither the last basis nor a cold start led to an optimum. TimeUp, where there is no time left.
         """
         attempts = []
         for start in ("warm", "cold"):
             before = self.highs.getRunTime()
+            # HiGHS counts the time of all runs
+            self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
             self.highs.run()
             status = self.highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kTimeLimit:
+                raise TimeUp
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = self.highs.getSolution()
                 return np.array(solution.col_value), np.array(solution.row_dual)

@@ -17,6 +17,7 @@ from cvxens.colgen.masters.sparse_newton import SparsePoint, SparseProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import relative_gap
+from cvxens.deadline import check_time
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import MulticlassExponential
@@ -130,6 +131,7 @@ class SparseMaster:
         problem, allowed = self._problem(), self.allowance.of(self.restricted.n_columns)
         at = self._at(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
         for _ in range(MAX_STEPS):
+            check_time()
             if at.gap <= allowed * at.objective:
                 break
             ahead = self._at(problem.step(at.point, at.U, at.edges))

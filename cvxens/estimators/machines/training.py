@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol, TypeAlias
@@ -16,6 +17,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.colgen.formulation import FormulationProblem
+from cvxens.deadline import TimeUp
 from cvxens.problems.kernel_factor import doubly_centred, factor
 from cvxens.solvers.additive import (
     AdditiveKernel,
@@ -117,7 +119,8 @@ class RowsTrainer:
         start = None
         if self.begin is not None:
             priced = replace(problem, C=Cs[0] * problem.C)
-            start = priced.evaluate(self.begin(priced, limits.tol))
+            with suppress(TimeUp):
+                start = priced.evaluate(self.begin(priced, limits.tol))
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certificate(self, solution: SVMSolution[KernelSVM]) -> Certificate:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.deadline import in_time
 from cvxens.solvers.blockwise.smo import add_rows
 from cvxens.types import Array
 
@@ -44,6 +45,10 @@ class Rows(Protocol):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
+
+    @property
+    def largest(self) -> float:
+        """The largest |k(x_i, x_j)| so far where products evaluate the kernel anew; inf where they cost little."""
 
     def block(self, chosen: Indices, /) -> Array:
         """The matrix among distinct samples, in order where they are all."""
@@ -87,6 +92,11 @@ class DenseRows:
     def n_samples(self) -> int:
         """Number of samples."""
         return len(self.K)
+
+    @property
+    def largest(self) -> float:
+        """Products cost little."""
+        return np.inf
 
     def block(self, chosen: Indices) -> Array:
         """The matrix among distinct samples, in order where they are all."""
@@ -135,6 +145,7 @@ class CachedRows:
     def __init__(self, kernel: KernelFunction, X: Any, n_bytes: float) -> None:
         self.kernel, self.X, self.n_bytes = kernel, np.asarray(X, np.float64), validation.positive("n_bytes", n_bytes)
         self.n_evaluated = 0
+        self.largest = 0.0
         self._matrix = np.empty((0, self.n_samples))
         self._place = np.full(self.n_samples, -1, np.intp)
         self._owner = np.empty(0, np.intp)
@@ -181,7 +192,13 @@ class CachedRows:
             places = np.argsort(self._used, kind="stable")[: len(missing)]
             evicted = self._owner[places]
             self._place[evicted[evicted >= 0]] = -1
-            self._matrix[places] = self.kernel(self.X[missing], self.X)
+            self._owner[places] = -1
+            height = max(1, TILE // self.n_samples)
+            for first in in_time(range(0, len(missing), height)):
+                part = slice(first, first + height)
+                values = np.asarray(self.kernel(self.X[missing[part]], self.X))
+                self.largest = max(self.largest, float(values.max()), -float(values.min()))
+                self._matrix[places[part]] = values
             self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
             self.n_evaluated += len(missing)
         return self._place[chosen]
