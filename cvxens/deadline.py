@@ -58,8 +58,10 @@ class Deadline:
         self.began = time.perf_counter()
 
     def interrupt(self) -> None:
-        """End it now: Ctrl-C."""
+        """End it now, and those around it: Ctrl-C."""
         self.interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
 
 
 _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
@@ -111,6 +113,28 @@ def check_time() -> None:
     """Raise `TimeUp` where there is no time left."""
     if time_is_up():
         raise TimeUp
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a loop that has an incumbent as a deadline would: what comes after it finds that time is up.
+
+    Without a limit around it, which every fit has, Ctrl-C is raised as ever.
+
+    Examples
+    --------
+    >>> with limit_time(inf) as deadline, interruptible():
+    ...     raise KeyboardInterrupt
+    >>> deadline.interrupted, deadline.left
+    (True, -inf)
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        deadline = _CURRENT.get()
+        if deadline is None:
+            raise
+        deadline.interrupt()
 
 
 def in_time(items: Iterable[Item]) -> Iterator[Item]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import wraps
 from math import inf
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, 
 from cvxens.colgen.stabilisation import unsmoothed
 from cvxens.colgen.stopping import Ending, Limits
 from cvxens.colgen.tape import Tape
+from cvxens.deadline import check_time
 from cvxens.storage import qualified_name
 from cvxens.types import Array
 
@@ -130,9 +132,20 @@ class Written:
         self.tape = (
             Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
         )
-        self.price = self.tape.price
+        self.price = self._in_time(self.tape.price)
         self.kept_rounds = len(self.rows)
         self.kept_at = time.perf_counter()
+
+    @staticmethod
+    def _in_time(price: Callable[..., Priced]) -> Callable[..., Priced]:
+        """Write down no answer to multipliers of a master that was cut short: it would not find them again."""
+
+        @wraps(price)
+        def asked(*arguments: Any, **told: Any) -> Priced:
+            check_time()
+            return price(*arguments, **told)
+
+        return asked
 
     def done(self, limits: Limits) -> Ending | None:
         """Go through the history; the state is the last one if no earlier one reaches a limit, and it does."""

@@ -171,8 +171,8 @@ class _Search:
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
-        # while an earlier run is caught up with, its own limit has held
-        with limit_time(inf if len(self.journal.rows) else limits.max_time) as clock:
+        # with a checkpoint one new round is never cut, so that every call gets further
+        with limit_time(limits.max_time if isinstance(self.journal, Unwritten) else inf) as clock:
             try:
                 return self._iterate(limits, clock)
             except KeyboardInterrupt:
@@ -198,7 +198,8 @@ class _Search:
             catching_up = len(progress.history) <= len(self.journal.rows)
             if catching_up:
                 clock.restart()
-            clock.max_time = inf if len(progress.history) < len(self.journal.rows) else limits.max_time
+            else:
+                clock.max_time = limits.max_time
             objective, bound = progress.primal.solution.objective, progress.dual.bound
             ending = limits.reached(objective, bound, len(step.columns), limits.max_time if clock.left <= 0 else 0.0)
             self.journal.keep(progress, ending)

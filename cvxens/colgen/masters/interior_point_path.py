@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.colgen.masters.interior_point_program import Iterate, Program
 from cvxens.colgen.masters.interior_point_rows import SMALL
-from cvxens.deadline import check_time
+from cvxens.deadline import Pace, TimeUp
 from cvxens.types import Array
 
 MAX_STEPS = 60
@@ -173,16 +173,21 @@ class Newton:
 
 
 def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
-    """Step until the gap is at most `target`; returns the best point and its gap.
+    """Step until the gap is at most `target`, or time is up; returns the best point and its gap.
 
     Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
     alike, which is what a point needs that will be started from again, and cost little beside the factors.
     """
     dtype: type = np.float32 if program.rows.values.size >= SMALL else np.float64
     best, lowest, worse = at, inf, 0
+    pace = Pace()
     for _ in range(MAX_STEPS):
-        check_time()
-        newton = Newton(program, at, dtype)
+        if not pace.allows_step():
+            break
+        try:
+            newton = Newton(program, at, dtype)
+        except TimeUp:
+            break
         gap = newton.gap()
         best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
         if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
-from cvxens.deadline import check_time
+from cvxens.deadline import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
 from cvxens.types import Array
@@ -118,10 +118,12 @@ class ProximalHinge:
         best = last = self._point(rows, at, u)
         sigma, idle = self._sigma(rows, at), 0
         for _ in range(MAX_PROXIMAL_STEPS):
-            check_time()
             if best.gap <= self.tol or idle == PATIENCE:
                 break
-            stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
+            try:
+                stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
+            except TimeUp:
+                break
             if not stepped.solved:
                 sigma, at, idle = sigma / GROWTH**2, stepped, idle + 1
                 continue

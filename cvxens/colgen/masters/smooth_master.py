@@ -13,7 +13,6 @@ from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
-from cvxens.deadline import check_time
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
@@ -71,13 +70,7 @@ class SmoothMaster:
         self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve from the last round's weights, as far as the columns found last warrant.
-
-        Raises
-        ------
-        TimeUp
-            There is no time left; `reached` has the point.
-        """
+        """Solve from the last round's weights, as far as the columns found last warrant."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
         rows = self.restricted.H.T
@@ -85,17 +78,9 @@ class SmoothMaster:
         gap = self.allowance.of(len(rows))
         at = self._problem(rows).minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * self._value(w, z))
         self.w, self.b = at.w, at.b
-        check_time()
-        return replace(self._evaluated(at), exact=self.allowance.exact)
-
-    def reached(self) -> MasterSolution:
-        """The last weights, evaluated: how far the master has come where time was up."""
-        w = np.concatenate([self.w, np.zeros(self.restricted.n_columns - len(self.w))])
-        return self._evaluated(Iterate(w, self.b, self.restricted.H @ w))
-
-    def _evaluated(self, at: Iterate) -> MasterSolution:
         u = self.restricted.formulation.terms[0].multipliers(self.restricted.y * (at.f + at.b))
-        return self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
+        solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
+        return replace(solution, exact=self.allowance.exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""

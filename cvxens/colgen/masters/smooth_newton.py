@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from cvxens.deadline import time_is_up
+from cvxens.deadline import Pace
 from cvxens.types import Array
 
 MAX_STEPS = 100
@@ -92,9 +92,9 @@ class SmoothProblem:
         Iterate
             With the best intercept to its w; also where rounding, `MAX_STEPS` or a limit of time ended the search.
         """
-        at = start
+        at, pace = start, Pace()
         for _ in range(MAX_STEPS):
-            if time_is_up():
+            if not pace.allows_step():
                 break
             z = self.y * (at.f + at.b)
             u = self.multipliers(z)

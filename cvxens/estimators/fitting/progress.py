@@ -16,9 +16,9 @@ from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
-from cvxens.certificates import relative
+from cvxens.certificates import Certificate, relative
 from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
-from cvxens.deadline import Pace
+from cvxens.deadline import Deadline, Pace
 from cvxens.estimators.fitting.callbacks import context_of
 
 T = TypeVar("T")
@@ -211,6 +211,20 @@ def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: 
     if ending is not None:
         advice = remedy if ending is Ending.MAX_TIME else "fit again to go further"
         warn_of(estimator, f"{ending.value} {reached}", advice)
+
+
+def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+    """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
+    if not certificate.holds(tol):
+        reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
+        warn_of(estimator, reached, remedy)
+
+
+def reason_of_cut(deadline: Deadline) -> Ending | None:
+    """Why a fit was cut short, if it was."""
+    if deadline.interrupted:
+        return Ending.INTERRUPTED
+    return Ending.MAX_TIME if deadline.left <= 0 else None
 
 
 def warn_of(estimator: Any, reached: str, remedy: str) -> None:
