@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+JOBS ?= auto
 KILLS ?= 50
 PROBLEMS ?= 20000
 FIRST ?= 0
@@ -15,7 +16,7 @@ demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
 
 test: $(VENV)/.test
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal
 
 notebooks: $(VENV)/.test
 	$(VENV)/bin/python -m notebooks

@@ -8,23 +8,34 @@ from html import escape
 
 import numpy as np
 
-ROUNDING = 64 * np.finfo(float).eps
-"""Relative size below which a negative gap is rounding and not a violation of weak duality."""
+ROUNDING = 64 * float(np.finfo(float).eps)
+"""Rounding error of the two values, relative to the larger, where nobody says how they were evaluated."""
 
-NEGLIGIBLE = 1e-9
-"""Objectives below this count as 0: their differences are taken relative to it."""
+
+TINY = float(np.finfo(float).tiny)
+"""The smallest normal number; quotients by less may overflow."""
 
 
 def relative(difference: float, *objectives: float) -> float:
-    """Divide a difference by the largest objective in magnitude, or by 1e-9 where all are smaller."""
-    return difference / max(NEGLIGIBLE, *(abs(value) for value in objectives))
+    """Divide a difference by the largest objective in magnitude.
+
+    There is no size below which objectives count as 0: that would make a share of a problem's units. A difference of
+    0 is 0 of anything; any other is infinite, in its sign, where all objectives are 0.
+
+    Examples
+    --------
+    >>> relative(1e-17, 1e-16, -2e-17), relative(0.0, 0.0), relative(1.0, 0.0)
+    (0.1, 0.0, inf)
+    """
+    size = max(abs(value) for value in objectives)
+    return 0.0 if difference == 0 else difference / size if size > TINY else float(np.copysign(np.inf, difference))
 
 
 @dataclass(frozen=True)
 class Certificate:
     """Primal and dual objective at feasible points, recomputed in numpy, and what they prove.
 
-    Whatever produced the points, the optimum lies between `primal` and `dual`.
+    Whatever produced the points, the optimum lies between `primal` and `dual`, but for `rounding`.
 
     Parameters
     ----------
@@ -33,9 +44,10 @@ class Certificate:
     dual : float
         The dual objective at the repaired dual point.
     gap : float
-        ``primal - dual`` of a minimum, ``dual - primal`` of a maximum. At least 0 by weak duality.
+        ``primal - dual + rounding`` of a minimum, ``dual - primal + rounding`` of a maximum: no point is further from
+        the optimum. Below 0 weak duality is violated by more than rounding, and nothing is proven.
     relative_gap : float
-        gap / max(abs(primal), abs(dual), 1e-9).
+        gap / max(abs(primal), abs(dual)).
     residuals : mapping of str to float
         Of the point as it was given, relative: primal feasibility, dual feasibility (signs included),
         complementary slackness, stationarity, pricing slack.
@@ -43,9 +55,11 @@ class Certificate:
         How far each array was moved to make it feasible, in its largest entry; inf where it was not given
         and had to be derived.
     proven : bool
-        Whether the dual value bounds the optimum over every hypothesis of the problem's set.
+        True if the dual value bounds the optimum over every hypothesis of the problem's set.
     note : str
         What the proof rests on, or why there is none.
+    rounding : float
+        Bound on what rounding can have done to the two values together; the gap contains it.
 
     Examples
     --------
@@ -53,6 +67,7 @@ class Certificate:
     primal          1
     dual            0.75
     gap             0.25  (relative 0.25)
+    rounding        0
     stationarity    0.1
     repair          w moved by 0
     proven          yes
@@ -66,6 +81,7 @@ class Certificate:
     repair: Mapping[str, float]
     proven: bool
     note: str = field(default="", compare=False)
+    rounding: float = 0.0
 
     @classmethod
     def between(
@@ -76,22 +92,36 @@ class Certificate:
         maximise: bool = False,
         residuals: Mapping[str, float],
         repair: Mapping[str, float],
-        rounding: float = 0.0,
+        rounding: float | None = None,
         proven: bool = True,
         note: str = "",
     ) -> Certificate:
         """Certify with the gap between a primal and a dual value; a proof needs both to be finite.
 
-        A negative gap within `rounding`, the rounding error of the two values, counts as 0; NaN as no bound at all.
+        `rounding` bounds the rounding error of the two values together and is added to the gap; None stands for 64
+        times 2.2e-16 of the larger value. NaN counts as no bound at all.
         """
         unbounded = -np.inf if maximise else np.inf
         primal, dual = (unbounded if np.isnan(primal) else primal), (-unbounded if np.isnan(dual) else dual)
         finite = bool(np.isfinite(primal) and np.isfinite(dual))
-        gap = (dual - primal if maximise else primal - dual) if finite else np.inf
-        if gap < 0 and (relative(gap, primal, dual) >= -ROUNDING or gap >= -rounding):
-            gap = 0.0
+        if rounding is None:
+            rounding = ROUNDING * max(abs(primal), abs(dual)) if finite else 0.0
+        finite = finite and bool(np.isfinite(rounding))
+        gap = (dual - primal if maximise else primal - dual) + rounding if finite else np.inf
         share = relative(gap, primal, dual) if finite else np.inf
-        return cls(primal, dual, float(gap), float(share), residuals, repair, proven and finite, note)
+        if gap < 0:
+            proven, note = False, "weak duality is violated by more than rounding: one of the two values is wrong"
+        return cls(
+            float(primal),
+            float(dual),
+            float(gap),
+            float(share),
+            residuals,
+            repair,
+            proven and finite,
+            note,
+            float(rounding),
+        )
 
     @property
     def kkt_residual(self) -> float:
@@ -109,6 +139,7 @@ class Certificate:
             "dual": self.dual,
             "gap": self.gap,
             "relative_gap": self.relative_gap,
+            "rounding": self.rounding,
             "kkt_residual": self.kkt_residual,
         }
         finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
@@ -120,6 +151,7 @@ class Certificate:
             ("primal", f"{self.primal:.10g}"),
             ("dual", f"{self.dual:.10g}"),
             ("gap", f"{self.gap:.3g}  (relative {self.relative_gap:.3g})"),
+            ("rounding", f"{self.rounding:.3g}"),
             *((name, f"{value:.3g}") for name, value in self.residuals.items()),
             ("repair", moved or "none"),
             ("proven", ("yes" if self.proven else "no") + (f": {self.note}" if self.note else "")),

@@ -38,7 +38,7 @@ class Certifiable(Protocol):
         """The dual objective of a repaired point."""
 
     def rounding(self, point: Point) -> float:
-        """The rounding error of the two objectives, as far as it is not relative to them."""
+        """Bound the rounding error of the two objectives of a repaired point together."""
 
     def residuals(self, point: Point) -> dict[str, float]:
         """The named KKT residuals of a complete point."""
@@ -87,7 +87,7 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
             maximise=problem.maximise,
             residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
             rounding=problem.rounding(repaired),
-            repair={name: _moved(given.get(name), values) for name, values in repaired.items()},
+            repair={name: _moved(given.get(name), repaired[name]) for name in problem.shapes if name in repaired},
         )
 
 

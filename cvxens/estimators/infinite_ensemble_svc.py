@@ -94,7 +94,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     dual_weights_ : ndarray of shape (n_samples,)
         u, in [0, C].
     intercept_ : ndarray of shape ()
-        b.
+        b, which goes with the kernel without terms in one sample alone, as y'u = 0 cancels those: with
+        -1/2 |x - x'|_1 in place of histogram intersection, with `Linear` of x less the middle of the training sample.
     support_ : ndarray of int, shape (n_support,)
         The samples with u > 0; samples that are alike share theirs in proportion to their weights.
     dual_coef_ : ndarray of shape (n_support,)

@@ -37,6 +37,7 @@ from cvxens.estimators.machines.kernels import TrainingKernel
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.kernel import Scaled, Sum
+from cvxens.kernels.simplified import Centred
 from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
@@ -57,7 +58,8 @@ MADE_BY_FITS: tuple[Any, ...] = (
 GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
-    *(kernels.Laplacian, kernels.Gaussian, kernels.TreeEnsemble, Sum, Scaled),
+    *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
+    *(kernels.Linear, Centred, kernels.TreeEnsemble, Sum, Scaled),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )

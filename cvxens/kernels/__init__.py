@@ -14,7 +14,7 @@ from cvxens.kernels.middle_stump import MiddleStump
 from cvxens.kernels.perceptron import Perceptron
 from cvxens.kernels.precomputed import Precomputed
 from cvxens.kernels.radial import Gaussian, Laplacian
-from cvxens.kernels.simplified import SimplifiedPerceptron, SimplifiedStump
+from cvxens.kernels.simplified import SimplifiedGaussian, SimplifiedLaplacian, SimplifiedPerceptron, SimplifiedStump
 from cvxens.kernels.stump import Stump
 from cvxens.kernels.stump_region import StumpRegion
 from cvxens.kernels.tree_ensemble import TreeEnsemble
@@ -30,6 +30,8 @@ __all__ = [
     "MiddleStump",
     "Perceptron",
     "Precomputed",
+    "SimplifiedGaussian",
+    "SimplifiedLaplacian",
     "SimplifiedPerceptron",
     "SimplifiedStump",
     "Stump",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.distances import between, cityblock
+from cvxens.kernels.distances import between, weighted_cityblock
 from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.kernel import check_fixed
 from cvxens.kernels.pair import pair
@@ -53,8 +54,7 @@ class DecisionStump(Ranged):
         left, right = pair(X, Z)
         scale = _scale(self.ranges(left), "X")
         self.ranges(right)
-        scaled = left * scale
-        distance = between(cityblock, scaled, scaled if right is left else right * scale)
+        distance = between(partial(weighted_cityblock, scale=scale), left, right)
         return lambda rows, columns: 1 - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.distances import between, cityblock
+from cvxens.kernels.distances import between, intersection
 from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, union
@@ -24,9 +24,10 @@ from cvxens.validation import RandomState
 class HistogramIntersection(Kernel):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
-    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so on histograms of equal size, as y'u = 0, it
-    gives `SVMDual` the solutions of half the stump kernel. It embodies the 0/1-valued stumps [x_d >= a], 0 < a <=
-    high_d, with r = 1. Scaling the samples by c scales it by c, which for an SVM is a change of C.
+    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of half the stump
+    kernel, with the intercept moved by ``-1/2 sum_i u_i y_i |x_i|_1``, which is 0 on histograms of equal size. It
+    embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c scales it by c,
+    which for an SVM is a change of C.
 
     Parameters
     ----------
@@ -49,11 +50,10 @@ class HistogramIntersection(Kernel):
         object.__setattr__(self, "high", hashable(self.high))
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Half of what the norms exceed the city-block distance by."""
+        """Sums of the smaller values: no two large numbers are subtracted, as x, x' >= 0."""
         X, Z = pair(X, Z)
         self._ends(union(X, Z))
-        left, right, distance = X.sum(axis=1), Z.sum(axis=1), between(cityblock, X, Z)
-        return lambda rows, columns: (left[rows, None] + right[columns] - distance(rows, columns)) / 2
+        return between(intersection, X, Z)
 
     def diag(self, X: Any) -> Array:
         """sum_d x_d."""

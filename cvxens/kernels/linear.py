@@ -61,6 +61,10 @@ class Linear(Kernel):
         right = left if Z is X else self._mapped(Z)
         return lambda rows, columns: left[rows] @ right[columns].T
 
+    def differences(self, X: Any, origin: Any) -> Array:
+        """F'(x - origin) for every row of `X`, shape (n_samples, n_features)."""
+        return self._mapped(pair(X)[0] - np.asarray(origin, np.float64))
+
     def diag(self, X: Any) -> Array:
         """|F'x|^2."""
         return (self._mapped(pair(X)[0]) ** 2).sum(axis=1)

@@ -63,19 +63,26 @@ class WeakLearner(Kernel):
 
     def cells(self, X: Any) -> DenseColumns:
         """One column sqrt(pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
+        return DenseColumns(self._values(X) * np.sqrt(self.weights))
+
+    def _values(self, X: Any) -> Array:
+        """What the hypotheses say of X, shape (n_samples, n_columns)."""
         values = [np.asarray(h(X)) for h in self.columns]
         wrong = [column.shape for column in values if column.shape != (len(X),)]
         if wrong:
             found = f"found values of shape {wrong[0]} on {len(X)} samples"
             raise InvalidInput("columns", found, "give functions with one value per sample")
-        H = validation.finite_array("columns", np.stack(values, axis=1), ndim=2)
-        return DenseColumns(H * np.sqrt(self.weights))
+        return validation.finite_array("columns", np.stack(values, axis=1), ndim=2)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Inner products of values."""
         left = self.cells(X).H
         right = left if Z is X else self.cells(Z).H
         return lambda rows, columns: left[rows] @ right[columns].T
+
+    def differences(self, X: Any, origin: Any) -> Array:
+        """sqrt(pi_j) (h_j(x) - h_j(origin)) for every row of `X`, shape (n_samples, n_columns)."""
+        return (self._values(X) - self._values(np.asarray(origin)[None])) * np.sqrt(self.weights)
 
     def diag(self, X: Any) -> Array:
         """sum_j pi_j h_j(x)^2."""

@@ -13,6 +13,7 @@ from scipy import sparse
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import cp
+from cvxens.rounding import product, sum_error
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -294,6 +295,65 @@ class Signed:
         """The link of the base at w_plus - w_minus."""
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
+
+
+def scores_with_errors(H: Columns, w: Array) -> tuple[Array, Array]:
+    """Evaluate H w and bound the rounding error of every score; an array H in twice the precision."""
+    if isinstance(H, DenseColumns):
+        return product(H.H, w)
+    scores = H.scores(w)
+    return scores, np.full(scores.shape, _error_of_sums(H, w))
+
+
+def edges_with_errors(H: Columns, s: Array) -> tuple[Array, Array]:
+    """Evaluate H's and bound the rounding error of every edge; an array H in twice the precision."""
+    if isinstance(H, DenseColumns):
+        return product(H.H.T, s)
+    edges = H.edges(s)
+    return edges, np.full(edges.shape, _error_of_sums(H, s))
+
+
+def _error_of_sums(H: Columns, x: Array) -> float:
+    """Bound the error of products by prefix sums over all columns, or in any other order.
+
+    A running sum over n + m entries has an error of at most (n + m) eps times the sizes it adds up, and a score or an
+    edge is made of at most four such sums (a jump is twice a weight, and a staircase has two ends).
+    """
+    size = H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
+    return 8 * sum_error(sum(H.shape), size) if size > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """Columns less a constant each, which an intercept makes good: ``H w + b = (H - 1 c') w + (b + c'w)``.
+
+    Parameters
+    ----------
+    H : Columns
+        H - 1 c', without rounding.
+    centre : ndarray of shape (n_columns,) or None
+        c; None for 0.
+    """
+
+    H: Columns
+    centre: Array | None
+
+    @classmethod
+    def from_columns(cls, H: Columns) -> Shifted:
+        """Shift the columns of an array that are far from 0 beside their range, by the middle of it.
+
+        As the largest entry is at most twice the smallest, the differences are floats (Sterbenz): no digit is lost.
+        """
+        if not isinstance(H, DenseColumns) or not H.H.size:
+            return cls(H, None)
+        low, high = H.H.min(axis=0), H.H.max(axis=0)
+        middle = low / 2 + high / 2
+        far = (np.abs(middle) > 4 * (high - low)) & (high > low)
+        return (
+            cls(DenseColumns(H.H - np.where(far, middle, 0.0)), np.where(far, middle, 0.0))
+            if far.any()
+            else cls(H, None)
+        )
 
 
 ColumnsLike: TypeAlias = Array | Columns

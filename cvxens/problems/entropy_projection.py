@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
+from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array, Point
+
+SMALL = 1e-4
+"""Relative changes below which four terms of the series of (1 + r) ln(1 + r) - r are exact to 1e-17 of it."""
 
 
 @final
@@ -54,7 +58,8 @@ class EntropyProjection(Problem):
         self.K = validation.symmetric(K)
         validation.same_length("K", self.K, len(self.y))
         self.alpha_t = _interior(alpha_t, len(self.y))
-        self.q: Array = self.y * (self.K @ (self.y * self.alpha_t))
+        q, self._errors = product(self.K, self.y * self.alpha_t)
+        self.q: Array = self.y * q
         self.equality = equality
         self.rho = rho
 
@@ -82,18 +87,19 @@ class EntropyProjection(Problem):
         eta = point.get("eta", np.zeros(()))
         eta = eta if self.equality else np.maximum(eta, 0)
         alpha = np.maximum(point.get("alpha", self.project(float(eta))), 0)
-        alpha = alpha / alpha.sum() if alpha.sum() > 0 else self.alpha_t
-        short = self.rho - float(self.q @ alpha)
+        total = float(alpha.sum())
+        if abs(total - 1) > len(alpha) * EPSILON:  # else it is what `value` makes of it
+            alpha = alpha / total if total > 0 else self.alpha_t
+        short = -self._off(alpha)
         if short < 0 or (self.equality and short > 0):
             vertex = int(self.q.argmin() if short < 0 else self.q.argmax())
-            share = short / (self.q[vertex] - float(self.q @ alpha))
+            share = short / (self.q[vertex] - self.rho + short)
             alpha = (1 - share) * alpha + share * (np.arange(len(alpha)) == vertex)
         return {"alpha": alpha, "eta": eta}
 
     def value(self, point: Point) -> float:
-        """The relative entropy."""
-        alpha = point["alpha"]
-        return float((xlogy(alpha, alpha / self.alpha_t) - alpha + self.alpha_t).sum())
+        """The relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
+        return float((self.alpha_t * self._divergences(self._changes(point["alpha"]))).sum())
 
     def dual_value(self, point: Point) -> float:
         """-ln(Z(eta) exp(rho eta)), by log1p where eta is small, as the value at eta = 0 is exactly 0."""
@@ -103,9 +109,46 @@ class EntropyProjection(Problem):
         return -float(logsumexp(exponents, b=self.alpha_t))
 
     def rounding(self, point: Point) -> float:
-        """That of the terms of the entropy, which add up to about 2, and of eta q'alpha."""
-        sizes = 2 + abs(float(point["eta"])) * float(np.abs(self.q) @ point["alpha"] + abs(self.rho))
-        return float(np.finfo(float).eps) * sizes
+        """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
+
+        A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of
+        the smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The
+        log of a sum of exponentials moves by no more than the largest change of an exponent.
+        """
+        alpha, eta, n = point["alpha"], abs(float(point["eta"])), len(self.y)
+        r = self._changes(alpha)
+        terms = self.alpha_t * (self._divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
+        off = self._off(alpha)
+        error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
+        above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
+        mended, value = 0.0, self.value(point)
+        for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
+            share = min(missed / abs(float(self.q[v]) - self.rho), 1.0)
+            mended = max(mended, share * max(-float(np.log(self.alpha_t[v])) - value, 0.0))
+        of_primal = sum_error(n + 4, float(terms.sum())) + mended
+        exponents = eta * np.abs(self.q - self.rho)
+        largest = float(exponents.max())
+        of_sum = sum_error(n + 4, float(self.alpha_t @ np.expm1(np.minimum(exponents, 1.0))))
+        return of_primal + of_sum + 4 * EPSILON * largest + eta * float(self._errors.max())
+
+    def _off(self, alpha: Array) -> float:
+        """Q'alpha - rho, with alpha divided by its sum, which is 1 but for rounding."""
+        ones = np.ones(len(alpha))
+        return dot(np.concatenate([self.q, -self.rho * ones]), np.concatenate([alpha, alpha])) / dot(alpha, ones)
+
+    def _changes(self, alpha: Array) -> Array:
+        """Alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
+        r, ones = (alpha - self.alpha_t) / self.alpha_t, np.ones(len(alpha))
+        return r + dot(self.alpha_t - alpha, ones) / dot(alpha, ones) * (1 + r)
+
+    @staticmethod
+    def _divergences(r: Array) -> Array:
+        """``(1 + r) ln(1 + r) - r`` for r >= -1, by its series where r is small."""
+        t = np.clip(r, -SMALL, SMALL)
+        series = t * t * (0.5 - t * (1 / 6 - t * (1 / 12 - t / 20)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(r > -1, (1 + r) * np.log1p(r), 0.0) - r
+        return np.where(np.abs(r) < SMALL, series, logs)
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate relative to the largest of |q| and |rho|, and to the largest entry of the projection."""

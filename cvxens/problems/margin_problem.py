@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import NotSeparable
-from cvxens.problems.columns import Columns, ColumnsLike, as_columns
+from cvxens.problems.columns import (
+    Columns,
+    ColumnsLike,
+    Shifted,
+    as_columns,
+    edges_with_errors,
+    scores_with_errors,
+)
 from cvxens.problems.duality import Edges, imbalance
 from cvxens.problems.losses import Loss
+from cvxens.problems.losses.protocol import dual_rounding, rise
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Problem
 from cvxens.problems.separation import not_separable
+from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Point
+
+SHIFTED = "intercept of the shifted columns"
+"""The name of that intercept among the arrays of a repaired point."""
+
+FEASIBLE = 1e-12
+"""How far weights may be from the domain of a penalty through rounding, relative to their sum or to 1."""
 
 
 class MarginProblem(Problem):
@@ -26,6 +42,10 @@ class MarginProblem(Problem):
     The multiplier of that one equality is u, with u = -loss'(z) at the optimum. The dual problem is to maximise
     ``-loss*(-u) - penalty*(H'(y u))``, with y'u = 0 where there is an intercept. With several outputs, w, b, z and u
     have a column for each and y is a column of ones: z are scores.
+
+    Where there is an intercept, columns far from 0 are shifted to it inside: ``H w + b = (H - 1 c') w + (b + c'w)``, so
+    that an offset in the data costs no digits. Points are those of H; a repaired one also has the intercept
+    ``b + c'w`` of the shifted columns, which holds digits that b cannot.
 
     Attributes
     ----------
@@ -90,13 +110,15 @@ class MarginProblem(Problem):
         w = cp.Variable((self.H.shape[1], *self.outputs), nonneg=self.nonnegative, name=weights)
         b = cp.Variable(self.outputs, name=intercept)
         z = cp.Variable((self.H.shape[0], *self.outputs), name="z")
-        f, tied = self.H.link(w)
+        f, tied = self._shifted.H.link(w)
+        centre = self._shifted.centre
+        b_of_H = b if centre is None else b - centre @ w
         link = z == cp.multiply(self.y, f + b if self.intercept else f)
         on_z, on_w = loss.term(z), penalty.term(w)
         total = on_z.expression + on_w.expression
         sense = cp.Maximize(-total) if self.maximise else cp.Minimize(total)
         problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])
-        variables = {weights: w, **({intercept: b} if self.intercept else {}), **on_z.variables}
+        variables = {weights: w, **({intercept: b_of_H} if self.intercept else {}), **on_z.variables}
         return Model(problem, variables, {multipliers: (link, 1.0)}, parameters)
 
     @final
@@ -106,22 +128,28 @@ class MarginProblem(Problem):
         loss, penalty = self._loss, self.penalty()
         w = point.get(weights, np.zeros((self.H.shape[1], *self.outputs)))
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
-        f = self.H.scores(w)
+        f, _ = scores_with_errors(self._shifted.H, w)
         if intercept in point:
-            b = point[intercept]
+            b = self._to_shifted(w, point[intercept])
         else:
             b = loss.best_intercept(f, self.y) if self.intercept else np.zeros(self.outputs)
         z = self.y * (f + b)
-        scale = min(1.0, loss.scale(z), key=lambda scale: loss.value(scale * z) + penalty.value(scale * w))
+        scale = min(self._scales(loss, z, w), key=lambda scale: loss.value(scale * z) + penalty.value(scale * w))
         u = loss.repair(point.get(multipliers, np.zeros(f.shape)), self.y if self.intercept else None)
         u = u * penalty.shrink(self._summary(self._edges(u)))
-        return {weights: w * scale, **({intercept: b * scale} if self.intercept else {}), multipliers: u}
+        w, b = w * scale, b * scale
+        if not self.intercept:
+            return {weights: w, multipliers: u}
+        if self._shifted.centre is None:
+            return {weights: w, intercept: b, multipliers: u}
+        of_H = point[intercept] if intercept in point and scale == 1 else self._from_shifted(w, b)
+        return {weights: w, intercept: of_H, multipliers: u, SHIFTED: b}
 
     @final
     def value(self, point: Point) -> float:
         """Loss plus penalty, or minus that for a maximum."""
         w = point[self.letters[0]]
-        total = self._loss.value(self._margins(point)) + self.penalty().value(w)
+        total = self._loss.value(self._margins(point)[0]) + self.penalty().value(w)
         return -total if self.maximise else total
 
     @final
@@ -132,10 +160,47 @@ class MarginProblem(Problem):
 
     @final
     def rounding(self, point: Point) -> float:
-        """That of (y u)'H w, which both objectives contain: epsilon times the sum of the sizes of its terms."""
-        weights, _, multipliers = self.letters
-        size = float(np.abs(point[weights]).sum()) * float(np.abs(point[multipliers]).sum())
-        return float(np.finfo(float).eps) * self.H.largest * size
+        """Bound it by evaluating both objectives where the errors of margins and edges are at their worst."""
+        return self._primal_rounding(point) + self.dual_rounding(point)
+
+    @final
+    def dual_rounding(self, point: Point) -> float:
+        """Bound the rounding error of the dual value at a repaired u, a balance missed by rounding included.
+
+        Penalties' conjugates rise with the sizes of edges, so they are evaluated at edges that are larger by their
+        errors. A sum y'u = d in place of 0 is mended by moving one multiplier by d: an edge moves by at most
+        d max |H_ij|, and the loss's part by d times its mean slope.
+        """
+        u, loss = point[self.letters[2]], self._loss
+        edges, errors = edges_with_errors(self._shifted.H, self.y * u)
+        size, magnitude = float(np.abs(u).sum()), abs(loss.dual_value(u))
+        if not (size > 0 and np.isfinite(magnitude)):
+            return 0.0
+        missed = 0.0
+        if self.intercept:
+            sides = (self.y * u).reshape(len(u), -1)
+            missed = max(abs(dot(side, np.ones(len(side)))) for side in sides.T)
+        errors = errors + missed * self._shifted.H.largest
+        nominal, worst = self.bound(u, self._summary(edges)), self.bound(u, self._summary(edges, errors))
+        change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
+        penalty = self.penalty().conjugate(self._summary(edges))
+        of_penalty = sum_error(len(edges), abs(penalty) if np.isfinite(penalty) else 0.0)
+        return change + dual_rounding(loss, u) + of_penalty + missed * (magnitude / size)
+
+    @final
+    def _primal_rounding(self, point: Point) -> float:
+        """Evaluate the primal objective with every margin off by its error, rescaled where that makes it feasible."""
+        w, loss, penalty = point[self.letters[0]], self._loss, self.penalty()
+        z, errors = self._margins(point)
+        value, of_w = loss.value(z), penalty.value(w)
+        if not (np.isfinite(value) and np.isfinite(of_w)):
+            return 0.0
+        risen = rise(loss, z, errors)
+        for scale in self._scales(loss, z - errors, w):
+            if scale != 1:
+                at_scale = loss.value(scale * (z - errors)) + penalty.value(scale * w) - value - of_w
+                risen = min(risen, max(at_scale, 0.0) + sum_error(z.size, abs(value)))
+        return risen + sum_error(w.size, abs(of_w))
 
     @final
     def residuals(self, point: Point) -> dict[str, float]:
@@ -144,7 +209,8 @@ class MarginProblem(Problem):
         Where w >= 0, weights of rounding size, at most 1e-9 of the largest, may have edges below the threshold.
         """
         weights, _, multipliers = self.letters
-        w, u, z = point[weights], point[multipliers], self._margins(point)
+        w, u = point[weights], point[multipliers]
+        z, _ = self._margins({name: values for name, values in point.items() if name != SHIFTED})
         loss, penalty, edges = self._loss, self.penalty(), self._edges(u)
         threshold = penalty.threshold(w, edges)
         counted = (w > 1e-9 * w.max()) | (edges >= threshold) if self.nonnegative else np.full(w.shape, True)
@@ -175,14 +241,45 @@ class MarginProblem(Problem):
     def _loss(self) -> Loss:
         return self.loss(*(getattr(self, name) for name in self.swept))
 
-    def _margins(self, point: Point) -> Array:
+    @cached_property
+    def _shifted(self) -> Shifted:
+        return Shifted.from_columns(self.H) if self.intercept else Shifted(self.H, None)
+
+    def _to_shifted(self, w: Array, b: Array) -> Array:
+        """B + c'w, with one rounding."""
+        centre = self._shifted.centre
+        if centre is None:
+            return b
+        flat = w.reshape(len(w), -1)
+        sums = [
+            dot(np.append(centre, 1.0), np.append(column, own)) for column, own in zip(flat.T, np.ravel(b), strict=True)
+        ]
+        return np.reshape(sums, self.outputs)
+
+    def _from_shifted(self, w: Array, b: Array) -> Array:
+        """B - c'w, with one rounding."""
+        return self._to_shifted(-w, b)
+
+    def _scales(self, loss: Loss, z: Array, w: Array) -> tuple[float, ...]:
+        """Factors on w and b worth trying: 1, and what the loss suggests if the penalty's domain allows it."""
+        scale = loss.scale(z)
+        allowed = self.penalty().primal_violation(scale * w) <= FEASIBLE * max(1.0, float(np.abs(w).sum()))
+        return (1.0, scale) if scale != 1 and allowed else (1.0,)
+
+    def _margins(self, point: Point) -> tuple[Array, Array]:
+        """The margins y (H w + b) and bounds on their rounding errors."""
         weights, intercept, _ = self.letters
-        f = self.H.scores(point[weights])
-        return self.y * (f + point[intercept] if self.intercept else f)
+        w = point[weights]
+        f, errors = scores_with_errors(self._shifted.H, w)
+        if not self.intercept:
+            return self.y * f, errors
+        b = point[SHIFTED] if SHIFTED in point else self._to_shifted(w, point[intercept])
+        # f + b is rounded once, and b = b + c'w was
+        return self.y * (f + b), errors + EPSILON * (np.abs(f) + np.abs(b))
 
     def _edges(self, u: Array) -> Array:
-        return self.H.edges(self.y * u)
+        return edges_with_errors(self._shifted.H, self.y * u)[0]
 
-    def _summary(self, edges: Array) -> Edges:
-        counted = edges if self.nonnegative else np.abs(edges)
+    def _summary(self, edges: Array, errors: Array | float = 0.0) -> Edges:
+        counted = (edges if self.nonnegative else np.abs(edges)) + errors
         return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()), lambda: counted, 0.0)

@@ -8,11 +8,13 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
+from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.losses import Exponential
+from cvxens.problems.losses.protocol import dual_rounding, rise
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
-from cvxens.types import Point
+from cvxens.rounding import EPSILON
+from cvxens.types import Array, Point
 
 
 @final
@@ -45,8 +47,13 @@ class RegularizedExpLoss(Problem):
 
     def __init__(self, K: Any, y: Any, lam: float) -> None:
         self.y = validation.signs(y)
-        self.K = check_kernel(K, len(self.y))
+        self._kernel = check_kernel(K, len(self.y))
         self.lam = lam
+
+    @property
+    def K(self) -> Array:
+        """The kernel matrix."""
+        return self._kernel.K
 
     @property
     def loss(self) -> Exponential:
@@ -71,26 +78,35 @@ class RegularizedExpLoss(Problem):
         """Clip u at 0; derive u from eta, or eta from u, where one is missing."""
         eta = point["eta"] if "eta" in point else self.y * np.maximum(point["u"], 0) / (2 * self.lam)
         with np.errstate(over="ignore"):
-            u = point["u"] if "u" in point else np.exp(-self.y * (self.K @ eta)) / len(self.y)
+            u = point["u"] if "u" in point else np.exp(-self.y * self._kernel.product(eta)[0]) / len(self.y)
         return {"eta": eta, "u": np.maximum(u, 0)}
 
     def value(self, point: Point) -> float:
         """The regularised loss."""
-        f = self.K @ point["eta"]
-        return self.loss.value(self.y * f) + float(self.lam * point["eta"] @ f)
+        f, _ = self._kernel.product(point["eta"])
+        return self.loss.value(self.y * f) + self.lam * self._kernel.form(point["eta"])[0]
 
     def dual_value(self, point: Point) -> float:
         """-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)."""
-        v = self.y * point["u"]
-        return self.loss.dual_value(point["u"]) - float(v @ self.K @ v / (4 * self.lam))
+        return self.loss.dual_value(point["u"]) - self._kernel.form(self.y * point["u"])[0] / (4 * self.lam)
 
     def rounding(self, point: Point) -> float:
-        """That of the quadratic forms."""
-        return self.lam * rounding_of_form(self.K, point["eta"]) + rounding_of_form(self.K, point["u"]) / (4 * self.lam)
+        """Bound what the errors of the scores do to the loss, and those of the forms and of the sums."""
+        f, errors = self._kernel.product(point["eta"])
+        (penalty, of_penalty), (form, of_form) = self._kernel.form(point["eta"]), self._kernel.form(self.y * point["u"])
+        loss = self.loss.value(self.y * f)
+        if not np.isfinite(loss):
+            return 0.0
+        of_primal = rise(self.loss, self.y * f, errors) + self.lam * of_penalty
+        of_dual = dual_rounding(self.loss, point["u"]) + of_form / (4 * self.lam)
+        return of_primal + of_dual + 4 * EPSILON * (self.lam * abs(penalty) + abs(form) / (4 * self.lam) + loss)
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the signs of u, u against the loss, and f against u, relative to the larger of 1 and |f|."""
-        f, from_u = self.K @ point["eta"], self.K @ (self.y * point["u"]) / (2 * self.lam)
+        f, from_u = (
+            self._kernel.product(point["eta"])[0],
+            self._kernel.product(self.y * point["u"])[0] / (2 * self.lam),
+        )
         return {
             "primal feasibility": 0.0,
             "dual feasibility": self.loss.dual_violation(point["u"]),

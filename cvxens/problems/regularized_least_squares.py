@@ -8,10 +8,11 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
+from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
-from cvxens.types import Point
+from cvxens.rounding import EPSILON, dot, sum_error
+from cvxens.types import Array, Point
 
 
 @final
@@ -43,8 +44,13 @@ class RegularizedLeastSquares(Problem):
 
     def __init__(self, K: Any, y: Any, gamma: float) -> None:
         self.y = validation.finite_array("y", y, ndim=1)
-        self.K = check_kernel(K, len(self.y))
+        self._kernel = check_kernel(K, len(self.y))
         self.gamma = gamma
+
+    @property
+    def K(self) -> Array:
+        """The kernel matrix."""
+        return self._kernel.K
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -68,29 +74,34 @@ class RegularizedLeastSquares(Problem):
     def repair(self, point: Point) -> Point:
         """Every point is feasible; derive s from c, or c from s, where one is missing."""
         c = point["c"] if "c" in point else point["s"] / (2 * self.gamma)
-        s = point["s"] if "s" in point else 2 * (self.y - self.K @ c) / len(self.y)
+        s = point["s"] if "s" in point else 2 * (self.y - self._kernel.product(c)[0]) / len(self.y)
         return {"c": c, "s": s}
 
     def value(self, point: Point) -> float:
         """The penalised mean square."""
-        c = point["c"]
-        f = self.K @ c
-        return float(((f - self.y) ** 2).mean() + self.gamma * c @ f)
+        f, _ = self._kernel.product(point["c"])
+        return float(((f - self.y) ** 2).mean()) + self.gamma * self._kernel.form(point["c"])[0]
 
     def dual_value(self, point: Point) -> float:
-        """S'y - m/4 |s|^2 - s'K s / (4 gamma)."""
+        """``s'y - m/4 |s|^2 - s'K s / (4 gamma)``."""
         s = point["s"]
-        return float(s @ self.y - len(s) / 4 * s @ s - s @ self.K @ s / (4 * self.gamma))
+        return dot(s, self.y) - len(s) / 4 * dot(s, s) - self._kernel.form(s)[0] / (4 * self.gamma)
 
     def rounding(self, point: Point) -> float:
-        """That of the quadratic forms."""
-        return self.gamma * rounding_of_form(self.K, point["c"]) + rounding_of_form(self.K, point["s"]) / (
-            4 * self.gamma
-        )
+        """Bound the errors of the squares, of the forms c'K c and s'K s, and of the sums of their terms."""
+        c, s, m = point["c"], point["s"], len(self.y)
+        f, errors = self._kernel.product(c)
+        r = np.abs(f - self.y)
+        squares = float((r**2).mean())
+        (penalty, of_penalty), (form, of_form) = self._kernel.form(c), self._kernel.form(s)
+        of_primal = float(((2 * r + errors) * errors).mean()) + sum_error(m + 2, squares) + self.gamma * of_penalty
+        sizes = abs(dot(s, self.y)) + m / 4 * dot(s, s) + abs(form) / (4 * self.gamma)
+        of_dual = of_form / (4 * self.gamma) + 8 * EPSILON * sizes
+        return of_primal + of_dual + 4 * EPSILON * (squares + self.gamma * abs(penalty))
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate s against the loss, and f against s, relative to the targets."""
-        f, s = self.K @ point["c"], point["s"]
+        f, s = self._kernel.product(point["c"])[0], point["s"]
         size = max(float(np.abs(self.y).max()), np.finfo(float).tiny)
         return {
             "primal feasibility": 0.0,

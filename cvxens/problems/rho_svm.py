@@ -10,11 +10,12 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.problems.duality import capped_simplex
-from cvxens.problems.kernel_factor import check_kernel, factor, rounding_of_form
+from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.losses.protocol import excess
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem
-from cvxens.types import Point
+from cvxens.rounding import EPSILON, dot
+from cvxens.types import Array, Point
 
 
 @final
@@ -47,7 +48,12 @@ class RhoSVM(Problem):
 
     def __init__(self, K: Any, y: Any) -> None:
         self.y = validation.signs(y)
-        self.K = check_kernel(K, len(self.y))
+        self._kernel = check_kernel(K, len(self.y))
+
+    @property
+    def K(self) -> Array:
+        """The kernel matrix."""
+        return self._kernel.K
 
     @cached_property
     def _factor(self) -> Any:
@@ -79,28 +85,30 @@ class RhoSVM(Problem):
         u = capped_simplex(given, 1.0)
         c = point.get("c", self.y * u)
         c = c / max(float(np.abs(c).max()), np.finfo(float).tiny)
-        f = self.K @ c
-        smallest, norm = float((self.y * f).min()), float(c @ f)
+        smallest, norm = float((self.y * self._kernel.product(c)[0]).min()), self._kernel.form(c)[0]
         c = c * (smallest / norm if min(smallest, norm) > 0 else 0.0)
-        return {"c": c, "rho": np.asarray((self.y * (self.K @ c)).min()), "u": u}
+        return {"c": c, "rho": np.asarray((self.y * self._kernel.product(c)[0]).min()), "u": u}
 
     def value(self, point: Point) -> float:
         """2 rho - |w|^2."""
-        return float(2 * point["rho"] - point["c"] @ self.K @ point["c"])
+        return float(2 * point["rho"]) - self._kernel.form(point["c"])[0]
 
     def dual_value(self, point: Point) -> float:
         """u'K~u."""
-        v = self.y * point["u"]
-        return float(v @ self.K @ v)
+        return self._kernel.form(self.y * point["u"])[0]
 
     def rounding(self, point: Point) -> float:
-        """That of the quadratic forms."""
-        return rounding_of_form(self.K, point["c"]) + rounding_of_form(self.K, point["u"])
+        """Bound the errors of margins and forms; a sum of u off 1 by d changes the dual value by 2 d of it."""
+        _, errors = self._kernel.product(point["c"])
+        (norm, of_norm), (form, of_form) = self._kernel.form(point["c"]), self._kernel.form(self.y * point["u"])
+        missed = abs(dot(point["u"], np.ones(len(self.y))) - 1) + EPSILON
+        of_primal = 2 * float(errors.max()) + of_norm + 2 * EPSILON * (abs(float(point["rho"])) + abs(norm))
+        return of_primal + of_form + 3 * missed * abs(form)
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate relative to the margins, or where those vanish to 1e-3 of the largest kernel value."""
         c, u, rho = point["c"], point["u"], float(point["rho"])
-        z, from_u = self.y * (self.K @ c), self.y * (self.K @ (self.y * u))
+        z, from_u = self.y * self._kernel.product(c)[0], self.y * self._kernel.product(self.y * u)[0]
         size = max(float(np.abs(z).max()), 1e-3 * float(np.abs(self.K).max()), np.finfo(float).tiny)
         return {
             "primal feasibility": excess(rho - z) / size,

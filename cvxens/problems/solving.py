@@ -109,7 +109,8 @@ def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            model.problem.solve(solver=name, **options)
+            # a solver that is updated in place keeps the scaling of earlier data, and may lose digits to it
+            model.problem.solve(solver=name, **{"warm_start": False, **options})
         status = model.problem.status
     except (cp.SolverError, ArithmeticError, ValueError, TypeError) as error:
         status, message = "error", " ".join(str(error).split())

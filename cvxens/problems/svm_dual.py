@@ -9,10 +9,11 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.problems.duality import imbalance
-from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor, rounding_of_form
+from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor
 from cvxens.problems.losses import Hinge
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
+from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Point
 
 
@@ -47,8 +48,13 @@ class SVMDual(Problem):
 
     def __init__(self, K: Any, y: Any, C: float) -> None:
         self.y = validation.signs(y)
-        self.K = check_kernel(K, len(self.y), conditionally=True)
+        self._kernel = check_kernel(K, len(self.y), conditionally=True)
         self.C = C
+
+    @property
+    def K(self) -> Array:
+        """The kernel matrix."""
+        return self._kernel.K
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -67,26 +73,27 @@ class SVMDual(Problem):
 
     def _uncentre(self, variables: Point, duals: Point) -> Point:
         """The intercept that goes with K, from the one that goes with the centred kernel."""
-        return {"b": duals["b"] - (self.K @ (self.y * variables["u"])).mean()}
+        return {"b": duals["b"] - self._scores(variables["u"])[0].mean()}
 
     def repair(self, point: Point) -> Point:
         """Clip u into [0, C], balance the classes; the best intercept where none is given."""
         u = Hinge(self.C).repair(point.get("u", np.zeros(len(self.y))), self.y)
-        b = point["b"] if "b" in point else Hinge(self.C).best_intercept(self._scores(u), self.y)
+        b = point["b"] if "b" in point else Hinge(self.C).best_intercept(self._scores(u)[0], self.y)
         return {"u": u, "b": b}
 
     def value(self, point: Point) -> float:
         """1/2 u'(K o yy')u - sum u."""
-        return self._half_norm(point["u"]) - float(point["u"].sum())
+        return self._half_norm(point["u"])[0] - dot(point["u"], np.ones(len(self.y)))
 
     def dual_value(self, point: Point) -> float:
         """Minus the objective of LL08 P1 at w = sum_i u_i y_i phi(x_i) and b, or at both scaled to spare all slack."""
-        hinge, half_norm, z = Hinge(self.C), self._half_norm(point["u"]), self._margins(point)
-        return -min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
+        (half_norm, _), (z, _) = self._half_norm(point["u"]), self._margins(point)
+        return -least_at_scales(Hinge(self.C), half_norm, z)
 
     def rounding(self, point: Point) -> float:
-        """That of the quadratic forms."""
-        return rounding_of_form(self.K, point["u"])
+        """Bound it by evaluating both objectives where the errors of scores are at their worst."""
+        f, errors = self._scores(point["u"])
+        return svm_rounding(self.C, self.y, point["u"], point["b"], f, errors=errors, spread=float(np.ptp(self.K)))
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Box and balance, and complementary slackness; stationarity holds as w is built from u."""
@@ -94,16 +101,64 @@ class SVMDual(Problem):
         return {
             "primal feasibility": max(hinge.dual_violation(u), imbalance(u, self.y)),
             "dual feasibility": 0.0,
-            "complementary slackness": hinge.slackness(self._margins(point), u),
+            "complementary slackness": hinge.slackness(self._margins(point)[0], u),
             "stationarity": 0.0,
             "pricing slack": 0.0,
         }
 
-    def _scores(self, u: Array) -> Array:
-        return self.K @ (self.y * u)
+    def _scores(self, u: Array) -> tuple[Array, Array]:
+        """F = K (y u) and bounds on its rounding errors."""
+        return self._kernel.product(self.y * u)
 
-    def _half_norm(self, u: Array) -> float:
-        return float((self.y * u) @ self._scores(u) / 2)
+    def _half_norm(self, u: Array) -> tuple[float, float]:
+        """1/2 u'(K o yy')u and a bound on its rounding error."""
+        norm, error = self._kernel.form(self.y * u)
+        return norm / 2, error / 2
 
-    def _margins(self, point: Point) -> Array:
-        return self.y * (self._scores(point["u"]) + point["b"])
+    def _margins(self, point: Point) -> tuple[Array, Array]:
+        """Y (f + b) and bounds on its rounding errors."""
+        f, errors = self._scores(point["u"])
+        return self.y * (f + point["b"]), errors + EPSILON * (np.abs(f) + np.abs(point["b"]))
+
+
+def svm_rounding(
+    C: float | Array, y: Array, u: Array, b: float | Array, f: Array, *, errors: Array | float, spread: float
+) -> float:
+    """Bound the rounding errors of the objective of P2 at u and of its bound at u and b, together.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Upper bounds of the multipliers.
+    y, u, f : ndarray of shape (n_samples,)
+        Labels, feasible multipliers, and the scores K (y u) as they were evaluated.
+    b : float
+        Intercept.
+    errors : float or ndarray of shape (n_samples,)
+        Bounds on the errors of f.
+    spread : float
+        At least the range of the entries of K, or of any column: the balance y'u = d in place of 0 is mended by
+        changing one multiplier by d, which changes the scores by d times a column, of which b takes a constant.
+
+    Returns
+    -------
+    float
+        Both objectives are evaluated where the errors are at their worst.
+    """
+    hinge, v = Hinge(C), y * u
+    missed = abs(dot(y, u))
+    errors = np.broadcast_to(errors, f.shape)
+    half_norm = abs(float(v @ f)) / 2
+    of_norm = float(np.abs(v) @ errors) / 2 + sum_error(len(u), float(np.abs(v) @ np.abs(f)) / 2)
+    of_norm += missed * (abs(float(f[u.argmax()])) + missed * spread)
+    z = y * (f + b)
+    of_margins = errors + EPSILON * (np.abs(f) + np.abs(b)) + missed * spread
+    value = least_at_scales(hinge, half_norm, z)
+    worst = least_at_scales(hinge, half_norm + of_norm, z - of_margins)
+    of_sum = sum_error(len(u), float(u.sum())) + missed
+    return of_norm + of_sum + max(worst - value, 0.0) + sum_error(len(u), value)
+
+
+def least_at_scales(hinge: Hinge, half_norm: float, z: Array) -> float:
+    """The value of LL08 P1 at a function with this half squared norm and margins z, or scaled to spare all slack."""
+    return min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))

@@ -12,6 +12,7 @@ import numpy as np
 from cvxens.certificates import Certificate, relative
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
+from cvxens.problems.svm_dual import svm_rounding
 from cvxens.types import Array, Solution
 
 
@@ -62,6 +63,13 @@ class PricedSample(Protocol):
     @property
     def C(self) -> Array:
         """Upper bounds of the multipliers, (n_samples,)."""
+
+    @property
+    def spread(self) -> float:
+        """At least the range of the entries of a column of K."""
+
+    def score_errors(self, u: Array, f: Array) -> Array | float:
+        """Bound how far scores f are from K (y u)."""
 
 
 P = TypeVar("P", bound=PricedSample)
@@ -128,7 +136,8 @@ class SVMSolution(Generic[P]):
     @property
     def certificate(self) -> Certificate:
         """The gap, and how far the point is from the conditions of optimality; f is taken as K (y u)."""
-        hinge, sizes = Hinge(self.problem.C), np.abs(self.u) @ np.abs(self.f)
+        problem, hinge = self.problem, Hinge(self.problem.C)
+        errors = problem.score_errors(self.u, self.f) + self.drift
         slackness = hinge.slackness(self.problem.y * (self.f + self.b), self.u)
         return Certificate.between(
             self.objective,
@@ -141,7 +150,7 @@ class SVMSolution(Generic[P]):
                 "pricing slack": 0.0,
             },
             repair={"u": 0.0, "b": 0.0},
-            rounding=len(self.u) * float(np.finfo(float).eps * sizes) + self.drift * float(np.abs(self.u).sum()),
+            rounding=svm_rounding(problem.C, problem.y, self.u, self.b, self.f, errors=errors, spread=problem.spread),
         )
 
     def level(self, steps: int, seconds: float) -> Level:

@@ -17,35 +17,43 @@ def between(primal, dual, **changed):
     return Certificate.between(primal, dual, **{"residuals": {}, "repair": {}, **changed})
 
 
-@given(primal=finite, dual=finite, maximise=st.booleans())
-def test_the_gap_is_primal_less_dual_in_the_sense_of_the_problem(primal, dual, maximise):
-    certificate = between(primal, dual, maximise=maximise)
-    gap = dual - primal if maximise else primal - dual
-    size = max(abs(primal), abs(dual), 1e-9)
-    if -ROUNDING * size <= gap < 0:
-        assert certificate.gap == certificate.relative_gap == 0
-    else:
-        assert certificate.gap == gap
+@given(primal=finite, dual=finite, maximise=st.booleans(), rounding=st.none() | st.floats(0, 1e3))
+def test_the_gap_is_primal_less_dual_in_the_sense_of_the_problem_and_the_rounding(primal, dual, maximise, rounding):
+    certificate = between(primal, dual, maximise=maximise, rounding=rounding)
+    size = max(abs(primal), abs(dual))
+    counted = ROUNDING * size if rounding is None else rounding
+    gap = (dual - primal if maximise else primal - dual) + counted
+    assert certificate.gap == gap
+    assert certificate.rounding == counted
+    if size > 1e-300:
         assert certificate.relative_gap == pytest.approx(gap / size, rel=1e-12)
     assert (certificate.primal, certificate.dual) == (primal, dual)
-    assert certificate.proven
+    assert certificate.proven == (gap >= 0)
+    assert certificate.holds(math.inf) == (gap >= 0)
 
 
 def test_a_negative_gap_beyond_rounding_is_not_hidden_and_proves_nothing():
     for maximise in (False, True):
         worse, better = (1.0, 1.0 + 1e-12)[:: 1 if maximise else -1], (1.0, 1.0 + 1e-12)[:: -1 if maximise else 1]
         assert not between(*better, maximise=maximise).holds(1.0)
-        assert between(*better, maximise=maximise).gap == pytest.approx(-1e-12, rel=1e-3)
+        assert not between(*better, maximise=maximise).proven
+        assert "weak duality" in between(*better, maximise=maximise).note
+        assert between(*better, maximise=maximise).gap == pytest.approx(-1e-12 + ROUNDING, rel=1e-3)
         assert between(*worse, maximise=maximise).holds(1e-11)
     assert not between(-5.0, 0.0).holds(math.inf)
-    assert between(1.0, 1.0 + 1e-15).gap == 0.0
-    assert between(1.0, 1.0 + 1e-15).holds(0.0)
 
 
-def test_a_stated_rounding_error_excuses_a_negative_gap_up_to_it():
-    assert between(1.0, 1.0 + 1e-10, rounding=1e-9).holds(0.0)
-    assert between(1.0, 1.0 + 1e-8, rounding=1e-9).relative_gap < 0
-    assert between(1.0, 1.0 - 1e-10, rounding=1e-9).gap == pytest.approx(1e-10, rel=1e-3)
+def test_a_rounding_error_is_added_to_every_gap_and_hides_none():
+    within = between(1.0, 1.0 + 1e-10, rounding=1e-9)
+    assert within.gap == pytest.approx(9e-10, rel=1e-3)
+    assert within.holds(1e-9)
+    assert not within.holds(1e-10)
+    beyond = between(1.0, 1.0 + 1e-8, rounding=1e-9)
+    assert beyond.relative_gap < 0
+    assert not beyond.holds(math.inf)
+    assert between(1.0, 1.0 - 1e-10, rounding=1e-9).gap == pytest.approx(1.1e-9, rel=1e-3)
+    assert not between(1.0, 1.0, rounding=math.inf).proven
+    assert not between(1.0, 1.0, rounding=math.nan).proven
 
 
 @pytest.mark.parametrize("maximise", [False, True])
@@ -65,22 +73,29 @@ def test_a_value_that_is_not_finite_proves_nothing(primal, dual, maximise):
 
 def test_equal_values_and_zero_have_no_gap():
     for value in (0.0, -0.0, 3.0, -3.0, 1e-300):
-        certificate = between(value, value)
+        certificate = between(value, value, rounding=0.0)
         assert (certificate.gap, certificate.relative_gap) == (0.0, 0.0)
         assert certificate.holds(0.0)
 
 
-def test_below_a_billionth_objectives_count_as_zero():
-    assert relative(1e-12, 1e-11, 0.0) == pytest.approx(1e-3)
+@given(gap=st.floats(1e-3, 1e3), size=st.floats(1e-3, 1e3), unit=st.sampled_from([1e-290, 1e-30, 1.0, 1e30, 1e290]))
+def test_a_relative_gap_does_not_depend_on_the_unit_of_the_objective(gap, size, unit):
+    assert relative(gap * unit, -size * unit) == pytest.approx(gap / size, rel=1e-12)
+
+
+def test_a_relative_gap_at_an_objective_of_zero_is_zero_or_infinite():
     assert relative(1.0, -4.0, 2.0) == 0.25
-    assert between(1e-12, -1e-12).relative_gap == pytest.approx(2e-3)
+    assert relative(0.0, 0.0) == 0
+    assert relative(1e-300, 0.0) == math.inf
+    assert relative(-1e-300, 0.0) == -math.inf
+    assert between(1e-12, -1e-12).relative_gap == pytest.approx(2)
 
 
 def test_holding_needs_a_proof_and_the_tolerance():
     certificate = between(1.0, 0.99)
     assert certificate.holds(0.02)
     assert not certificate.holds()
-    unproven = between(1.0, 1.0, proven=False, note="the oracle cannot bound the edge")
+    unproven = between(1.0, 1.0, rounding=0.0, proven=False, note="the oracle cannot bound the edge")
     assert not unproven.holds(1.0)
     assert unproven.gap == 0
 
@@ -96,6 +111,7 @@ SHOWN = between(
     residuals={"primal feasibility": 0.0, "stationarity": 1.5e-7},
     repair={"w": 0.0, "b": math.inf},
     note="over <all> & more",
+    rounding=0.0,
 )
 
 
@@ -105,6 +121,7 @@ def test_the_text_is_a_table_of_what_is_known():
         "primal": "-1.25",
         "dual": "-1.5",
         "gap": "0.25  (relative 0.167)",
+        "rounding": "0",
         "primal feasibility": "0",
         "stationarity": "1.5e-07",
         "repair": "w moved by 0, b derived",

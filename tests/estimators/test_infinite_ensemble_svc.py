@@ -103,7 +103,7 @@ def test_solvers_agree(solver):
     assert_allclose(model.decision_function(NEW), reference.decision_function(NEW), atol=2e-3)
 
 
-@pytest.mark.parametrize("kernel", ["stump", "perceptron", Stump(**WIDE) + 0.5 * Gaussian(0.1), linear], ids=str)
+@pytest.mark.parametrize("kernel", ["stump", "perceptron", Stump(**WIDE) + 0.5 * Gaussian(0.1), linear])
 def test_scores_are_the_expansion_in_the_kernel(kernel):
     model = fit(kernel)
     function = KERNELS[kernel] if isinstance(kernel, str) else kernel
@@ -291,7 +291,7 @@ BAD_PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_PARAMETERS, ids=str)
+@pytest.mark.parametrize("bad", BAD_PARAMETERS, ids=", ".join)
 def test_bad_parameters_of_infinite_ensembles(bad):
     model = InfiniteEnsembleSVC(**bad)
     with pytest.raises(InvalidInput, match=next(iter(bad)).replace("kernel", "kernel|X|low|C")):

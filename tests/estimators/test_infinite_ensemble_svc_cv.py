@@ -84,7 +84,7 @@ def test_several_classes(scheme):
         {"scoring": lambda model, sample, y: float(np.mean(model.decision_function(sample) * y))},
         {"n_jobs": 2},
     ],
-    ids=str,
+    ids=", ".join,
 )
 def test_folds_and_scores(options):
     ours, grid = both(InfiniteEnsembleSVC(tol=1e-9), **{"cv": 5, **options})

@@ -21,7 +21,7 @@ from cvxens import (
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Stump
+from cvxens.kernels import Gaussian, Linear, Stump
 from cvxens.problems import losses, penalties
 
 FOREST = "sklearn.tree._tree.Tree"
@@ -68,12 +68,18 @@ VARIANTS = {
     ),
     "pairs": (LPBoostClassifier(multi_class="ovo"), VOTE),
     "middle-stump": (InfiniteEnsembleSVC("middle-stump"), EXPANSION | MIDDLE_STUMPS),
-    "histogram-intersection": (InfiniteEnsembleSVC("histogram-intersection"), ADDITIVE | {"HistogramIntersection"}),
-    "decision-stump": (InfiniteEnsembleSVC("decision-stump"), ADDITIVE | {"DecisionStump"}),
+    "histogram-intersection": (
+        InfiniteEnsembleSVC("histogram-intersection"),
+        STUMP - {"Stump"} | {"HistogramIntersection"},
+    ),
+    "decision-stump": (InfiniteEnsembleSVC("decision-stump"), STUMP - {"Stump"} | {"DecisionStump"}),
     "perceptron": (InfiniteEnsembleSVC("perceptron"), EXPANSION | {"Perceptron", "SimplifiedPerceptron"}),
-    "decision-tree": (InfiniteEnsembleSVC("decision-tree"), EXPANSION | {"DecisionTree", "Laplacian", "Scaled"}),
-    "laplacian": (InfiniteEnsembleSVC("laplacian"), EXPANSION | {"Laplacian"}),
-    "gaussian": (InfiniteEnsembleSVC("gaussian"), EXPANSION | {"Gaussian"}),
+    "decision-tree": (
+        InfiniteEnsembleSVC("decision-tree"),
+        EXPANSION | {"DecisionTree", "SimplifiedLaplacian", "Scaled"},
+    ),
+    "laplacian": (InfiniteEnsembleSVC("laplacian"), EXPANSION | {"Laplacian", "SimplifiedLaplacian"}),
+    "gaussian": (InfiniteEnsembleSVC("gaussian"), EXPANSION | {"Gaussian", "SimplifiedGaussian"}),
     "a sum of kernels": (InfiniteEnsembleSVC(Stump() + 2 * Stump()), STUMP | {"Sum", "Scaled"}),
     **{
         f"{type(loss).__name__} and {type(penalty).__name__}": (
@@ -149,13 +155,21 @@ def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind
     assert_read_as_written(model, X, TRUSTED_TYPES)
 
 
+def test_the_types_of_a_kernel_of_differences():
+    X, y = two_classes()
+    model = fitted(InfiniteEnsembleSVC(Linear(np.eye(X.shape[1]))), (X, y))
+    types = short(get_untrusted_types(data=dumps(model)))
+    assert types == EXPANSION | {"Linear", "Centred", "InfiniteEnsembleSVC"}
+    assert_read_as_written(model, X, TRUSTED_TYPES)
+
+
 def test_every_trusted_type_is_one_that_files_hold():
     tables = [
         *BY_DEFAULT.values(),
         *(types for _, types in VARIANTS.values()),
         BY_DEFAULT.keys(),
         TREES_ALONE,
-        {"MatrixExpansion"},
+        {"MatrixExpansion", "Linear", "Centred"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}

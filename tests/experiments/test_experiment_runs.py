@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from data_directory import make_directory, numbered
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from cvxens.datasets import make_twonorm
 from cvxens.errors import CvxensError, DataFileError, InvalidInput
@@ -125,7 +125,9 @@ def test_methods_run_on_one_thread_and_leave_the_rest_as_it_was():
         blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         return float(max([available_threads(), *blas]))
 
-    [cell] = cells(experiment(methods={"threads": threads}), data=["first"], splits=2)
+    with threadpool_limits(2, user_api="blas"):
+        [cell] = cells(experiment(methods={"threads": threads}), data=["first"], splits=2)
+        assert threads(None) == 2
     assert (cell.mean, cell.standard_error) == (1.0, 0.0)
     assert available_threads() == before
 

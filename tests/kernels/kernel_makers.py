@@ -12,6 +12,8 @@ from cvxens.kernels import (
     Linear,
     MiddleStump,
     Perceptron,
+    SimplifiedGaussian,
+    SimplifiedLaplacian,
     SimplifiedPerceptron,
     SimplifiedStump,
     Stump,
@@ -79,7 +81,10 @@ EMBODYING = {
 
 SIMPLIFIED = {
     "simplified stump": lambda X: SimplifiedStump(),
+    "simplified stump with scales": lambda X: SimplifiedStump(np.arange(1.0, X.shape[1] + 1)),
     "simplified perceptron": lambda X: SimplifiedPerceptron(),
+    "simplified Laplacian": lambda X: SimplifiedLaplacian(0.7),
+    "simplified Gaussian": lambda X: SimplifiedGaussian(0.4),
 }
 
 EVERY = EMBODYING | SIMPLIFIED

@@ -14,11 +14,11 @@ from cvxens.problems.slssvm import simplex_codes
 @pytest.fixture(autouse=True)
 def no_figure_is_left():
     """Each test closes what it opens; whatever is drawn can be rendered."""
-    before = plt.get_fignums()
+    plt.close("all")
     yield
     left = plt.get_fignums()
     plt.close("all")
-    assert left == before == []
+    assert left == []
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from problem_cases import CASES
 
 from cvxens.problems import FORMULATIONS
 
-CONIC = {"RegularizedExpLoss", *(name for name in CASES if name.startswith("EntropyProjection"))}
+CONIC = ["RegularizedExpLoss", *(name for name in CASES if name.startswith("EntropyProjection"))]
 QUADRATIC_SOLVERS = ("CLARABEL", *(("ECOS",) if sys.version_info < (3, 13) else ()), "OSQP", "SCS")
 
 

@@ -27,7 +27,7 @@ SWEEPS = {
         "rho",
         (RHO, 0.9 * LOW + 0.1 * HIGH, 0.5 * LOW + 0.5 * HIGH),
     ),
-    "RegularizedExpLoss": (lambda lam: RegularizedExpLoss(K, y, lam), "lam", (0.1, 2.0, 0.01)),
+    "RegularizedExpLoss": (lambda lam: RegularizedExpLoss(K, y, lam), "lam", (0.1, 1.0, 0.01)),
     "SLSSVM": (lambda C: SLSSVM(H, L, C), "C", (0.1, 3.0, 0.02)),
     "RegularizedLeastSquares": (lambda gamma: RegularizedLeastSquares(K, y, gamma), "gamma", (0.1, 2.0, 0.01)),
 }

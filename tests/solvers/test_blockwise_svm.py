@@ -205,6 +205,45 @@ def test_an_indefinite_kernel():
         solve_blockwise(KernelSVM.of([[0.0, 2.0], [2.0, 0.0]], [1.0, -1.0], 1.0))
 
 
+def by_rows(K):
+    """A kernel matrix whose rows are asked for."""
+    return CachedRows(lambda i, j: K[np.ix_(i[:, 0].astype(int), j[:, 0].astype(int))], np.arange(len(K))[:, None], 1e4)
+
+
+@pytest.mark.parametrize("rows", [DenseRows, by_rows])
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_rounding_makes_no_kernel_indefinite(rows, scale):
+    """The optimal w is 0, so that K v = 0 and all that is left of v'K v is rounding of either sign."""
+    for seed in range(20):
+        a = np.random.default_rng(seed).normal(size=(3, 2))
+        points = np.concatenate([a, -a, a * [1, -1], -a * [1, -1]])
+        y = np.repeat([1.0, -1.0], 6)
+        solution = solve_blockwise(KernelSVM.of(rows(scale * points @ points.T), y, 100 / scale), 1e-9)
+        assert solution.certificate.holds(1e-9)
+        assert solution.objective == pytest.approx(-1200 / scale, rel=1e-9)
+
+
+def test_rounding_makes_no_kernel_of_rank_one_indefinite():
+    for seed in range(100):
+        x = np.random.default_rng(seed).uniform(0, 10, 20)
+        y = np.where(np.floor(x) % 2 == 1, 1.0, -1.0)
+        if abs(y.sum()) < len(y):
+            assert solve_blockwise(KernelSVM.of(np.outer(x, x), y, 1.0), 1e-3).certificate.proven
+
+
+@pytest.mark.parametrize("rows", [DenseRows, by_rows])
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
+    """One direction has the eigenvalue -1e-6, among others of 1; labels make it the solver's."""
+    for n in (2, 5, 12):
+        y = np.where(np.arange(n) % 2, 1.0, -1.0)
+        y -= y.mean()
+        direction = np.outer(y, y) / (y @ y)
+        K = np.ones((n, n)) - 1e-6 * direction
+        with pytest.raises(InvalidInput, match="PSD"):
+            KernelSVM.of(rows(scale * K), np.sign(y), 1 / scale).evaluate(np.abs(y) / scale)
+
+
 @pytest.mark.parametrize("bad", [{"tol": 0.0}, {"max_time": -1.0}])
 def test_bad_limits(bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):

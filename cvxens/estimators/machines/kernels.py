@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from math import exp
@@ -18,13 +18,18 @@ from cvxens.kernels import (
     Gaussian,
     HistogramIntersection,
     Laplacian,
+    Linear,
     MiddleStump,
     Perceptron,
+    SimplifiedGaussian,
+    SimplifiedLaplacian,
     SimplifiedPerceptron,
     SimplifiedStump,
     Stump,
+    WeakLearner,
 )
 from cvxens.kernels.kernel import Kernel, Scaled, Sum
+from cvxens.kernels.simplified import Centred
 from cvxens.types import Array
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -59,7 +64,9 @@ class TrainingKernel:
     kernel : callable or "precomputed"
         As it was asked for, made on the sample.
     function : callable
-        What gives P2 the same solutions, and can be evaluated between any two samples where ranges are left open.
+        What gives P2 the same solutions, and can be evaluated between any two samples where ranges are left open. It
+        is made of differences of samples where the kernel allows for it, so that data with an offset keep their
+        digits; the intercept goes with it.
     scale : ndarray of shape (n_features,) or None
         Of an additive kernel, ``const - sum_d scale_d |x_d - x'_d|`` in P2; None for others.
     """
@@ -100,9 +107,10 @@ class TrainingKernel:
         return K
 
     def check(self, X: Any) -> None:
-        """Raise if a sample is outside the ranges that an additive kernel was given; others see to that themselves."""
-        if self.scale is not None and self.kernel != Stump():
-            self.kernel.within(X)
+        """Raise if a sample is outside the ranges that a kernel was given and `function` does not know of."""
+        for part in _parts(self.kernel):
+            if isinstance(part, Stump | DecisionStump | HistogramIntersection) and part != Stump():
+                part.within(X)
 
     def is_that_of(self, other: TrainingKernel) -> bool:
         """Whether two samples made the same of a kernel."""
@@ -133,41 +141,78 @@ def _made(kernel: Any, gamma: Any, X: Any) -> Any:
     return kernel
 
 
+def _parts(kernel: Any) -> Iterator[Any]:
+    """The kernels that a sum is made of, or the kernel itself; multiples without their factors."""
+    if isinstance(kernel, Scaled):
+        yield from _parts(kernel.kernel)
+    elif isinstance(kernel, Sum):
+        for part in kernel.parts:
+            yield from _parts(part)
+    else:
+        yield kernel
+
+
+def open_form(kernel: Any, X: Any) -> Any:
+    """Rewrite a kernel as one that differs from it by terms that y'u = 0 cancels: k(x, x') + a(x) + a(x').
+
+    Ranges that are left open do not matter to it, and where the kernel allows for it, it is made of differences of
+    samples. Those keep the digits that a constant beside them, or values with an offset, would take: a min(x, x') near
+    1e16 knows nothing of a difference of 1.
+    """
+    scale = additive_scale(kernel, X)
+    if scale is None:
+        return _open_form(kernel, X)
+    return SimplifiedStump() if (scale == 1).all() else SimplifiedStump(scale)
+
+
 @singledispatch
-def open_form(kernel: Any, _X: Any) -> Any:
-    """Rewrite a kernel so that ranges left open do not matter: what it gains are terms that y'u = 0 cancels."""
+def _open_form(kernel: Any, _X: Any) -> Any:
+    """Rewrite a kernel that is not additive."""
     return kernel
 
 
-@open_form.register
+@_open_form.register
 def _(kernel: Kernel, X: Any) -> Kernel:
     return kernel if kernel.fixed else kernel.within(X)
 
 
-@open_form.register
-def _(kernel: Stump, X: Any) -> Kernel:
-    return SimplifiedStump() if kernel.low is None and kernel.high is None else kernel.within(X)
-
-
-@open_form.register
+@_open_form.register
 def _(kernel: Perceptron, _X: Any) -> Kernel:
     return SimplifiedPerceptron() if kernel.radius is None else kernel
 
 
-@open_form.register
+@_open_form.register
 def _(kernel: DecisionTree, X: Any) -> Kernel:
     if kernel.low is not None or kernel.high is not None:
         return kernel.within(X)
     delta = Stump().total_mass(kernel.within(X).box())
-    return Scaled(exp(2 * kernel.gamma * delta), Laplacian(kernel.gamma))
+    return Scaled(exp(2 * kernel.gamma * delta), SimplifiedLaplacian(kernel.gamma))
 
 
-@open_form.register
+@_open_form.register
+def _(kernel: Laplacian, _X: Any) -> Kernel:
+    return SimplifiedLaplacian(kernel.gamma)
+
+
+@_open_form.register
+def _(kernel: Gaussian, _X: Any) -> Kernel:
+    return SimplifiedGaussian(kernel.gamma)
+
+
+@_open_form.register(Linear)
+@_open_form.register(WeakLearner)
+def _(kernel: Any, X: Any) -> Kernel:
+    # a sample whose values are in the middle of each feature's: what an offset adds to all of them, it has too
+    X = np.asarray(X, np.float64)
+    return Centred(kernel, np.partition(X, len(X) // 2, axis=0)[len(X) // 2])
+
+
+@_open_form.register
 def _(kernel: Sum, X: Any) -> Kernel:
     return Sum(tuple(open_form(part, X) for part in kernel.parts))
 
 
-@open_form.register
+@_open_form.register
 def _(kernel: Scaled, X: Any) -> Kernel:
     return Scaled(kernel.factor, open_form(kernel.kernel, X))
 
@@ -178,10 +223,14 @@ def additive_scale(_kernel: Any, _X: Any) -> Array | None:
     return None
 
 
-@additive_scale.register(Stump)
-@additive_scale.register(SimplifiedStump)
-def _(_kernel: Any, X: Any) -> Array | None:
+@additive_scale.register
+def _(_kernel: Stump, X: Any) -> Array | None:
     return np.ones(X.shape[1])
+
+
+@additive_scale.register
+def _(kernel: SimplifiedStump, X: Any) -> Array | None:
+    return np.ones(X.shape[1]) if kernel.scale is None else np.asarray(kernel.scale, np.float64)
 
 
 @additive_scale.register

@@ -77,10 +77,21 @@ class EntropicMinimumMargin:
         smooth = logsumexp(ln_p - self.eta * np.maximum(z, rho)) / self.eta
         return float(smooth + (D * np.maximum(rho - z, 0)).sum())
 
+    def magnitude(self, z: Array) -> float:
+        """Max |z_i| + ln(n sum D)/eta + the slacks at their prices."""
+        D, ln_p = self._shares(z)
+        slacks = float((D * np.maximum(self.margin(z) - z, 0)).sum())
+        return float(np.abs(z).max() + np.abs(ln_p).max() / self.eta) + slacks
+
     def dual_value(self, u: Array) -> float:
         """-1/eta sum u ln(u / p)."""
         D, _ = self._shares(u)
         return float(-rel_entr(u, D / D.sum()).sum() / self.eta)
+
+    def dual_magnitude(self, u: Array) -> float:
+        """1/eta sum |u ln(u / p)|, and sum u for the rounding of p."""
+        D, _ = self._shares(u)
+        return float(np.abs(rel_entr(u, D / D.sum())).sum() / self.eta + np.abs(u).sum() / self.eta)
 
     def multipliers(self, z: Array) -> Array:
         """D_i min(1, exp(-eta (z_i - rho)))."""

@@ -41,6 +41,10 @@ class HardMargin:
         """Sum u."""
         return float(u.sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum |u|."""
+        return float(np.abs(u).sum())
+
     def multipliers(self, z: Array) -> Array:
         """1 for every sample."""
         return np.ones(z.shape)

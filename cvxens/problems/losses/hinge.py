@@ -48,6 +48,10 @@ class Hinge:
         """Sum u."""
         return float(u.sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum |u|."""
+        return float(np.abs(u).sum())
+
     def multipliers(self, z: Array) -> Array:
         """C for every sample."""
         return np.full(z.shape, self.C)

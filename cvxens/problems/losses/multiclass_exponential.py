@@ -70,6 +70,11 @@ class MulticlassExponential:
         v = self.pairs(u)
         return float((v - xlogy(v, v / self._prices)).sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum v + |v ln(v/C)|."""
+        v = self.pairs(u)
+        return float((v + np.abs(xlogy(v, v / self._prices))).sum())
+
     def multipliers(self, z: Array) -> Array:
         """-v_ik = -C_i exp(F_k - F_{y_i}), and of the own class their sum."""
         with np.errstate(over="ignore"):

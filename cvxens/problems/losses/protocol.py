@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from cvxens.problems.modelling import Term
+from cvxens.rounding import sum_error
 from cvxens.types import Array, Point
 
 
@@ -16,6 +17,10 @@ class Loss(Protocol):
 
     With u the multiplier of that equality, u = -loss'(z), and the loss enters the dual objective as
     ``-loss*(-u)``, its `dual_value`.
+
+    A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
+    `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
+    are taken, which is right where no terms cancel.
     """
 
     @property
@@ -56,6 +61,29 @@ class Loss(Protocol):
 def excess(values: Array) -> float:
     """The largest positive entry, 0 where there is none."""
     return max(0.0, float(values.max(initial=0.0)))
+
+
+def rise(loss: Loss, z: Array, errors: Array) -> float:
+    """Bound how far the loss at margins within `errors` of `z` is above ``loss.value(z)``, its own rounding included.
+
+    Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
+    ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
+    """
+    n, at_z = z.size, loss.value(z)
+    size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
+    ends = [loss.multipliers(z - errors), loss.multipliers(z + errors)]
+    if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
+        risen = max(loss.value(z - errors) - at_z, 0.0)
+    else:
+        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *ends]])
+        risen = 2 * float((slopes * errors).sum())
+    return risen + sum_error(n, size)
+
+
+def dual_rounding(loss: Loss, u: Array) -> float:
+    """Bound the rounding error of ``loss.dual_value(u)``."""
+    size = getattr(loss, "dual_magnitude", lambda u: abs(loss.dual_value(u)) + float(np.abs(u).sum()))(u)
+    return sum_error(u.size, size)
 
 
 def lift(z: Array) -> float:

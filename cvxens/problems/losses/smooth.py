@@ -97,6 +97,10 @@ class Exponential(SmoothLoss):
         """-sum(u ln(u/C) - u)."""
         return float((u - xlogy(u, u / self.C)).sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum u + |u ln(u/C)|."""
+        return float((np.abs(u) + np.abs(xlogy(u, u / self.C))).sum())
+
     def multipliers(self, z: Array) -> Array:
         """C exp(-z_i)."""
         with np.errstate(over="ignore"):
@@ -139,6 +143,11 @@ class Logistic(SmoothLoss):
         p = u / self.C
         return float(-(self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p))).sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """C times the sum of p + |ln p| p + |ln(1-p)| (1-p), whose first term is for the rounding of 1 - p."""
+        p = u / self.C
+        return float((self.C * (p + np.abs(xlogy(p, p)) + np.abs(xlogy(1 - p, 1 - p)))).sum())
+
     def multipliers(self, z: Array) -> Array:
         """C / (1 + exp(z_i))."""
         return self.C * expit(-z)
@@ -176,6 +185,10 @@ class SquaredHinge(SmoothLoss):
     def dual_value(self, u: Array) -> float:
         """Sum u - |u|^2 / (2 C)."""
         return float((u - u * u / (2 * self.C)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum u + |u|^2 / (2 C)."""
+        return float((np.abs(u) + u * u / (2 * self.C)).sum())
 
     def multipliers(self, z: Array) -> Array:
         """C max(0, 1 - z_i)."""

@@ -53,7 +53,16 @@ class SoftMinimumMargin:
         rho = self.margin(z)
         return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
 
+    def magnitude(self, z: Array) -> float:
+        """|rho| + D sum_i max(0, rho - z_i)."""
+        rho = self.margin(z)
+        return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
+
     def dual_value(self, u: Array) -> float:
+        """0."""
+        return 0.0
+
+    def dual_magnitude(self, u: Array) -> float:
         """0."""
         return 0.0
 

@@ -50,6 +50,11 @@ class SquaredError:
         C = self._prices
         return float((u * self.L).sum() - (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
 
+    def dual_magnitude(self, u: Array) -> float:
+        """Sum |U_ik L_ik| + sum |U_i|^2 / (2 C_i)."""
+        C = self._prices
+        return float(np.abs(u * self.L).sum() + (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
+
     def multipliers(self, z: Array) -> Array:
         """C_i (L_i - Z_i)."""
         return self._prices * (self.L - z)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
+from cvxens.rounding import sum_error
 from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
@@ -80,19 +81,29 @@ class AdditiveKernel:
         ones = np.ones(self.n_samples)
         return -float(ones @ self.product(ones)) / self.n_samples**2
 
-    def product(self, v: Array) -> Array:
-        """K v, shape (n_samples,), in O(n_samples n_features)."""
+    def product(self, v: Array, *, compensated: bool = False) -> Array:
+        """K v, shape (n_samples,), in O(n_samples n_features); with running sums in twice the precision if asked."""
+        add_products = _add_compensated_products if compensated else _add_products
 
         def add(features: slice) -> tuple[NDArray, float]:
             pairs = np.zeros((self.n_samples, 2))
             pairs[:, 0] = v
-            return pairs[:, 1], _add_products(self.rows[features], self.values[features], self.scale[features], pairs)
+            return pairs[:, 1], add_products(self.rows[features], self.values[features], self.scale[features], pairs)
 
         parts = self._by_features(add)
         product = parts[0][0] + sum(offset for _, offset in parts)
         for part, _ in parts[1:]:
             product += part
         return product
+
+    def product_error(self, v: Array) -> float:
+        """Bound the error of any entry of a compensated product.
+
+        The running sums of a feature are exact but for one rounding of every term, whose sizes add up to at most twice
+        scale range sum |v|; then n_features of them and their constants are summed.
+        """
+        size = 4 * self.total_mass * float(np.abs(v).sum())
+        return sum_error(len(self.scale) + 8, size)
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
         """The kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
@@ -110,7 +121,7 @@ class AdditiveKernel:
     def dense(self) -> Array:
         """The lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
         K = np.zeros((self.n_samples, self.n_samples))
-        _fill_lower(self.X.astype(np.float64) * self.scale, K)
+        _fill_lower(self.X.astype(np.float64), self.scale, K)
         return K
 
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
@@ -159,6 +170,41 @@ def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> fl
 
 
 @njit(cache=True, nogil=True)
+def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
+    """The same as `_add_products`, with every running sum in two floats (Knuth's sum without rounding)."""
+    total, total_low = 0.0, 0.0
+    for i in range(len(pairs)):
+        term = pairs[i, 0]
+        t = total + term
+        back = t - total
+        total_low += (total - (t - back)) + (term - back)
+        total = t
+    constant = 0.0
+    for d in range(len(rows)):
+        first = np.float64(values[d, 0])
+        last, here, here_low = first, 0.0, 0.0
+        slope, slope_low, twice = scale[d] * total, scale[d] * total_low, 2 * scale[d]
+        for k in range(rows.shape[1]):
+            row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
+            # here += slope (x - last)
+            term = slope * (x - last)
+            t = here + term
+            back = t - here
+            here_low += (here - (t - back)) + (term - back) + slope_low * (x - last)
+            here = t
+            # slope -= 2 scale v
+            term = -twice * pairs[row, 0]
+            t = slope + term
+            back = t - slope
+            slope_low += (slope - (t - back)) + (term - back)
+            slope = t
+            last = x
+            pairs[row, 1] += here + here_low
+        constant -= (scale[d] * (last - first) * (total + total_low) + (here + here_low)) / 2
+    return constant
+
+
+@njit(cache=True, nogil=True)
 def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_values: NDArray) -> None:
     """Copy the sorted entries of the samples that have a position of 0 or more."""
     for d in range(len(rows)):
@@ -172,11 +218,11 @@ def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_va
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _fill_lower(X: Array, K: Array) -> None:
-    """Fill in minus the city-block distances."""
+def _fill_lower(X: Array, scale: Array, K: Array) -> None:
+    """Fill in minus the scaled city-block distances."""
     for i in range(len(X)):
         for j in range(i):
             distance = 0.0
             for d in range(X.shape[1]):
-                distance += abs(X[i, d] - X[j, d])
+                distance += scale[d] * abs(X[i, d] - X[j, d])
             K[i, j] = -distance

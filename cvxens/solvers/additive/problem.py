@@ -14,6 +14,7 @@ from cvxens.certificates import Certificate, certify
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
+from cvxens.problems.svm_dual import least_at_scales, svm_rounding
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array, Point
@@ -112,22 +113,31 @@ class AdditiveSVM:
         """Clip u into [0, C], balance the classes, evaluate f; the best intercept where none is given."""
         hinge = Hinge(self.C)
         u = hinge.repair(point.get("u", np.zeros(len(self.y))), self.y)
-        f = self.kernel.product(self.y * u)
-        return {"u": u, "b": point["b"] if "b" in point else hinge.best_intercept(f, self.y)}
+        return {"u": u, "b": point["b"] if "b" in point else hinge.best_intercept(self.scores({"u": u}), self.y)}
 
     def value(self, point: Point) -> float:
         """1/2 u'(K o yy')u - sum u."""
-        return self.half_norm(point["u"], self.scores(point)) - float(point["u"].sum())
+        return self._half_norm(point["u"], self.scores(point)) - float(point["u"].sum())
 
     def dual_value(self, point: Point) -> float:
         """Minus the objective of LL08 P1 at f and b, or at both scaled to spare all slack."""
-        hinge, f = Hinge(self.C), self.scores(point)
-        half_norm, z = self.half_norm(point["u"], f), self.y * (f + point["b"])
-        return -min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
+        f = self.scores(point)
+        return -least_at_scales(Hinge(self.C), self._half_norm(point["u"], f), self.y * (f + point["b"]))
 
     def rounding(self, point: Point) -> float:
-        """That of the quadratic form."""
-        return len(self.y) * np.finfo(float).eps * self.kernel.total_mass * float(point["u"].sum()) ** 2
+        """Bound it by evaluating both objectives where the errors of scores are at their worst."""
+        u, f = point["u"], self.scores(point)
+        errors = self.kernel.product_error(u)
+        return svm_rounding(self.C, self.y, u, point["b"], f, errors=errors, spread=self.spread)
+
+    @property
+    def spread(self) -> float:
+        """The range of the entries of K: the ranges of the features, times their scales."""
+        return 2 * self.kernel.total_mass
+
+    def score_errors(self, u: Array, f: Array) -> Array:
+        """Bound how far scores f are from K (y u), by evaluating those in twice the precision."""
+        return np.abs(f - self.kernel.product(self.y * u, compensated=True)) + self.kernel.product_error(u)
 
     def residuals(self, point: Point) -> dict[str, float]:
         """Box and balance, and complementary slackness; stationarity holds as f is built from u."""
@@ -141,10 +151,10 @@ class AdditiveSVM:
         }
 
     def scores(self, point: Point) -> Array:
-        """F = K (y u), without the intercept."""
-        return self.kernel.product(self.y * point["u"])
+        """``f = K (y u)``, without the intercept, in twice the precision."""
+        return self.kernel.product(self.y * point["u"], compensated=True)
 
-    def half_norm(self, u: Array, f: Array) -> float:
+    def _half_norm(self, u: Array, f: Array) -> float:
         """1/2 u'(K o yy')u."""
         return float((self.y * u) @ f) / 2
 

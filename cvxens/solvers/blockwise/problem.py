@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
+from cvxens.deadline import time_is_up
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Hinge
+from cvxens.rounding import sum_error
 from cvxens.solvers.blockwise.rows import DenseRows, Indices, Rows
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 INDEFINITE = 1e-9
-"""A negative v'K v of this size, relative to the sum of |v_i (K v)_i|, is not rounding."""
+"""A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,21 @@ class KernelSVM:
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
 
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.rows.block(np.arange(min(len(self.y), 8)))).max())
+
+    def score_errors(self, u: Array, f: Array) -> Array:
+        """Bound how far scores f are from K (y u): sums of at most n_samples terms.
+
+        Where there is no time to evaluate |K| u, the largest entry of the rows that were evaluated, those of u among
+        them, stands for all.
+        """
+        if time_is_up() and self.rows.largest < np.inf:
+            return np.full(len(u), sum_error(len(u), 1.0) * self.rows.largest * float(np.abs(u).sum()))
+        return sum_error(len(u), 1.0) * self.rows.absolute_product(np.abs(u))
+
     def among(self, chosen: Indices) -> KernelSVM:
         """The problem on some of the samples."""
         return KernelSVM(self.rows.among(chosen), self.y[chosen], self.C[chosen])
@@ -65,7 +82,8 @@ class KernelSVM:
         """Evaluate both problems at feasible multipliers, with f = K (y u)."""
         v = self.y * u
         half_norm = float(v @ f) / 2
-        if half_norm < -INDEFINITE * float(np.abs(v) @ np.abs(f)):
+        # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
+        if half_norm < 0 and half_norm < -INDEFINITE * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
             raise InvalidInput(
                 "kernel",
                 f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",

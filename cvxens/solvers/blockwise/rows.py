@@ -59,6 +59,9 @@ class Rows(Protocol):
     def product(self, v: Array, /) -> Array:
         """K v, shape (n_samples,)."""
 
+    def absolute_product(self, v: Array, /) -> Array:
+        """|K| v, shape (n_samples,)."""
+
     def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
         """The matrix between some samples and others, times v, of as many rows as there are others."""
 
@@ -109,6 +112,10 @@ class DenseRows:
     def product(self, v: Array) -> Array:
         """K v."""
         return self.K @ v
+
+    def absolute_product(self, v: Array) -> Array:
+        """|K| v, some rows at a time."""
+        return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
@@ -170,7 +177,12 @@ class CachedRows:
     def product(self, v: Array) -> Array:
         """K v, evaluated anew."""
         used = np.flatnonzero(v)
-        return expand(self.kernel, self.X, self.X[used], v[used])
+        return expand(self._values, self.X, self.X[used], v[used])
+
+    def absolute_product(self, v: Array) -> Array:
+        """|K| v, evaluated anew."""
+        used = np.flatnonzero(v)
+        return expand(lambda X, Z: np.abs(self._values(X, Z)), self.X, self.X[used], v[used])
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
@@ -180,6 +192,12 @@ class CachedRows:
     def among(self, chosen: Indices) -> CachedRows:
         """Some samples, nothing kept yet."""
         return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
+
+    def _values(self, X: Array, Z: Array) -> Array:
+        """The kernel between samples, whose size is put down."""
+        values = np.asarray(self.kernel(X, Z))
+        self.largest = max(self.largest, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        return values
 
     def _kept(self, chosen: Indices) -> Indices:
         """Where the chosen rows are kept; those that were not take the places of the ones used longest ago."""
@@ -196,9 +214,7 @@ class CachedRows:
             height = max(1, TILE // self.n_samples)
             for first in in_time(range(0, len(missing), height)):
                 part = slice(first, first + height)
-                values = np.asarray(self.kernel(self.X[missing[part]], self.X))
-                self.largest = max(self.largest, float(values.max()), -float(values.min()))
-                self._matrix[places[part]] = values
+                self._matrix[places[part]] = self._values(self.X[missing[part]], self.X)
             self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
             self.n_evaluated += len(missing)
         return self._place[chosen]

@@ -1,0 +1,42 @@
+"""What holds for a whole run of tests: how many processes and threads work, and what hypothesis may do.
+
+pytest reads this before anything imports numpy or numba; the workers of pytest-xdist and the processes that tests
+start inherit the environment.
+"""
+
+import os
+
+import joblib
+from hypothesis import HealthCheck, settings
+
+THREADS = {
+    # a worker fills its core: BLAS with threads of its own would wait at barriers for the cores of the other workers
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    # on a machine of one core, too, loops in parallel are to have two threads, or their tests would test nothing
+    "NUMBA_NUM_THREADS": "2",
+    # a thread that waits sleeps
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+"""Limits of threads in each process; what the environment says already is left as it is."""
+
+for variable, value in THREADS.items():
+    os.environ.setdefault(variable, value)
+
+settings.register_profile(
+    "cvxens",
+    # random, and derandomised where CI is set: the profile that hypothesis itself begins with
+    parent=settings.get_profile(settings.get_current_profile_name()),
+    # no test fails for the time that it takes
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    # a failure on another machine can be reproduced from what was printed
+    print_blob=True,
+)
+settings.load_profile("cvxens")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """``-n auto`` means the cores that this process may use, as affinity and containers limit them."""
+    return joblib.cpu_count()
