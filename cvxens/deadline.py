@@ -35,12 +35,15 @@ class Deadline:
         One that holds as well.
     interrupted : bool
         Whether Ctrl-C has ended it.
+    cut : bool
+        Whether a loop has ended because of it.
     """
 
     max_time: float = inf
     outer: Deadline | None = None
     interrupted: bool = False
-    began: float = field(default_factory=time.perf_counter)
+    cut: bool = False
+    began: float = field(default_factory=lambda: time.perf_counter())
 
     @property
     def seconds(self) -> float:
@@ -56,6 +59,12 @@ class Deadline:
     def restart(self) -> None:
         """Begin anew: what was so far does not count."""
         self.began = time.perf_counter()
+
+    def note_cut(self) -> None:
+        """Note that a loop has ended because of it, or of one around it."""
+        self.cut = True
+        if self.outer is not None:
+            self.outer.note_cut()
 
     def interrupt(self) -> None:
         """End it now, and those around it: Ctrl-C."""
@@ -105,8 +114,14 @@ def time_left() -> float:
 
 
 def time_is_up() -> bool:
-    """Return whether there is no time left."""
-    return time_left() <= 0
+    """Return whether there is no time left, for a loop that ends if so."""
+    return _ends(time_left() <= 0)
+
+
+def _ends(over: bool) -> bool:
+    if over and (deadline := _CURRENT.get()) is not None:
+        deadline.note_cut()
+    return over
 
 
 def check_time() -> None:
@@ -177,4 +192,4 @@ class Pace:
             self.longest = max(self.longest, now - self._last)
         self._last = now
         left = time_left() - self.reserve
-        return left > 0 and left >= self.longest
+        return not _ends(left <= 0 or left < self.longest)

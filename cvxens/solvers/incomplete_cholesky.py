@@ -132,10 +132,12 @@ def _factored(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
     if size <= 0:
         raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
     G, pivots = np.zeros((len(X), rank), order="F"), np.zeros(rank, np.intp)
-    k, pace = 0, Pace()
+    if tol >= 1:
+        return LowRankKernel(G[:, :0], pivots[:0], residual)
+    # one pivot at least; fewer than asked for make as good a factor, with a larger residual
+    residual, k, pace = _next_pivot(kernel, X, (G, pivots, residual), 0, size), 1, Pace()
     with interruptible():
-        # one pivot at least; fewer than asked for are as good a factor, with a larger residual
-        while k < rank and residual.max() > tol * size and (pace.allows_step() or k == 0):
+        while k < rank and residual.max() > tol * size and pace.allows_step():
             residual = _next_pivot(kernel, X, (G, pivots, residual), k, size)
             k += 1
     return LowRankKernel(G[:, :k], pivots[:k], residual)

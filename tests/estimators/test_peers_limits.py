@@ -77,11 +77,6 @@ def test_bad_limits(estimator, max_time):
         clone(estimator).set_params(max_time=max_time).fit(X, Y)
 
 
-def test_newtons_method_takes_no_limit():
-    with pytest.raises(InvalidInput, match="boosting"):
-        RegAdaBoostClassifier(max_time=1.0).fit(X, Y)
-
-
 @pytest.mark.parametrize("estimator", SHOWN, ids=called)
 def test_a_line_of_progress_where_it_is_asked_for(estimator, capsys):
     clone(estimator).set_params(verbose=1).fit(X, Y)

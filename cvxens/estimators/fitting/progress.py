@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cvxens import validation
 from cvxens.certificates import Certificate, relative
 from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
-from cvxens.deadline import Deadline, Pace
+from cvxens.deadline import Pace, TimeUp
 from cvxens.estimators.fitting.callbacks import context_of
 
 T = TypeVar("T")
@@ -152,6 +152,8 @@ class Rounds:
                 self.end(told(step), fitted)
         except (StopIteration, Stopped):
             return
+        except TimeUp:
+            self.ending = Ending.MAX_TIME
         except KeyboardInterrupt:
             if not done:
                 raise
@@ -218,13 +220,6 @@ def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: st
     if not certificate.holds(tol):
         reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
         warn_of(estimator, reached, remedy)
-
-
-def reason_of_cut(deadline: Deadline) -> Ending | None:
-    """Why a fit was cut short, if it was."""
-    if deadline.interrupted:
-        return Ending.INTERRUPTED
-    return Ending.MAX_TIME if deadline.left <= 0 else None
 
 
 def warn_of(estimator: Any, reached: str, remedy: str) -> None:

@@ -42,6 +42,10 @@ NEGLIGIBLE = 1e-6
 """The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
 
 
+LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
+"""Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
+
+
 @dataclass(frozen=True, eq=False)
 class FixedKernel:
     """A kernel with all that it takes from the training sample, such as its ranges.
@@ -203,13 +207,13 @@ class KernelExpansion(ABC):
         return expand(self.kernel_, X, self.support_vectors_, coefficients)
 
 
-def shortfall(clock: Deadline) -> tuple[str, str]:
+def shortfall(clock: Deadline, ending: Ending | None = None) -> tuple[str, str]:
     """Why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low."""
-    if clock.interrupted:
+    if clock.interrupted or ending is Ending.INTERRUPTED:
         return Ending.INTERRUPTED.value, "fit again to go further"
-    if clock.left <= 0:
+    if clock.cut or ending is Ending.MAX_TIME:
         return Ending.MAX_TIME.value, "raise max_time or tol, or lower max_rank"
-    return "the low-rank kernel leaves out too much of the exact one", "raise max_rank or tol"
+    return LOW_RANK, "raise max_rank or tol"
 
 
 def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:

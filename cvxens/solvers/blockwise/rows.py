@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.deadline import in_time
+from cvxens.deadline import check_time
 from cvxens.solvers.blockwise.smo import add_rows
 from cvxens.types import Array
 
@@ -212,7 +212,9 @@ class CachedRows:
             self._place[evicted[evicted >= 0]] = -1
             self._owner[places] = -1
             height = max(1, TILE // self.n_samples)
-            for first in in_time(range(0, len(missing), height)):
+            for first in range(0, len(missing), height):
+                if first:
+                    check_time()
                 part = slice(first, first + height)
                 self._matrix[places[part]] = self._values(self.X[missing[part]], self.X)
             self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
