@@ -23,6 +23,10 @@ class TimeUp(Exception):
     """There is no time left, in a loop that has nothing to show yet."""
 
 
+def _now() -> float:
+    return time.perf_counter()
+
+
 @dataclass
 class Deadline:
     """A clock that runs from when it is made.
@@ -43,7 +47,7 @@ class Deadline:
     outer: Deadline | None = None
     interrupted: bool = False
     cut: bool = False
-    began: float = field(default_factory=lambda: time.perf_counter())
+    began: float = field(default_factory=_now)
 
     @property
     def seconds(self) -> float:

