@@ -10,7 +10,7 @@ PROBLEMS ?= 20000
 FIRST ?= 0
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test notebooks fuzz lint clean
+.PHONY: demo test notebooks fuzz lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -30,8 +30,13 @@ lint: $(VENV)/.lint
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
+dist: $(VENV)/.test
+	rm -rf dist build
+	$(VENV)/bin/python -c "from setuptools.build_meta import build_sdist, build_wheel; build_wheel('dist'), build_sdist('dist')"
+	cd dist && tar -xzf *.tar.gz && cd cvxens-*/ && $(CURDIR)/$(VENV)/bin/python -m pytest tests/tables tests/cli
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf dist $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or later found; install one, or name it: make PYTHON=/path/to/python"; exit 2; }

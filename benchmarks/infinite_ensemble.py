@@ -122,7 +122,8 @@ def selection(name: str) -> list[dict[str, Any]]:
 
 
 def _ours(kernel: str) -> InfiniteEnsembleSVCCV:
-    return InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel))
+    gammas = WIDTHS if kernel == "gaussian" else None
+    return InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel), Cs=PRICES, gammas=gammas)
 
 
 def _peer() -> GridSearchCV:

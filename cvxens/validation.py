@@ -145,7 +145,8 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
     if not np.isfinite(array).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InvalidInput(argument, f"found {array[at]} at {list(at)}", "remove or impute NaN and infinity")
+        where, remedy = (f" at {list(at)}", "remove or impute NaN and infinity") if at else ("", "give a finite number")
+        raise InvalidInput(argument, f"found {array[at]}{where}", remedy)
     return array
 
 

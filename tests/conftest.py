@@ -5,8 +5,10 @@ start inherit the environment.
 """
 
 import os
+from pathlib import Path
 
 import joblib
+import pytest
 from hypothesis import HealthCheck, settings
 
 THREADS = {
@@ -24,6 +26,10 @@ THREADS = {
 for variable, value in THREADS.items():
     os.environ.setdefault(variable, value)
 
+# what tests start imports the package beside the tests, not another one that is installed
+ROOT = Path(__file__).parents[1]
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 settings.register_profile(
     "cvxens",
     # random, and derandomised where CI is set: the profile that hypothesis itself begins with
@@ -37,6 +43,7 @@ settings.register_profile(
 settings.load_profile("cvxens")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """``-n auto`` means the cores that this process may use, as affinity and containers limit them."""
     return joblib.cpu_count()

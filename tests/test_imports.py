@@ -28,6 +28,7 @@ ROOMS = [
     "problems",
     "solvers",
     "storage",
+    "tables",
     "trees",
     "types",
     "validation",

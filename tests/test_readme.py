@@ -20,10 +20,12 @@ def run(code: str) -> str:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
 
 
-@pytest.mark.parametrize(("code", "expected"), EXAMPLES, ids=["ten lines", "for scikit-learn", "certify"])
+@pytest.mark.parametrize(
+    ("code", "expected"), EXAMPLES, ids=["ten lines", "for scikit-learn", "certify", "other libraries"]
+)
 def test_an_example_prints_its_output(code: str, expected: str) -> None:
     """Words are the same to the letter; numbers of any weight to four digits, rounding errors to their smallness."""
     printed = run(code)

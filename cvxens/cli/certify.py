@@ -24,8 +24,8 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     """
     from cvxens import load_model
     from cvxens.cli.files import write
-    from cvxens.cli.models import certificates_of, told
-    from cvxens.cli.reports import print_certificates
+    from cvxens.cli.models import certificates_of, encoder_of, told
+    from cvxens.cli.reports import print_certificates, proofs
     from cvxens.datasets import load_samples
     from cvxens.errors import InvalidInput
 
@@ -33,7 +33,9 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
     found = getattr(fitted, "certificate_", [])
     write("--json", json_file, "")
     if data is not None:
-        X, y = load_samples(data, fitted.n_features_in_, getattr(fitted, "columns_", {}))
+        X, y, remarks = load_samples(data, fitted.n_features_in_, encoder_of(fitted))
+        for remark in remarks:
+            click.echo(f"note: {remark}", err=True)
         if y is None:
             raise InvalidInput(data, "found no target", "give the classes in the last column")
         if not hasattr(fitted, "certify"):
@@ -47,11 +49,15 @@ def certify(model: str, data: str | None, tol: float | None, json_file: Path | N
         raise InvalidInput(
             "MODEL", f"found a {type(fitted).__name__}, which has no certificate", "fit what it is made of"
         )
-    print_certificates(certificates)
+    print_certificates(certificates, fitted)
+    proven = proofs(certificates, fitted, "all hypotheses of its oracle")
+    for line in proven:
+        click.echo(line)
     report = {
         "model": type(fitted).__name__,
         "on": data or "the training sample",
         "certificates": [certificate.to_dict() for certificate in certificates],
+        "proof": proven,
     }
     write("--json", json_file, json.dumps(report, indent=2) + "\n")
     return 1 if tol is not None and not all(certificate.holds(tol) for certificate in certificates) else 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from cvxens.cli.tables import table_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("data", required=False)
 @click.option("--formulation", metavar="NAME", help="Check this formulation only; `cvxens list` has the names.")
+@table_options
 @click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write the rows to FILE as JSON."
 )
-def crosscheck(data: str | None, formulation: str | None, json_file: Path | None) -> int:
+def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | None, **options: Any) -> int:
     """Solve every formulation on DATA by reference and by its fast path, and certify the answer.
 
     DATA is a file (CSV with a header and the target last, LIBSVM, or npz; plain or compressed) or the name of a data
@@ -35,7 +38,7 @@ def crosscheck(data: str | None, formulation: str | None, json_file: Path | None
     from cvxens.crosscheck import Sample, named
 
     chosen = named(formulation)
-    dataset = dataset_of(data).as_signs()
+    dataset = dataset_of(data, **options).as_signs()
     sample = Sample.of(dataset.X, dataset.y)
     write("--json", json_file, "")
     rows: list[Row] = []

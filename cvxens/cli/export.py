@@ -29,7 +29,8 @@ def export(model: str, out: Path) -> int:
     out = check_place("--out", out)
     fitted = load_model(model)
     graph = to_onnx(fitted)
-    columns = getattr(fitted, "columns_", {})
+    encoder = getattr(fitted, "encoder_", None)
+    columns = {} if encoder is None else encoder.learnt
     if columns:
         graph.metadata_props.add(key="columns", value=json.dumps(columns))
     with writing("--out", out):

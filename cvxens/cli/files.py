@@ -6,18 +6,31 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cvxens import datasets
 from cvxens.datasets import Dataset
 from cvxens.errors import InvalidInput
 
 
-def dataset_of(data: str | None) -> Dataset:
-    """The data set of a file, or of a name; scikit-learn's breast-cancer data for None."""
-    if data is None:
-        return datasets.breast_cancer()
-    is_file = os.path.exists(data) or data != Path(data).stem
-    return datasets.load_file(data) if is_file else datasets.load(data)
+def dataset_of(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:
+    """The data set of a file, or of a name; scikit-learn's breast-cancer data for None.
+
+    Parameters
+    ----------
+    data, test : str or None
+        The file, and one of the test part.
+    **options
+        How a table is to be read, as for `load_file`.
+    """
+    is_file = data is not None and (os.path.exists(data) or data != Path(data).stem)
+    if is_file:
+        return datasets.load_file(str(data), test=test, **options)
+    asked = next((f"--{name}" for name, value in {"test": test, **options}.items() if value), None)
+    if asked is not None:
+        found = f"found for {'no file' if data is None else f'the data set of the name {data!r}'}"
+        raise InvalidInput(asked, found, "name a file, or leave it out")
+    return datasets.breast_cancer() if data is None else datasets.load(data)
 
 
 def write(option: str, path: Path | None, text: str) -> None:

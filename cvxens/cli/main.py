@@ -12,6 +12,7 @@ from cvxens.cli.certify import certify
 from cvxens.cli.crosscheck import crosscheck
 from cvxens.cli.export import export
 from cvxens.cli.fit import fit
+from cvxens.cli.info import info
 from cvxens.cli.listing import list_all
 from cvxens.cli.predict import predict
 from cvxens.cli.reproduce import reproduce
@@ -25,13 +26,13 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, certify, export, cross-check, reproduce.
+    """Ensemble learning as convex modelling: look at data, fit, predict, certify, export, cross-check, reproduce.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-for command in (fit, predict, certify, export, crosscheck, reproduce, list_all):
+for command in (info, fit, predict, certify, export, crosscheck, reproduce, list_all):
     cvxens.add_command(command)
 
 

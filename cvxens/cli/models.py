@@ -7,12 +7,14 @@ from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from math import nan
 from typing import Any
 
 import click
 
 from cvxens import estimators
 from cvxens.errors import CvxensError, InvalidInput
+from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
 
 
 def named_estimator(name: str, parameters: Sequence[str]) -> Any:
@@ -63,6 +65,17 @@ def told(argument: str) -> Iterator[list[str]]:
             messages += [str(warning.message) for warning in caught]
             for message in messages:
                 click.echo(f"warning: {message}", err=True)
+
+
+def encoder_of(model: Any) -> TableEncoder | None:
+    """How a model takes tables: by the coding that it has learnt, or by the names that its features had in Python."""
+    encoder: TableEncoder | None = getattr(model, "encoder_", None)
+    if encoder is not None or not hasattr(model, "feature_names_in_"):
+        return encoder
+    nominal = {f.name: f.categories for f in getattr(model, "features_", ()) if f.categories is not None}
+    names = [str(name) for name in model.feature_names_in_]
+    columns = [NominalColumn(n, nominal[n]) if n in nominal else NumericColumn(n, nan) for n in names]
+    return TableEncoder(tuple(columns), raw=True)
 
 
 def certificates_of(found: Any) -> list[Any]:

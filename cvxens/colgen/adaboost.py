@@ -1,4 +1,10 @@
-"""AdaBoost and AdaBoost*_nu on any oracle: coordinate descent on the exponential loss, and what it proves of P3."""
+"""AdaBoost and AdaBoost*_nu on any oracle: coordinate descent on the exponential loss, and what it proves of margins.
+
+The margin of a vote is held against the largest one, ``max_a min_i y_i (H a)_i`` over the simplex of weights a. For
+every u in the simplex of sample weights that is at most ``max_j sum_i u_i y_i H_ij``, the largest edge under u: the two
+sides are the rows' and the columns' of a matrix game. Both are finite for every vote and every u, also where no vote
+separates the classes: LL08 P3, min sum w for margins of at least 1, has the value 1 / margin and needs a positive one.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
+from cvxens.rounding import sum_error
 from cvxens.types import Array
 
 NEARLY_ONE = 1 - float(np.finfo(float).eps)
@@ -70,8 +77,8 @@ class Boosted:
     Parameters
     ----------
     certificate : Certificate
-        Of LL08 P3, min sum w for margins of at least 1: the weights over their smallest margin against one over the
-        smallest `edge_bound`. Infinite where the classes are not separated, or nothing bounds the edges.
+        Of the largest margin, a maximum: the smallest of `margins` against the smallest `edge_bound`. It is at most 0
+        where the vote does not separate the classes; nothing is proven where nothing bounds the edges.
     hypotheses : tuple of Hypothesis
         Distinct, in the order in which they were found.
     weights : ndarray of shape (n_hypotheses,)
@@ -212,7 +219,9 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
     weights = _summed(history)
     margins = scores / max(sum(weights.values()), np.finfo(float).tiny)
     unbounded = "the oracle cannot bound the edges" if history else "no hypothesis with an edge was found"
-    certificate = _certificate(float(margins.min()), bound, unbounded)
+    certificate = margin_certificate(
+        float(margins.min()), bound, n_terms=len(history) + len(scores), proven=bound < inf, unproven=unbounded
+    )
     return Boosted(certificate, tuple(weights), np.array(list(weights.values())), margins, u, tuple(history))
 
 
@@ -229,7 +238,7 @@ def _summed(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
 def adaboost(oracle: Oracle, y: Any, *, n_rounds: int = 100) -> Boosted:
     """AdaBoost: coordinate descent on the exponential loss, one hypothesis of the oracle a round.
 
-    Freund & Schapire (1997), as LL08 and SL compare with. Its margin need not come near the largest, P3's.
+    Freund & Schapire (1997), as LL08 and SL compare with. Its margin need not come near the largest.
 
     Parameters
     ----------
@@ -277,7 +286,7 @@ def adaboost_star(oracle: Oracle, y: Any, nu: float, *, n_rounds: int | None = N
     Returns
     -------
     Boosted
-        With the gap to the optimum of P3 in its certificate.
+        With the gap to the largest margin in its certificate.
 
     Examples
     --------
@@ -318,13 +327,30 @@ def _bounded(column: Column) -> Array:
     return values
 
 
-def _certificate(margin: float, edge_bound: float, unbounded: str) -> Certificate:
-    """1 / margin is the value of P3 at w / (margin sum w), 1 / edge_bound its dual value at u / edge_bound."""
+def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: bool, unproven: str) -> Certificate:
+    """Certify the smallest margin of a normalised vote against a bound on that of every vote.
+
+    Parameters
+    ----------
+    margin : float
+        ``min_i y_i (H a)_i`` of weights a with sum 1.
+    bound : float
+        The largest edge under some sample weights with sum 1; inf for none.
+    n_terms : int
+        At most so many terms are in the sum that is `margin`, and in that which is `bound`.
+    proven : bool
+        Whether the bound is over every hypothesis.
+    unproven : str
+        Why not, otherwise.
+    """
     return Certificate.between(
-        1 / margin if margin > 0 else inf,
-        1 / edge_bound,
-        residuals={"primal feasibility": max(0.0, -margin)},
+        margin,
+        bound,
+        maximise=True,
+        residuals={},
         repair={},
-        proven=edge_bound < inf,
-        note="over every hypothesis of the oracle" if edge_bound < inf else unbounded,
+        # both are sums of products whose absolute values add up to 1 at most
+        rounding=2 * sum_error(n_terms, 1.0),
+        proven=proven,
+        note="over every hypothesis of the oracle" if proven else unproven,
     )

@@ -17,7 +17,7 @@ from cvxens import validation
 from cvxens.errors import DataFileError
 from cvxens.storage import FileKind, check_place, qualified_name
 
-FILE = FileKind("checkpoint", 2, "restore it, or remove it to start anew")
+FILE = FileKind("checkpoint", 3, "restore it, or remove it to start anew")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from inspect import signature
 from itertools import compress
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.errors import InvalidInput
+from cvxens.problems.offsets import edge_of
 from cvxens.types import Array
+
+AGREED = 1e-9
+"""What an oracle may be wrong by, relative to the sizes of what it sums, before it is told: not all compute alike.
+
+Whatever it is wrong by is added to its bounds.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class Step:
     solution : MasterSolution
         The restricted optimum.
     priced : Priced
-        The oracle's answer to its multipliers; its bounds cover those of `start` that may not be the oracle's, too.
+        The oracle's answer to its multipliers; its bounds cover the start too, as far as that has entered.
     bound : float
         The bound on the optimum over all hypotheses that follows from the two; -inf where none does.
     columns : tuple of Column
@@ -43,6 +51,11 @@ class Step:
     pricing_seconds: float
     master_seconds: float
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
+        return bool(self.priced.edge_bound < inf and self.bound > -inf)
+
 
 def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Iterator[Step]:
     """Alternate between master and oracle until no new hypothesis improves an exact solution.
@@ -56,12 +69,19 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         Else columns that equal one inside on the whole sample are not added again, nor their negations where weights
         are free.
     start : sequence of Hypothesis
-        They enter after the oracle's first answer, which says what the sample is, and in place of its columns.
+        They enter before the first round, evaluated on the oracle's `sample`. Where it has none, they enter after its
+        first answer, which says what the sample is, in place of its columns; there is no bound until then.
 
     Yields
     ------
     Step
         After each pricing, before its columns are added. The caller stops, logs, plots, saves.
+
+    Raises
+    ------
+    InvalidInput
+        A hypothesis of the oracle's has an edge above the bound that the oracle has stated for it, or `start` cannot be
+        evaluated.
 
     Examples
     --------
@@ -71,18 +91,25 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    inside = _Inside(oracle.price)
+    inside, sample = _Inside(oracle.price), getattr(oracle, "sample", None)
     while True:
         began = time.perf_counter()
         # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
         with _threads().limit(limits=1, user_api="blas"):
             solution = master.solve()
+            if start and sample is not None:
+                # a solution without columns says how many samples there are, and whether weights are free
+                master.add(inside.enter(start, sample, solution))
+                solution, start = master.solve(), ()
         solved = time.perf_counter()
         priced = inside.price(solution)
+        if start:
+            # the edges of the start are not known yet, so nothing bounds them
+            priced = replace(priced, edge_bound=inf, edge_square_sum=inf, outside_bound=inf)
         bound = master.bound(solution, priced)
         yield Step(solution, priced, bound, inside.columns, time.perf_counter() - solved, solved - began)
-        if start and priced.columns:
-            new, start = inside.enter(start, priced.columns[0].sample, solution), ()
+        if start:
+            new, start = inside.enter(start, _sample_of(priced), solution), ()
         else:
             new = inside.take(priced, solution)
         if new:
@@ -122,20 +149,38 @@ class _Inside:
         return tuple(self.names.values())
 
     def price(self, solution: MasterSolution) -> Priced:
-        """Ask for what is outside; what of the answer has come with the start is told, and asked again."""
+        """Ask for what is outside; what of the answer has come with the start is told, and asked again.
+
+        The optimum that is bounded is that over the oracle's hypotheses and those of the start. So the bounds are at
+        least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
+        """
         priced = self._asked(solution)
-        while self._met(priced, solution.threshold) and self.told:
+        while self._met(priced, solution) and self.told:
             priced = self._asked(solution)
-        if not self.guests:
-            return priced
-        # the optimum that is bounded is that over the oracle's hypotheses and these
-        edges = np.stack([column.values @ solution.s for column in self.guests.values()])
-        sizes = np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0)
-        return replace(
-            priced,
-            edge_bound=max(priced.edge_bound, float(sizes.max())),
-            edge_square_sum=priced.edge_square_sum + float(np.square(sizes).sum()),
+        if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
+            raise self._contradicted("a bound that is not a number")
+        free = solution.closed is None
+        edges = self._edges(solution)
+        sizes = np.abs(edges) if free else edges
+        squares = np.square(sizes if free else np.maximum(sizes, 0.0))
+        guests = {column.hypothesis for column in self.guests.values()}
+        own = np.array([hypothesis not in guests for hypothesis in self.names], dtype=bool)
+        answered = self._largest_answered(priced, solution)
+        found = Priced(
+            priced.columns,
+            max(answered, float(sizes[own].max(initial=-inf))),
+            float(squares[own].sum()),
+            answered,
         )
+        self._believe(priced, found, solution)
+        bounds = (
+            max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
+            max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
+            max(priced.outside_bound, found.outside_bound),
+        )
+        if bounds == (priced.edge_bound, priced.edge_square_sum, priced.outside_bound):
+            return priced
+        return Priced(priced.columns, *bounds)
 
     def _asked(self, solution: MasterSolution) -> Priced:
         if not self.told:
@@ -144,14 +189,59 @@ class _Inside:
         guests = {column.hypothesis for column in self.guests.values()}
         return self._price(solution.s, inside=[self.oracles.get(h, h) for h in closed if h not in guests])
 
-    def _met(self, priced: Priced, threshold: float) -> bool:
-        """Whether an answer has guests, in either sign, which hide other hypotheses."""
+    def _edges(self, solution: MasterSolution) -> Array:
+        """The edges of the columns inside, in their order."""
+        if solution.edges is not None and len(solution.edges) == len(self.names):
+            return solution.edges
+        return np.array([edge_of(column.values, solution.s) for column in self.columns])
+
+    def _largest_answered(self, priced: Priced, solution: MasterSolution) -> float:
+        """The largest edge in an answer, evaluated: what an oracle says of a hypothesis may be wrong."""
+        largest = -inf
+        if priced.edge_bound == priced.outside_bound == inf:
+            return largest
+        for column in priced.columns:
+            edges = edge_of(column.values, solution.s)
+            largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
+            if column.edge <= solution.threshold:
+                # it will not enter, and answers may be kept for long
+                vars(column).pop("values", None)
+        return largest
+
+    def _believe(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
+        """Raise if an oracle's bounds are below what was `found` of its own hypotheses, by more than rounding."""
+        names = [
+            name
+            for name in ("edge_bound", "outside_bound", "edge_square_sum")
+            if getattr(priced, name) < getattr(found, name)
+        ]
+        if not names:
+            return
+        columns = [*self.columns, *priced.columns]
+        # |h|'|s| is what rounding is relative to
+        largest = max(float(np.ptp(values) + np.abs(values).min()) for values in (column.values for column in columns))
+        scale = largest * float(np.abs(solution.s).sum())
+        for name in names:
+            claimed, actual = getattr(priced, name), getattr(found, name)
+            slack = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
+            if actual > claimed + AGREED * slack:
+                what = "squares of edges that sum to" if name == "edge_square_sum" else "an edge of"
+                raise self._contradicted(f"{name} = {claimed:.6g}, while its own hypotheses have {what} {actual:.6g}")
+
+    def _contradicted(self, found: str) -> InvalidInput:
+        name = getattr(self._price, "__qualname__", repr(self._price)).removesuffix(".price")
+        remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
+        return InvalidInput("oracle", f"found {name} with {found}", remedy)
+
+    def _met(self, priced: Priced, solution: MasterSolution) -> bool:
+        """Whether an answer has guests, in either sign where weights are free, which hide other hypotheses."""
         hidden = False
         for column in priced.columns if self.guests else ():
-            for key in _keys(column.values):
+            own, negated = _keys(column.values)
+            for key in (own,) if solution.closed is not None else (own, negated):
                 if (guest := self.guests.pop(key, None)) is not None:
                     self.oracles[guest.hypothesis] = column.hypothesis
-                    hidden |= column.edge > threshold
+                    hidden |= column.edge > solution.threshold
         return hidden
 
     def enter(self, start: Sequence[Hypothesis], sample: Any, solution: MasterSolution) -> Sequence[Column]:
@@ -182,6 +272,17 @@ class _Inside:
                 new.append(column)
                 self.seen.add(own)
         return new
+
+
+def _sample_of(priced: Priced) -> Any:
+    """The sample of an oracle that has said nothing of it but this answer."""
+    if priced.columns:
+        return priced.columns[0].sample
+    raise InvalidInput(
+        "start",
+        "found hypotheses for an oracle that says by no attribute `sample`, nor by a column, what to evaluate them on",
+        "give the oracle its sample as an attribute, or leave start out",
+    )
 
 
 def _keys(values: Array) -> tuple[int, int]:

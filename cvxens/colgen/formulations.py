@@ -19,6 +19,7 @@ from cvxens.problems.losses import (
     SoftMinimumMargin,
     SquaredError,
 )
+from cvxens.problems.losses.soft_minimum_margin import adds_up
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.slssvm import checked_codes
 from cvxens.types import Array
@@ -43,14 +44,23 @@ def soft_margin(C: Prices) -> Formulation:
 
 
 def lpboost(D: Prices) -> Formulation:
-    """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum."""
-    return Formulation(SoftMinimumMargin(validation.prices("D", D)), Simplex(), nonnegative=True, maximise=True)
+    """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum. The prices D add up to at least 1."""
+    return Formulation(SoftMinimumMargin(_caps(D)), Simplex(), nonnegative=True, maximise=True)
 
 
 def erlpboost(D: Prices, eta: float) -> Formulation:
     """Warmuth, Glocer & Vishwanathan (2008): LPBoost whose sample weights pay 1/eta of their relative entropy."""
-    loss = EntropicMinimumMargin(validation.prices("D", D), validation.positive("eta", eta))
+    loss = EntropicMinimumMargin(_caps(D), validation.positive("eta", eta))
     return Formulation(loss, Simplex(), nonnegative=True, maximise=True)
+
+
+def _caps(D: Prices) -> Prices:
+    """Prices of samples, which must add up to 1; a number for all is checked once it is known how many there are."""
+    prices = validation.prices("D", D)
+    if isinstance(prices, np.ndarray) and not adds_up(prices):
+        found = f"found prices that add up to {float(prices.sum())!r}"
+        raise InvalidInput("D", found, "give prices that add up to at least 1, or the problem is unbounded")
+    return prices
 
 
 def exponential(n_samples: int, lam: float) -> Formulation:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import wraps
-from math import inf
+from functools import partial, wraps
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,18 +17,24 @@ from cvxens.colgen.driver import Step
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
+from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import unsmoothed
-from cvxens.colgen.stopping import Ending, Limits
+from cvxens.colgen.stopping import Ending, Limits, relative_gap
 from cvxens.colgen.tape import Tape
 from cvxens.deadline import check_time
 from cvxens.storage import qualified_name
 from cvxens.types import Array
+
+PARTS = ("w", "b", "u", "centred")
+"""The arrays of an incumbent that are written down."""
 
 
 class Journal(Protocol):
     """What a run asks instead of its oracle, tells of its progress, and is told of an earlier one's."""
 
     price: Callable[..., Priced]
+    sample: Any
+    """What the oracle's hypotheses are evaluated on, where it says so; None where it does not."""
     rows: Sequence[Round]
     """The history of the earlier run."""
 
@@ -53,6 +59,7 @@ class Unwritten:
 
     def __init__(self, oracle: Oracle) -> None:
         self.price: Callable[..., Priced] = oracle.price
+        self.sample: Any = getattr(oracle, "sample", None)
         self.rows: Sequence[Round] = ()
 
     def done(self, limits: Limits) -> Ending | None:
@@ -133,6 +140,7 @@ class Written:
             Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
         )
         self.price = self._in_time(self.tape.price)
+        self.sample: Any = getattr(task.oracle, "sample", None)
         self.kept_rounds = len(self.rows)
         self.kept_at = time.perf_counter()
 
@@ -150,12 +158,17 @@ class Written:
     def done(self, limits: Limits) -> Ending | None:
         """Go through the history; the state is the last one if no earlier one reaches a limit, and it does."""
         sense, best = self.task.formulation.sense, inf
-        for row in self.rows:
-            best = min(best, sense * row.objective)
-            ending = limits.reached(best, sense * row.dual_bound, row.n_columns, 0.0)
+        for count, row in enumerate(self.rows, start=1):
+            best, bound = min(best, sense * row.objective), sense * row.dual_bound
+            if row.rounding is None and relative_gap(best, bound) <= limits.tol:
+                # what rounding adds to the gap was not asked for under a smaller tol: take the way again to see
+                return None
+            rounding, rows = partial(float, row.rounding or 0.0), self.rows[:count]
+            ending = limits.reached(best, bound, row.n_columns, 0.0, rounding=rounding, rows=rows, sense=sense)
             if ending is not None:
                 return ending if row is self.rows[-1] else None
-        return Ending.EXHAUSTED if self.saved and self.saved.state["exhausted"] else None
+        # without a feasible point, the last multipliers may be the proof that there is none: take the way again
+        return Ending.EXHAUSTED if self.saved and self.saved.state["exhausted"] and isfinite(best) else None
 
     def restored(self, progress: Progress | None) -> Progress | None:
         """Read the incumbents; the first answer must have been given, as the sample comes with it."""
@@ -165,7 +178,8 @@ class Written:
         state, arrays = self.saved.state, self.saved.arrays
         answers = [self.tape.read(call) for call in self.saved.calls]
         found = [column for priced in answers for column in priced.columns]
-        found += [Column(hypothesis, found[0].sample, 0.0) for hypothesis in self.task.start if found]
+        sample = self.sample if self.sample is not None or not found else found[0].sample
+        found += [Column(hypothesis, sample, 0.0) for hypothesis in self.task.start]
         columns = tuple(found[k] for k in arrays["columns"].tolist())
         objective, bound = state["incumbents"]
         edge_bound, edge_square_sum = state["dual_edges"]
@@ -176,8 +190,8 @@ class Written:
 
     def _solution(self, name: str, objective: float) -> MasterSolution:
         arrays: Any = self.saved and self.saved.arrays
-        w, b, u = (arrays[f"{name}_{part}"] for part in "wbu")
-        return MasterSolution(w, b, u, self.task.signs * u, objective, np.nan)
+        w, b, u, centred = (arrays[f"{name}_{part}"] for part in PARTS)
+        return MasterSolution(w, b, u, self.task.signs * u, objective, np.nan, centred=centred)
 
     def keep(self, progress: Progress, ending: Ending | None) -> None:
         """Write after the first round, when a period is over, and at the end; not while an earlier run is ahead."""
@@ -203,9 +217,11 @@ class Written:
             "exhausted": exhausted,
         }
         arrays = {
-            f"{name}_{part}": np.asarray(getattr(step.solution, part))
+            f"{name}_{part}": np.asarray(value)
             for name, step in (("primal", primal), ("dual", dual))
-            for part in "wbu"
+            for part, value in zip(
+                PARTS, (step.solution.w, step.solution.b, step.solution.u, intercept_of(step.solution)), strict=True
+            )
         }
         places = [numbers[id(c)] if id(c) in numbers else started[c.hypothesis] for c in primal.columns]
         arrays["columns"] = np.array(places, dtype=np.int64)

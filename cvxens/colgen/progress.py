@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cvxens.colgen.driver import Step
+from cvxens.colgen.stopping import relative_gap
+
+CLAIMED = 1e-6
+"""What a solver's optimum of a formulation without a conjugate can be off by, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,10 @@ class Round:
         Columns in the master.
     pricing_seconds, master_seconds : float
         Wall-clock time of the round.
+    bounded : bool
+        Whether the bound is a proof: the oracle bounds the edges of its hypotheses.
+    rounding : float or None
+        A bound on the rounding error of both; None where the gap was too large for it to matter.
     """
 
     objective: float
@@ -32,6 +40,8 @@ class Round:
     n_columns: int
     pricing_seconds: float
     master_seconds: float
+    bounded: bool = True
+    rounding: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,24 @@ class Progress:
             len(step.columns),
             step.pricing_seconds,
             step.master_seconds,
+            dual.bounded,
         )
         return Progress(self.sense, primal, dual, (*self.history, row))
+
+    def claimed(self) -> Progress:
+        """The same where bounds are a solver's claims: what they exceed the objective by is its error, up to 1e-6."""
+        excess = relative_gap(self.primal.solution.objective, self.dual.bound)
+        if not -CLAIMED <= excess < 0:
+            return self
+        *before, last = self.history
+        bound = self.primal.solution.objective
+        history = (*before, replace(last, dual_bound=self.sense * bound))
+        return replace(self, dual=replace(self.dual, bound=bound), history=history)
+
+    def rounded(self, rounding: float) -> Progress:
+        """The same, with the rounding error of the last round's objective and bound."""
+        *before, last = self.history
+        return replace(self, history=(*before, replace(last, rounding=rounding)))
 
     def timed(self, rows: Sequence[Round]) -> Progress:
         """The same, its first rows as they were recorded, with the seconds they took then."""

@@ -83,13 +83,19 @@ class Oracle(Protocol):
             "The features themselves as hypotheses, exact over that finite set."
 
             def __init__(self, X):
-                self.X = X
+                self.sample = X
 
             def price(self, s):
-                edges = self.X.T @ s
+                edges = self.sample.T @ s
                 best = np.argsort(-np.abs(edges))[:5]
-                columns = [Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best]
+                columns = [Column(Coordinate(j, np.sign(edges[j])), self.sample, abs(edges[j])) for j in best]
                 return Priced(columns, np.abs(edges).max(), edges @ edges)
+
+    An attribute `sample`, what its hypotheses are evaluated on, lets a run start with hypotheses of others before the
+    first pricing; without it they enter after the first answer, whose columns say what the sample is.
+
+    Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
+    `edge_bound` raises InvalidInput.
 
     Penalties on squares reach their optimum only with an oracle that leaves out what is in the master already: if
     `price` takes a further argument `inside`, it is given the hypotheses not to return, in either sign.
@@ -135,6 +141,11 @@ class MasterSolution:
         hypothesis of negative edge is not among them: its negation may improve.
     exact : bool
         Whether the master can do no better with its columns. If not, the loop asks it again where no column improves.
+    edges : ndarray, shaped as `w`, or None
+        The edges of the master's columns under s; None where they are not at hand.
+    centred : float or ndarray of shape (n_outputs,), or None
+        The intercept for columns less their centres, with the digits that b lacks where the centres are far from 0; b
+        itself if None.
     """
 
     w: Array
@@ -145,6 +156,8 @@ class MasterSolution:
     threshold: float
     closed: NDArray[np.bool_] | None = None
     exact: bool = True
+    edges: Array | None = None
+    centred: Array | None = None
 
 
 class Master(Protocol):

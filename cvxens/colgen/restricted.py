@@ -9,12 +9,19 @@ import numpy as np
 from cvxens.colgen.formulation import Formulation, FormulationProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.problems.duality import Edges
-from cvxens.problems.separation import SEPARATED
+from cvxens.problems.offsets import balance_exactly, centres
+from cvxens.problems.separation import edge_rounding
 from cvxens.types import Array, Point
+
+RELATIVE = 64 * float(np.finfo(float).eps)
+"""What the rounding of sums of terms of one sign can have done to an objective, relative to it."""
 
 
 class Restricted:
     """The restricted problem: it stores columns and turns a solver's raw point into a certified one.
+
+    Where there is an intercept, columns far from 0 are stored less their centres, which the intercept absorbs, and all
+    multipliers are balanced to the last bit, so that the edges of the columns as they were are the same (`offsets`).
 
     Parameters
     ----------
@@ -28,11 +35,12 @@ class Restricted:
         self.formulation = formulation
         self.y = y
         self._rows = np.empty((0, len(y)))
+        self.centres = np.zeros(0)
         self.n_columns = 0
 
     @property
     def H(self) -> Array:
-        """The columns, shape (n_samples, n_columns)."""
+        """The columns, less their centres, shape (n_samples, n_columns)."""
         return self._rows[: self.n_columns].T
 
     @property
@@ -41,7 +49,7 @@ class Restricted:
         return FormulationProblem(self.formulation, self.H, self.y)
 
     def add(self, columns: Sequence[Column]) -> Array:
-        """Store columns; returns their values, shape (n_added, n_samples)."""
+        """Store columns; returns their values, less their centres, shape (n_added, n_samples)."""
         needed = self.n_columns + len(columns)
         if needed > len(self._rows):
             room = np.empty((max(needed, 2 * len(self._rows), 32), len(self.y)))
@@ -50,8 +58,20 @@ class Restricted:
         for row, column in enumerate(columns, start=self.n_columns):
             self._rows[row] = column.values
         added = self._rows[self.n_columns : needed]
+        shifts = centres(added) if self.formulation.intercept else np.zeros(len(columns))
+        added -= shifts[:, np.newaxis]
+        self.centres = np.append(self.centres, shifts)
         self.n_columns = needed
         return added
+
+    def shifted(self, point: Point) -> Point:
+        """The same point for the columns less their centres: (w, b + c'w)."""
+        return {**point, "b": point["b"] + self.centres @ point["w"]} if "b" in point else point
+
+    def balanced(self, u: Array) -> Array:
+        """Multipliers with y'u = 0 to the last bit where there is an intercept, if their domain is known."""
+        formulation = self.formulation
+        return balance_exactly(u, self.y) if formulation.intercept and formulation.certified else u
 
     def start(self) -> MasterSolution:
         """The point to price with before there is any column."""
@@ -61,7 +81,7 @@ class Restricted:
         w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
         b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
         z = self.y * (f + b)
-        u = loss.repair(loss.multipliers(z), self.y if formulation.intercept else None)
+        u = self.balanced(loss.repair(loss.multipliers(z), self.y if formulation.intercept else None))
         objective = loss.value(z) if penalty.primal_violation(w) == 0 else np.inf
         threshold = penalty.threshold(w, np.zeros(0))
         # while nothing is feasible, any positive edge is a step towards it
@@ -73,19 +93,22 @@ class Restricted:
         """Repair a solver's point and evaluate it."""
         problem = self.problem
         repaired = problem.repair(point)
-        w, u = repaired["w"], repaired["u"]
+        w, u = repaired["w"], self.balanced(repaired["u"])
         s = self.y * u
         edges = problem.H.edges(s)
         threshold = problem.penalty().threshold(w, edges)
         b, objective = repaired.get("b", np.zeros(problem.outputs)), problem.value(repaired)
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if problem.nonnegative else None
-        return MasterSolution(w, b, u, s, objective, threshold, closed)
+        outside = b - self.centres @ w if self.centres.any() else b
+        return MasterSolution(w, outside, u, s, objective, threshold, closed, edges=edges, centred=b)
 
     def farkas(self, u: Array) -> MasterSolution:
         """The point of an infeasible master: a hypothesis with a positive edge under u is a step to feasibility."""
+        problem, y = self.problem, self.y
+        u = self.balanced(problem.loss().repair(u, y if problem.intercept else None))
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
-        threshold = SEPARATED * self.problem.H.largest
-        return MasterSolution(w, np.zeros(()), u, self.y * u, np.inf, threshold, none)
+        threshold = edge_rounding(len(y), problem.H.largest) * float(u.sum())
+        return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses."""
@@ -102,5 +125,22 @@ class Restricted:
         """KKT residuals of a master's weights with multipliers u, made feasible for every hypothesis priced at u."""
         problem = FormulationProblem(self.formulation, self.H[:, : len(solution.w)], self.y)
         shrink = problem.penalty().shrink(Edges(priced.best_edge, priced.edge_square_sum))
-        residuals = problem.residuals({"w": solution.w, "b": solution.b, "u": shrink * u})
+        residuals = problem.residuals({"w": solution.w, "b": intercept_of(solution), "u": shrink * u})
         return {**residuals, "pricing slack": problem.penalty().pricing_slack(np.array([shrink * priced.best_edge]))}
+
+    def rounding(self, solution: MasterSolution, u: Array) -> float:
+        """Bound what rounding can have done to a master's objective, and to the dual value at u."""
+        if not np.isfinite(solution.objective):
+            return 0.0
+        H, w = self.H[:, : len(solution.w)], solution.w
+        if not len(w):
+            # a column of zeros stands for none
+            H, w = np.zeros((len(self.y), 1)), np.zeros((1, *w.shape[1:]))
+        problem = FormulationProblem(self.formulation, H, self.y)
+        counted = problem.rounding({"w": w, "b": intercept_of(solution), "u": u})
+        return counted + RELATIVE * abs(solution.objective)
+
+
+def intercept_of(solution: MasterSolution) -> Array:
+    """The intercept of a solution for columns less their centres."""
+    return solution.b if solution.centred is None else solution.centred

@@ -19,9 +19,10 @@ from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle, Priced
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stopping import Ending, Limits
+from cvxens.colgen.stopping import PATIENCE, Ending, Limits, relative_gap
 from cvxens.deadline import Deadline, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.problems.separation import edge_rounding
 from cvxens.types import Array
 
 
@@ -72,6 +73,8 @@ def column_generation(
     tol: float = 1e-6,
     max_columns: int | None = None,
     max_time: float = inf,
+    max_rounds: int | None = None,
+    patience: int = PATIENCE,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
@@ -92,28 +95,38 @@ def column_generation(
         Stop when the master has so many columns.
     max_time : float
         Stop after so many seconds, with the state after the last round that was over by then.
+    max_rounds : int, optional
+        Stop after so many rounds; by default after 100 where the oracle cannot bound the edges of its hypotheses
+        (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every call), as no gap ends such a run
+        and new hypotheses may be found for ever, and never where it can.
+    patience : int
+        Where the oracle cannot bound the edges, stop when so many rounds together have improved the objective by no
+        more than `tol`, relative.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation.
     start : iterable of Hypothesis
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
-        learners of a model; of those with the same values on the sample one is taken. They enter after the first round,
-        which shows what the sample is. The certificate is over every hypothesis of the oracle and these.
+        learners of a model; of those with the same values on the sample one is taken. They enter before the first
+        round, evaluated on the oracle's `sample`, or after it where the oracle says by its answer only what that is.
+        Every bound is one over every hypothesis of the oracle and these; before they have entered there is none.
     checkpoint : Checkpoint, optional
         Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
 
     Returns
     -------
     Run
-        The best state reached, also when a limit or Ctrl-C ended the run.
+        The best state reached, also when a limit or Ctrl-C ended the run. A bound that is beyond the objective by more
+        than rounding ends the run as `Ending.VIOLATED`, unproven.
 
     Raises
     ------
     InvalidInput
-        The formulation, the labels or the limits cannot be worked with, or `start` has a hypothesis that cannot be
-        evaluated on the oracle's sample.
+        The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
+        evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
     NotSeparable
-        Margins of at least 1 are asked for and the oracle has no hypothesis to reach them.
+        Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
+        no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
     DataFileError
         The checkpoint is there and is damaged, or of another run.
 
@@ -131,19 +144,17 @@ def column_generation(
     ...     formulations.soft_margin(C=2.0), oracles.Stumps(X), y, start=[c.hypothesis for c in run.columns]
     ... )
     >>> len(run.history), len(again.history), again.certificate.primal
-    (3, 2, 3.0)
+    (3, 1, 3.0)
     """
-    limits = Limits(tol, max_columns, max_time)
+    limits = Limits(tol, max_columns, max_time, max_rounds, patience)
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price")
     signs = formulation.signs(y)
     task = Task(formulation, signs, master(formulation, signs), oracle, _distinct(start))
     journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)
-    progress, ending = _Search(task, journal).run(limits)
-    if ending is Ending.EXHAUSTED and progress.primal.solution.objective == inf:
-        last = progress.primal
-        size = float(last.solution.u.sum())
-        raise NotSeparable(last.solution.u / size, progress.history[-1].best_edge / size)
+    progress, ending = _Search(task, journal, lambda: master(formulation, signs)).run(limits)
+    if ending is Ending.EXHAUSTED and (proof := _inseparable(task, progress.primal)) is not None:
+        raise proof
     try:
         return _certified(task, progress, ending)
     except KeyboardInterrupt:
@@ -164,9 +175,10 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
 class _Search:
     """The loop of a run, and how far it has come."""
 
-    def __init__(self, task: Task, journal: Journal) -> None:
+    def __init__(self, task: Task, journal: Journal, new_master: Callable[[], Master]) -> None:
         self.task = task
         self.journal = journal
+        self.new_master = new_master
         self.progress: Progress | None = None
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
@@ -200,8 +212,14 @@ class _Search:
                 clock.restart()
             else:
                 clock.max_time = limits.max_time
-            objective, bound = progress.primal.solution.objective, progress.dual.bound
-            ending = limits.reached(objective, bound, len(step.columns), limits.max_time if clock.left <= 0 else 0.0)
+            seconds = limits.max_time if clock.left <= 0 else 0.0
+            best, bound = progress.primal.solution.objective, progress.dual.bound
+            rows, sense = progress.history, progress.sense
+            ending = limits.reached(
+                best, bound, len(step.columns), seconds, rounding=self._rounding, rows=rows, sense=sense
+            )
+            # with the rounding error, if that was asked for
+            progress = self.progress or progress
             self.journal.keep(progress, ending)
             if ending is not None:
                 return progress, ending
@@ -210,36 +228,70 @@ class _Search:
 
     def _after(self, step: Step) -> Progress:
         before = self.progress or Progress(self.task.formulation.sense, step, step)
-        self.progress = before.after(step).timed(self.journal.rows)
+        progress = before.after(step)
+        progress = progress if self.task.formulation.certified else progress.claimed()
+        self.progress = progress.timed(self.journal.rows)
         return self.progress
 
+    def _rounding(self) -> float:
+        """The rounding error of the incumbents, which is put down with the round."""
+        assert self.progress is not None
+        self.progress = self.progress.rounded(rounding_of(self.task, self.progress))
+        return self.progress.history[-1].rounding or 0.0
+
     def _beginning(self) -> Progress:
-        """The state before the first round is over: no columns, and no more than the master knows without an oracle."""
-        solution, nothing = self.task.master.solve(), Priced(())
-        step = Step(solution, nothing, self.task.master.bound(solution, nothing), (), 0.0, 0.0)
+        """The state before the first round is over: no columns, and no more than a master knows without an oracle."""
+        master, nothing = self.new_master(), Priced(())
+        solution = master.solve()
+        step = Step(solution, nothing, master.bound(solution, nothing), (), 0.0, 0.0)
         return Progress(self.task.formulation.sense, step, step)
+
+
+def _restricted(task: Task, columns: Sequence[Column]) -> Restricted:
+    restricted = Restricted(task.formulation, task.signs)
+    restricted.add(columns)
+    return restricted
+
+
+def rounding_of(task: Task, progress: Progress) -> float:
+    """Bound the rounding error of the best objective and of the best bound, which may be from another step."""
+    restricted = _restricted(task, progress.primal.columns)
+    return restricted.rounding(progress.primal.solution, progress.dual.solution.u)
+
+
+def _inseparable(task: Task, last: Step) -> NotSeparable | None:
+    """The proof that no margins of 1 can be reached, if the multipliers of the last step are one."""
+    solution, size = last.solution, float(last.solution.u.sum())
+    if solution.objective < inf or size == 0:
+        return None
+    largest = _restricted(task, last.columns).problem.H.largest
+    max_edge = last.priced.edge_bound / size
+    proves = max_edge <= edge_rounding(len(solution.u), largest)
+    return NotSeparable(solution.u / size, max_edge) if proves else None
 
 
 def _certified(task: Task, progress: Progress, ending: Ending) -> Run:
     """Certify the incumbents over the columns of the primal one."""
     primal, dual, formulation = progress.primal, progress.dual, task.formulation
-    restricted = Restricted(formulation, task.signs)
-    restricted.add(primal.columns)
+    restricted = _restricted(task, primal.columns)
+    rounding = restricted.rounding(primal.solution, dual.solution.u)
+    violated = relative_gap(primal.solution.objective, dual.bound, rounding) < 0
     certificate = Certificate.between(
         progress.sense * primal.solution.objective,
         progress.sense * dual.bound,
         maximise=formulation.maximise,
         residuals=restricted.residuals(primal.solution, dual.solution.u, dual.priced) if primal.columns else {},
         repair={},
-        proven=formulation.certified and dual.priced.edge_bound < inf,
-        note=_basis(formulation, dual),
+        rounding=rounding,
+        proven=formulation.certified and dual.priced.edge_bound < inf and not violated,
+        note=Ending.VIOLATED.value if violated else _basis(formulation, dual, ending),
     )
     solution = primal.solution
     return Run(certificate, primal.columns, solution.w, solution.b, dual.solution.u, progress.history, ending)
 
 
-def _basis(formulation: Formulation, dual: Step) -> str:
-    if not formulation.certified:
-        return "bound taken from the solver"
-    bounded = dual.priced.edge_bound < inf and dual.bound > -inf
-    return "over every hypothesis of the oracle" if bounded else "the oracle cannot bound the edges"
+def _basis(formulation: Formulation, dual: Step, ending: Ending) -> str:
+    if dual.bounded:
+        return "over every hypothesis of the oracle" if formulation.certified else "bound taken from the solver"
+    unbounded = "the oracle cannot bound the edges"
+    return f"{unbounded}, and the objective has stopped improving" if ending is Ending.STALLED else unbounded

@@ -10,6 +10,7 @@ from typing import Protocol
 from cvxens import validation
 from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
+from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
@@ -150,6 +151,7 @@ class StabilisedMaster:
     def __init__(self, master: Master, formulation: Formulation, y: Array, smoothing: Smoothing) -> None:
         self.master = master
         self.penalty = formulation.terms[1]
+        self.restricted = Restricted(formulation, y)
         self.y = y
         self.smoothing = smoothing
         self.centre: Array | None = None
@@ -168,8 +170,8 @@ class StabilisedMaster:
         if self.centre is None or not smooth:
             return solution
         share = self.smoothing.share
-        u = share * self.centre + (1 - share) * solution.u
-        return replace(solution, u=u, s=self.y * u, exact=False)
+        u = self.restricted.balanced(share * self.centre + (1 - share) * solution.u)
+        return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum from the multipliers that were priced, which may become the centre."""

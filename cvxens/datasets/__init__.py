@@ -4,11 +4,12 @@ from cvxens.datasets.catalogue import available, breast_cancer, load
 from cvxens.datasets.labels import as_signs
 from cvxens.datasets.reading import load_file
 from cvxens.datasets.record import Dataset
-from cvxens.datasets.samples import load_samples
+from cvxens.datasets.samples import Samples, load_samples
 from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm, make_waveform
 
 __all__ = [
     "Dataset",
+    "Samples",
     "as_signs",
     "available",
     "breast_cancer",

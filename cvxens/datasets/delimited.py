@@ -1,35 +1,25 @@
-"""Tables of delimited text with a header, the target in the last column."""
+"""Tables of delimited text with a header."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from io import StringIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cvxens.datasets.encoding import Column, Encoder, Learnt, encoder, restored
-from cvxens.datasets.labels import MISSING, NUMBER
-from cvxens.datasets.memory import check_room
-from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source
+from cvxens.datasets.table import Options, RawTable, named_columns
 from cvxens.memory import available
-from cvxens.types import Array
+from cvxens.tables import NUMBER
 
-DELIMITERS = ",;\t"
+DELIMITERS = ",;\t|"
 
 BYTES_A_CELL = 128
 """Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
-
-@dataclass(frozen=True)
-class Table:
-    """A header and the columns under it, the last one holding the target."""
-
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
+Line = tuple[int, list[str]]
+"""The number of a line, and its cells."""
 
 
 def is_delimited(content: bytes) -> bool:
@@ -37,114 +27,137 @@ def is_delimited(content: bytes) -> bool:
     return b"\0" not in content
 
 
-def read_delimited(sources: Sequence[Source]) -> Dataset:
-    """Read a training table and perhaps a test table that is encoded like it.
+def read_delimited(source: Source, options: Options, known: Collection[str] = ()) -> RawTable:
+    """Read a table: a header, one line per sample.
 
-    Columns of numbers are features as they are; any other column becomes one 0/1 feature per category,
-    named ``column=category``. See `cvxens.datasets.encoding.encoder` for missing values and identifiers.
+    Blank lines are passed over, and so are lines that begin with ``#``, but for a header in that guise. A first column
+    without a name whose cells are whole numbers, all different, holds the numbers of the rows, and is left out.
 
-    Raises
-    ------
-    DataFileError
-        If there is no header or nothing below it, rows differ in length, or a target is missing.
-    """
-    tables = [_parse(source) for source in sources]
-    for source, table in zip(sources, tables, strict=True):
-        if table.names != tables[0].names:
-            raise source.error(f"found another header than in {sources[0].path}", "give both parts the same columns")
-    encoders = [encoder(column) for column in tables[0].columns[:-1]]
-    names = tuple(name for one in encoders for name in one.feature_names)
-    X, *X_test = [_features(source, table, encoders) for source, table in zip(sources, tables, strict=True)]
-    y, *y_test = map(_targets, tables)
-    return Dataset(
-        X=X,
-        y=y,
-        feature_names=names,
-        name=sources[0].stem,
-        X_test=X_test[0] if X_test else None,
-        y_test=y_test[0] if y_test else None,
-        notes=tuple(one.note for one in encoders if one.note),
-        columns={name: one.learnt for name, one in zip(tables[0].names, encoders, strict=False)},
-    )
-
-
-def read_samples(source: Source, columns: Mapping[str, Learnt]) -> tuple[Array, NDArray | None]:
-    """Read a table whose columns become features as they did in another one, and its target if it has one.
-
-    Columns are found by their names. One more, the last, is the target.
+    Parameters
+    ----------
+    source : Source
+        The file.
+    options : Options
+        How it is to be read.
+    known : collection of str
+        Names of columns that the table is known to have.
 
     Raises
     ------
     DataFileError
-        A column is missing, or there are others.
+        There is no header or nothing below it, rows differ in length, or names are missing or repeated.
     """
-    table = _parse(source, 1)
-    found = dict(zip(table.names, table.columns, strict=True))
-    if absent := [name for name in columns if name not in found]:
-        raise source.error(f"found no column {absent[0]!r}", f"give the columns {', '.join(columns)}")
-    others = [name for name in table.names if name not in columns]
-    if others not in ([], [table.names[-1]]):
-        raise source.error(f"found the column {others[0]!r}, which is no feature", "leave it out")
-    parts = [restored(name, learnt).encode(found[name]) for name, learnt in columns.items()]
-    return np.hstack(parts), np.array(table.columns[-1].cells) if others else None
-
-
-def _features(source: Source, table: Table, encoders: Sequence[Encoder]) -> Array:
-    shape = len(table.columns[-1].cells), sum(len(one.feature_names) for one in encoders)
-    if not shape[1]:
-        raise source.error("found no column that can be a feature", "give columns of numbers or of categories")
-    check_room(source, shape, np.dtype(np.float64), "leave out nominal columns that have many categories")
-    return np.hstack([one.encode(column) for one, column in zip(encoders, table.columns[:-1], strict=True)])
-
-
-def _targets(table: Table) -> NDArray:
-    target = table.columns[-1]
-    for line, cell in zip(target.lines, target.cells, strict=True):
-        if cell in MISSING:
-            raise target.source.error(f"found no target in line {line}", "fill in the last column, or drop the line")
-    return np.array(target.cells)
-
-
-def _parse(source: Source, least: int = 2) -> Table:
-    lines, rows = zip(*(_rows(source) or [(1, [])]), strict=True)
-    header = tuple(rows[0])
-    _check_header(source, header, least)
+    separator, numbered = _rows(source, options)
+    numbered, comments = _without_comments(numbered)
+    lines, rows = zip(*(numbered or [(1, [])]), strict=True)
+    rows = tuple(rows)
+    header, named = rows[0], {*known, *([options.target] if options.target is not None else [])}
+    if len(header) < 2 and not set(header) & named:
+        raise source.error("found one column only", "separate columns by commas, or name what separates them by --sep")
+    if not _is_header(rows, named):
+        raise source.error(
+            "found numbers in the first line, so no header",
+            "put a line of column names first, or, if it is one, name the target in it by --target",
+        )
     if len(rows) == 1:
         raise source.error("found a header only", "give at least two samples below it")
-    for line, row in zip(lines, rows, strict=True):
+    if len(rows) > 2 and all(len(row) == len(header) + 1 for row in rows[1:]):
+        # R writes the names of rows without a name for their column
+        header = ["", *header]
+    for line, row in zip(lines[1:], rows[1:], strict=True):
         if len(row) != len(header):
             raise source.error(
                 f"found {len(row)} cells in line {line} under a header of {len(header)}",
                 "give every line one cell per name",
             )
-    columns = zip(header, zip(*rows[1:], strict=True), strict=True)
-    return Table(header, tuple(Column(source, name, cells, lines[1:]) for name, cells in columns))
+    columns = list(zip(*rows[1:], strict=True))
+    index = header[0] == "" and _counts_rows(columns[0])
+    names = list(named_columns(header[:1])) * index + list(header[index:])
+    if len(set(names)) < len(names) or "" in names:
+        raise source.error("found a header with empty or repeated names", "give each column a name of its own")
+    notes = [f"{comments} line{'s' * (comments > 1)} beginning with # left out as comments"] * bool(comments)
+    notes += ["the first column, without a name: left out, it counts the rows"] * index
+    return RawTable(source, _frame(names[index:], columns[index:]), lines[1:], options, separator, tuple(notes))
 
 
-def _rows(source: Source) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not blank, each with the number of the line that it ends on."""
+def _frame(names: Sequence[str], columns: Sequence[Sequence[str]]) -> object:
+    import pandas as pd
+
+    return pd.DataFrame({name: np.array(cells, dtype=object) for name, cells in zip(names, columns, strict=True)})
+
+
+def _rows(source: Source, options: Options) -> tuple[str, list[Line]]:
+    """Return the separator, and the rows that are not blank, each with the number of the line that it ends on."""
     text = source.text()
-    first = next(filter(str.strip, StringIO(text, newline="")), "")
-    delimiter = max(DELIMITERS, key=first.count)
-    cells = text.count(delimiter) + text.count("\n") + text.count("\r") + 1
-    if cells * BYTES_A_CELL > (left := available()):
-        raise source.error(
-            f"found some {cells:,} cells, which take {cells * BYTES_A_CELL / 2**20:,.0f} MiB to parse where "
-            f"{left / 2**20:,.0f} MiB are left",
-            "give a part of the rows, or an npz archive of numbers",
-        )
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    first = next((line for line in StringIO(text) if line.strip() and not line.lstrip().startswith("#")), "")
+    asked = options.separator
+    separator = asked if asked and (asked in first or not first) else max(DELIMITERS, key=first.count)
+    if asked and separator != asked:
+        raise source.error(f"found no {asked!r} in the first line", "name what separates the cells by --sep")
+    _check_cells(source, text.count(separator) + text.count("\n") + text.count("\r") + 1)
+    reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=True)
     try:
         numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise source.error(f"found malformed text in line {reader.line_num} ({error})", "correct that line") from None
-    return [(line, row) for line, row in numbered if row not in ([], [""])]
+    return separator, [(line, row) for line, row in numbered if row not in ([], [""])]
 
 
-def _check_header(source: Source, header: tuple[str, ...], least: int) -> None:
-    if len(header) < least:
-        raise source.error("found one column only", "separate columns by commas, the target last")
-    if any(NUMBER.fullmatch(name) for name in header):
-        raise source.error("found numbers in the first line, so no header", "put a line of column names first")
-    if len(set(header)) < len(header) or "" in header:
-        raise source.error("found a header with empty or repeated names", "give each column a name of its own")
+def _check_cells(source: Source, n_cells: int) -> None:
+    if n_cells * BYTES_A_CELL > (left := available()):
+        raise source.error(
+            f"found some {n_cells:,} cells, which take {n_cells * BYTES_A_CELL / 2**20:,.0f} MiB to parse where "
+            f"{left / 2**20:,.0f} MiB are left",
+            "give a part of the rows, or an npz archive of numbers",
+        )
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines, comments without quotation marks: those in them enclose nothing."""
+    enclosed = False
+    for line in StringIO(text, newline=""):
+        if not enclosed and line.lstrip().startswith("#"):
+            yield line.replace('"', "")
+        else:
+            enclosed ^= bool(line.count('"') % 2)
+            yield line
+
+
+def _without_comments(numbered: Sequence[Line]) -> tuple[list[Line], int]:
+    """Return rows without those that begin with #, and the number of these; a header that does is uncovered."""
+    marked = [row[0].startswith("#") for _, row in numbered]
+    if not any(marked):
+        return list(numbered), 0
+    rows = [line for line, comment in zip(numbered, marked, strict=True) if not comment]
+    first = marked.index(False) if rows else len(marked)
+    above = numbered[first - 1] if first else None
+    if above and rows and len(above[1]) == len(rows[0][1]) > 1 and not _is_header([row for _, row in rows], ()):
+        uncovered = [above[1][0].lstrip("#").strip(), *above[1][1:]]
+        return [(above[0], uncovered), *rows], sum(marked) - 1
+    if len(rows) < 2:
+        # a column whose texts all begin with #
+        return list(numbered), 0
+    return rows, sum(marked)
+
+
+def _is_header(rows: Sequence[Sequence[str]], named: Collection[str]) -> bool:
+    """Tell whether the first row is one of names.
+
+    It is if a column that is there by name is in it, or no number is. Whole numbers are names where they count from 0,
+    as pandas does, and what is beside them is not found again in the column below.
+    """
+    header = rows[0]
+    if set(header) & set(named):
+        return True
+    numbers = [j for j, name in enumerate(header) if NUMBER.fullmatch(name)]
+    if not numbers:
+        return True
+    counted = [header[j] for j in numbers] == [str(k) for k in range(len(numbers))]
+    words = [j for j in range(len(header)) if j not in numbers and header[j]]
+    again = any(header[j] == row[j] for j in words for row in rows[1:] if j < len(row))
+    return counted and len(numbers) > 1 and not again
+
+
+def _counts_rows(cells: Sequence[str]) -> bool:
+    """Tell whether cells are whole numbers, all different."""
+    return len(set(cells)) == len(cells) and all(cell.isdecimal() for cell in cells)

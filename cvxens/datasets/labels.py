@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
+from cvxens.tables import NUMBER
 from cvxens.types import Array
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 MISSING = frozenset({"", "?", "NA", "NaN", "nan", "None"})
 LARGEST_EXACT_INTEGER = 2.0**53
 

@@ -56,14 +56,14 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
             "found an npz archive beside a separate test file", "put X_test and y_test into the one archive"
         )
     arrays = arrays_of(source)
-    train = _part(source, arrays, "") or _part(source, arrays, "_train")
+    train = _labelled(source, arrays, "") or _labelled(source, arrays, "_train")
     if train is None:
         raise source.error(
             f"found no X and y, only the arrays {', '.join(arrays) or 'none'}",
             "save X and y, or X_train, y_train, X_test and y_test, or their CSR parts",
         )
     X, y = train
-    X_test, y_test = _part(source, arrays, "_test") or (None, None)
+    X_test, y_test = _labelled(source, arrays, "_test") or (None, None)
     names: Iterable[str] = (
         np.ravel(arrays["feature_names"]) if "feature_names" in arrays else numbered_names(source, (0, *X.shape)[-1])
     )
@@ -151,12 +151,24 @@ MATRICES: tuple[tuple[tuple[str, ...], Callable[..., Any]], ...] = (
 )
 
 
-def _part(source: Source, arrays: Arrays, suffix: str) -> tuple[Any, NDArray] | None:
+def _labelled(source: Source, arrays: Arrays, suffix: str) -> tuple[Any, NDArray] | None:
+    X = features_of(source, arrays, suffix) if f"y{suffix}" in arrays else None
+    return None if X is None else (X, arrays[f"y{suffix}"])
+
+
+def features_of(source: Source, arrays: Arrays, suffix: str) -> Any:
+    """Return X of the part whose arrays end so, None if it is not there.
+
+    Raises
+    ------
+    DataFileError
+        Its parts are of no CSR matrix.
+    """
     for stems, build in MATRICES:
         keys = [stem + suffix for stem in stems]
-        if arrays.keys() >= {*keys, f"y{suffix}"}:
+        if arrays.keys() >= {*keys}:
             try:
-                return build(*(arrays[key] for key in keys)), arrays[f"y{suffix}"]
+                return build(*(arrays[key] for key in keys))
             except (TypeError, ValueError) as error:
                 raise source.error(
                     f"found parts of no CSR matrix ({error})", "save the parts of a valid csr_matrix"

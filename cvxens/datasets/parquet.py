@@ -1,14 +1,11 @@
-"""Parquet tables, read as the delimited text that they would be."""
+"""Parquet tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from io import BytesIO
 
-from cvxens.datasets.delimited import read_delimited
-from cvxens.datasets.record import Dataset
 from cvxens.datasets.source import Source
+from cvxens.datasets.table import Options, RawTable
 from cvxens.storage import inflation_limit
 from cvxens.storage.bounded import MEBIBYTE
 
@@ -18,42 +15,40 @@ def is_parquet(content: bytes) -> bool:
     return content.startswith(b"PAR1")
 
 
-def read_parquet(sources: Sequence[Source]) -> Dataset:
-    """Read a table and perhaps a test table, as `read_delimited` does."""
-    return read_delimited([as_text(source) for source in sources])
-
-
-def as_text(source: Source) -> Source:
-    """Return a Parquet table as comma-separated text, numbers exact; any other source as it is.
+def read_parquet(source: Source, options: Options) -> RawTable:
+    """Read a table, numbers exact; an index that pandas stored is no column.
 
     Raises
     ------
     DataFileError
-        There is no pyarrow, the file is damaged, or a column is not of numbers, text or truth values.
+        There is no pyarrow, the file is damaged, or a column is not of numbers, text, truth values or dates.
     """
-    if not is_parquet(source.content):
-        return source
     try:
-        from pyarrow import ArrowException, csv, parquet
+        from pyarrow import ArrowException, parquet, types
     except ImportError:
         raise source.error("found a Parquet file, but no pyarrow to read it", "install cvxens[parquet]") from None
-    text, limit = BytesIO(), inflation_limit(source.stored)
+    limit = inflation_limit(source.stored)
     try:
-        with parquet.ParquetFile(BytesIO(source.content)) as table:
-            # a value takes two bytes as text, with its comma, however few it takes in the file
-            groups = [table.metadata.row_group(i) for i in range(table.metadata.num_row_groups)]
-            cells = table.metadata.num_rows * table.metadata.num_columns
-            _check_size(source, max(2 * cells, *(group.total_byte_size for group in groups), 0), limit)
-            with csv.CSVWriter(text, table.schema_arrow) as writer:
-                for batch in table.iter_batches():
-                    writer.write_batch(batch)
-                    _check_size(source, text.tell(), limit)
+        file = parquet.ParquetFile(BytesIO(source.content))
+        # a value takes eight bytes in memory, however few it takes in the file
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        cells = file.metadata.num_rows * file.metadata.num_columns
+        _check_size(source, max(8 * cells, sum(group.total_byte_size for group in groups)), limit)
+        table = file.read()
+        _check_size(source, table.nbytes, limit)
+        nested = [field.name for field in table.schema if types.is_nested(field.type)]
+        frame = None if nested else table.to_pandas()
     except (ArrowException, OSError) as error:
         raise source.error(
             f"found a Parquet file that cannot be read as a table ({' '.join(str(error).split())})",
             "save columns of numbers, text or truth values",
         ) from None
-    return replace(source, content=text.getvalue())
+    if nested:
+        raise source.error(
+            f"found a Parquet file that cannot be read as a table (nested values in the column {nested[0]!r})",
+            "save columns of numbers, text or truth values",
+        )
+    return RawTable(source, frame, None, options)
 
 
 def _check_size(source: Source, size: int, limit: int) -> None:

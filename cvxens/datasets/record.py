@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
-from cvxens.datasets.encoding import Learnt
 from cvxens.datasets.labels import as_signs
+from cvxens.datasets.table import RawTable
+from cvxens.tables import TableEncoder
 
 Split = tuple[NDArray, NDArray]
 
@@ -32,11 +32,13 @@ class Dataset:
     X_test, y_test : as X and y, or None
         The test part, where there is one.
     notes : tuple of str
-        What was done to the file's values (missing values, nominal columns), and what its author says.
+        What was done to the file's values (columns left out or recoded, missing values), and what its author says.
     splits : tuple of (train, test) pairs of ndarray
         Published partitions of the samples of `X` into training and test rows, as row numbers.
-    columns : mapping of str to float or tuple of str
-        Of a table, how each column but the target became features: its median, or its categories.
+    encoder : TableEncoder or None
+        Of a table, how each column but the target became features.
+    table, table_test : RawTable or None
+        Of tables, what is in the files.
 
     Examples
     --------
@@ -57,7 +59,9 @@ class Dataset:
     y_test: NDArray | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     splits: tuple[Split, ...] = field(default=(), repr=False)
-    columns: Mapping[str, Learnt] = field(default_factory=dict, repr=False)
+    encoder: TableEncoder | None = field(default=None, repr=False)
+    table: RawTable | None = field(default=None, repr=False)
+    table_test: RawTable | None = field(default=None, repr=False)
 
     def as_signs(self) -> Dataset:
         """Return this set with labels -1 and +1, the larger label of the training part being +1.

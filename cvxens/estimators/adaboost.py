@@ -1,9 +1,9 @@
-"""AdaBoost and AdaBoost*_nu on any oracle, certified as what LL08 P3 asks for."""
+"""AdaBoost and AdaBoost*_nu on any oracle, certified by the largest margin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -45,8 +45,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
-    learners allow, LL08 P3: AdaBoost need not come near it. With `nu` it is AdaBoost*_nu (Raetsch & Warmuth, JMLR 6,
-    2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh their samples.
+    learners allow: AdaBoost need not come near it, so no fit warns of the gap. With `nu` it is AdaBoost*_nu (Raetsch &
+    Warmuth, JMLR 6, 2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh
+    their samples.
 
     Parameters
     ----------
@@ -67,8 +68,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     Attributes
     ----------
     certificate_ : Certificate
-        Of LL08 P3, min sum w for margins of at least 1. It is infinite where the ensemble does not separate the
-        classes, which soft margins are for: `LPBoostClassifier`.
+        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1: `primal` is the smallest
+        margin of the ensemble, `dual` a bound on that of every vote. A `primal` below 0 says that the ensemble does not
+        separate the classes, which soft margins are for: `LPBoostClassifier`.
     history_ : tuple of BoostingRound
         Hypothesis, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis
@@ -95,6 +97,7 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     """
 
     source = "Freund & Schapire 1997; Raetsch & Warmuth 2005; LL08 P3"
+    certified: ClassVar[str] = "the smallest margin of the vote"
 
     def __init__(
         self,
@@ -133,6 +136,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             random_state=self.random_state,
             square_sum=False,
             features=sample.features,
+            sample_weight=sample.masses,
+            n_cases=sample.n_given,
         )
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
@@ -155,8 +160,9 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
     ) -> Certificate | list[Certificate]:
         """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
 
-        LL08 P3 is solved anew on that sample, to a relative gap of 0.001 or for `max_time` seconds, for the bound.
-        Of weights of samples P3 knows but 0.
+        Where the ensemble separates the classes, the largest margin is found anew on that sample for the bound, to a
+        relative gap of 0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal weights of
+        the samples. Of weights of samples it knows but 0.
 
         Parameters
         ----------
@@ -167,8 +173,8 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
         Returns
         -------
         Certificate or list of Certificate
-            Of P3 on that sample, over all weak learners of the oracle on it; infinite where the ensemble does not
-            separate the classes. A list over the sub-problems where there are several, for which weights are a list.
+            Of the largest margin on that sample, over all weak learners of the oracle on it. A list over the
+            sub-problems where there are several, for which weights are a list.
         """
         sample = self._sample_again(X, y, sample_weight)
         weights = self.weights_ if weights is None else weights

@@ -34,10 +34,13 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         Whether the method itself takes more than two classes; else there is a parameter `multi_class`.
     fitted : tuple of str
         What `_solve` returns; of each a list over the sub-problems where there are several.
+    derived : tuple of str
+        What a fit makes of these; lists likewise.
     """
 
     multi: ClassVar[bool] = False
     fitted: ClassVar[tuple[str, ...]]
+    derived: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _accepts(self) -> Accepts:
@@ -50,6 +53,10 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     @abstractmethod
     def _scores(self, X: Any) -> Array:
         """Score checked samples: (n_samples,), or (n_samples, n_classes) for more than two classes."""
+
+    def _for_parts(self, sample: Sample) -> Mapping[str, Any]:
+        """Parameters of the sub-problems that follow from the whole sample."""
+        return {}
 
     def _known(self, sample: Sample) -> Mapping[str, Any]:
         """The fitted attributes that are known before a sample's problem is solved."""
@@ -64,7 +71,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Fit, and let scikit-learn's callbacks follow; `given` is what they see of it: X, y and metadata."""
         if not self.multi:
             check_decomposition(self)
-        several = len(sample.classes) > 2 and not self.multi
+        several = self._several(sample)
         n_tasks = n_parts(self, len(sample.classes)) if several else self._most_rounds(sample)
         before = {"decomposition_": None} if hasattr(self, "decomposition_") else {}
         known = {**before, **self._known(sample)}
@@ -73,11 +80,14 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     def _fit(self, sample: Sample) -> None:
         """Solve, or decompose and solve, and set the fitted attributes."""
-        several = len(sample.classes) > 2 and not self.multi
-        found = decompose(self, sample, self.fitted) if several else self._solve(sample)
+        found = decompose(self, sample, self.fitted) if self._several(sample) else self._solve(sample)
         self.__dict__.pop("decomposition_", None)
         for name, value in {**self._known(sample), **found}.items():
             setattr(self, name, value)
+
+    def _several(self, sample: Sample) -> bool:
+        """Whether a sample makes several sub-problems."""
+        return len(sample.classes) > 2 and not self.multi
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -135,6 +145,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
         tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.categorical = accepts.nominal
         return tags
 
 
@@ -174,5 +185,7 @@ class Weighted:
         with self._whole(), as_part(self), limit_time(time_limit(self), alone=True):
             sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
-            self._fit_as_task(sample.merged() if self._merges() else sample, {"X": X, "y": y, **metadata})
+            # sub-problems merge their own samples, and learn from the given ones what these are like
+            merged = self._merges() and not self._several(sample)
+            self._fit_as_task(sample.merged() if merged else sample, {"X": X, "y": y, **metadata})
         return self

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from cvxens import validation
 from cvxens.certificates import Certificate, certify
 from cvxens.colgen import Column, Formulation, Run, column_generation
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting.audit import Task, audit
-from cvxens.estimators.voting.foreign_votes import VOTES, ForeignVote
+from cvxens.estimators.voting.foreign_votes import LIBRARIES, ROUNDING, ForeignVote
 from cvxens.problems import SVMDual
 from cvxens.types import Array
 from cvxens.validation import finite_array
 
+T = TypeVar("T")
+
+SINGLE = float(np.finfo(np.float32).eps)
+"""LIBSVM keeps kernel values in single precision."""
+
 
 def certify_model(
-    model: Any, X: Any, y: Any, formulation: Formulation | None = None, *, tol: float = 1e-3, max_time: float = inf
+    model: Any,
+    X: Any,
+    y: Any,
+    formulation: Formulation | None = None,
+    *,
+    sample_weight: Any = None,
+    tol: float = 1e-3,
+    max_time: float = inf,
 ) -> Certificate:
     """Say how far a fitted model of another library is from the optimum of a formulation on a sample.
 
     - AdaBoost and gradient boosting of stumps (scikit-learn, LightGBM), for two classes: of `formulation`, over all
       stumps. The vote counts at its best scale, as these methods do not choose the formulation's; the bound is from
       column generation.
-    - A support vector machine for two classes (scikit-learn's `SVC`): of its own problem, LL08 P2.
+    - A support vector machine for two classes (scikit-learn's `SVC`): of its own problem, LL08 P2, where the slack of
+      a sample has the price C times the weight of its class times its own.
+
+    What is read from a model is held against the scores that the model itself computes on the sample, and refused where
+    they differ. An SVC does not keep the weights of its samples, so prices are held against its multipliers: those
+    that LIBSVM would not have stopped at are refused.
 
     Parameters
     ----------
@@ -43,6 +63,9 @@ def certify_model(
         Its classes.
     formulation : Formulation
         What the model is held against; of `cvxens.colgen.formulations`, or your own. None for an SVC.
+    sample_weight : array-like of shape (n_samples,), optional
+        Of an SVC the weights that it was fitted with, 0 or above. Other models are held against a formulation, which
+        has the prices of the samples.
     tol, max_time : float
         The relative gap and the seconds at which to stop improving the bound.
 
@@ -54,7 +77,8 @@ def certify_model(
     Raises
     ------
     InvalidInput
-        A model that cannot be taken apart, or one of more than two classes.
+        A model that cannot be taken apart, one of more than two classes, an SVC that was fitted to another sample or
+        with other prices.
 
     Examples
     --------
@@ -70,7 +94,10 @@ def certify_model(
     if _kind(model, MACHINES) is not None:
         if formulation is not None:
             raise InvalidInput("formulation", "found one for an SVC, which has its own problem", "leave it out")
-        return _certify_svc(model, finite_array("X", X, ndim=2), y)
+        return _certify_svc(model, finite_array("X", X, ndim=2), y, sample_weight)
+    if sample_weight is not None:
+        remedy = "leave them out, and give the formulation a C with a price per sample"
+        raise InvalidInput("sample_weight", "found weights beside a formulation, which has the prices", remedy)
     if formulation is None:
         raise InvalidInput("formulation", "found none", "give one of cvxens.colgen.formulations")
     X, signs, vote = _taken(model, X, y, formulation)
@@ -129,18 +156,29 @@ def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float
 
 def _taken(model: Any, X: Any, y: Any, formulation: Formulation) -> tuple[Array, Array, ForeignVote]:
     """The sample with signs, and the vote, without its constant where the formulation has an intercept."""
-    parts_of = _kind(model, VOTES)
-    if parts_of is None:
-        known = ", ".join(name.rpartition(".")[2] for name in {**VOTES, **MACHINES})
+    library = _kind(model, LIBRARIES)
+    if library is None:
+        known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, *MACHINES])
         raise InvalidInput("model", f"found a {type(model).__name__}", f"give a fitted one of {known}")
     X = finite_array("X", X, ndim=2)
-    vote = ForeignVote.of(parts_of(model), constant=not formulation.intercept)
+    _check_fitted(model)
+    signs = _signs(getattr(model, "classes_", np.unique(y)), y)
+    validation.same_length("y", signs, len(X))
+    vote = ForeignVote.read(library, model, X)
+    if formulation.intercept:
+        vote = vote.without_constant()
     if not vote.hypotheses:
         raise InvalidInput("model", "found one without a stump", "fit it to a sample that it can learn from")
-    return X, _signs(getattr(model, "classes_", np.unique(y)), y), vote
+    return X, signs, vote
 
 
-def _kind(model: Any, known: Mapping[str, Callable]) -> Callable | None:
+def _check_fitted(model: Any) -> None:
+    """Raise unless an estimator of scikit-learn's kind is fitted; a booster by itself always is."""
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+
+
+def _kind(model: Any, known: Mapping[str, T]) -> T | None:
     """What is known of a model's class, or of a class that it is derived from; no library is imported."""
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(model).__mro__)
     return next((known[name] for name in names if name in known), None)
@@ -153,25 +191,96 @@ def _signs(classes: Any, y: Any) -> Array:
     return np.where(y == classes[1], 1.0, -1.0)
 
 
-def _certify_svc(model: Any, X: Array, y: Any) -> Certificate:
+def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificate:
     check_is_fitted(model)
     signs = _signs(model.classes_, y)
-    if model.class_weight is not None:
-        raise InvalidInput("model", "found an SVC with weights of classes", "fit it with class_weight=None")
-    given = model.kernel == "precomputed" or callable(model.kernel)
-    if model.support_.max() >= len(X) or not (given or np.array_equal(X[model.support_], model.support_vectors_)):
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    validation.same_length("y", signs, len(X))
+    if weights.min() < 0:
+        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
+    prices = model.C * weights * np.where(signs > 0, model.class_weight_[1], model.class_weight_[0])
+    # LIBSVM leaves out what has no price, and numbers the support vectors among the rest
+    kept = np.flatnonzero(prices > 0)
+    given = model.kernel == "precomputed"
+    X, signs, prices = X[np.ix_(kept, kept)] if given else X[kept], signs[kept], prices[kept]
+    if not _is_that_of_the_fit(model, X, n_samples=len(weights)):
         raise InvalidInput("X", "found another sample than that of the fit", "give the training sample")
-    u = np.zeros(len(X))
-    u[model.support_] = np.abs(model.dual_coef_[0])
-    return certify(SVMDual(_svc_kernel(model, X), signs, model.C), u=u, b=model.intercept_)
+    v = np.zeros(len(X))
+    v[model.support_] = model.dual_coef_[0]
+    if (v * signs < 0).any():
+        raise InvalidInput("y", "found other classes than those of the fit", "give the classes of the training sample")
+    K = X if given else _svc_kernel(model, X)
+    f = K @ v
+    # what the numbers of f are made of; n_samples epsilon of it is rounding
+    size = float((np.abs(K) @ np.abs(v)).max()) + float(np.abs(model.intercept_[0]))
+    off = 0.0 if given and len(kept) < len(weights) else _off_by(model, X, f + model.intercept_[0])
+    if not off <= ROUNDING * size:
+        raise InvalidInput(
+            "model",
+            f"found scores that differ by {off:.3g} from those of its support vectors and its kernel",
+            "give an SVC as its fit left it, whose decision_function is scikit-learn's",
+        )
+    _check_prices(model, np.abs(v), signs, f, prices, rounding=_rounding_of_libsvm(model, X) * size)
+    certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=model.intercept_)
+    weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"
+    return replace(certificate, note=f"of LL08 P2 with C = {model.C:g} and {weighted}")
+
+
+def _is_that_of_the_fit(model: Any, X: Array, n_samples: int) -> bool:
+    """Whether a sample has the size and the support vectors of the fit, as far as the model has kept them."""
+    if model.shape_fit_[0] != n_samples or model.support_.max() >= len(X):
+        return False
+    kept = model.kernel != "precomputed" and not callable(model.kernel)
+    return not kept or np.array_equal(X[model.support_], model.support_vectors_)
+
+
+def _off_by(model: Any, X: Array, scores: Array) -> float:
+    """How far scores are from the model's own, at most."""
+    return float(np.abs(model.decision_function(X) - scores).max())
+
+
+def _check_prices(model: Any, u: Array, y: Array, f: Array, prices: Array, *, rounding: float) -> None:
+    """Raise where LIBSVM would not have stopped at u, with f = K (y u), had these been the prices.
+
+    It stops when ``max (y_i - f_i)`` over the i that could move up exceeds ``min (y_i - f_i)`` over those that could
+    move down by no more than its tol; u is moved up at +1 below its price and at -1 above 0.
+    """
+    above = u > prices * (1 + ROUNDING)
+    remedy = "give those that the SVC was fitted with, as sample_weight"
+    if above.any():
+        found = f"found the multiplier {u[above].max():.6g} above its price, {prices[u == u[above].max()].max():.6g}"
+        raise InvalidInput("sample_weight", found, remedy)
+    if model.fit_status_ != 0:
+        # max_iter ended it anywhere
+        return
+    full, used, pull = u >= prices * (1 - ROUNDING), u > 0, y - f
+    up, down = np.where(y > 0, ~full, used), np.where(y > 0, used, ~full)
+    if up.any() and down.any():
+        violation = float(pull[up].max() - pull[down].min())
+        if not violation <= model.tol + rounding:
+            found = (
+                f"found multipliers that violate optimality by {violation:.3g}, where the fit had tol = {model.tol:g}"
+            )
+            raise InvalidInput("sample_weight", found, remedy)
+
+
+def _rounding_of_libsvm(model: Any, X: Array) -> float:
+    """The rounding error of the kernel values that it trains with, relative to the largest ones."""
+    if model.kernel != "rbf":
+        return SINGLE
+    # its |x - x'|^2 is |x|^2 + |x'|^2 - 2 x'x'
+    return SINGLE + 8 * float(np.finfo(float).eps) * model._gamma * float((X**2).sum(axis=1).max())
 
 
 def _svc_kernel(model: Any, X: Array) -> Array:
     if callable(model.kernel):
         return model.kernel(X, X)
+    if model.kernel == "rbf":
+        # the squares of differences, not differences of squares, which lose digits far from 0
+        return np.exp(-model._gamma * cdist(X, X, "sqeuclidean"))
     constants = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
     return pairwise_kernels(X, metric=model.kernel, filter_params=True, **constants)
 
 
-MACHINES: Mapping[str, Callable[..., Certificate]] = {"sklearn.SVC": _certify_svc}
+MACHINES = {"sklearn.SVC": _certify_svc}
 """Support vector machines."""

@@ -23,7 +23,7 @@ from cvxens.estimators.fitting.progress import rounds_of
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.machines.audit import Machine
 from cvxens.estimators.machines.choice import Choice, Predictor
-from cvxens.estimators.machines.kernels import PRECOMPUTED, TrainingKernel
+from cvxens.estimators.machines.kernels import PRECOMPUTED, SCALE, TrainingKernel, gamma_of_parts, scaled_price
 from cvxens.estimators.machines.shapes import variation_shares
 from cvxens.estimators.machines.training import Limits
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
@@ -54,11 +54,13 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         "decision-stump" (stumps of features scaled to one range), "perceptron", "decision-tree", "laplacian",
         "gaussian"; one of `cvxens.kernels`; any function k(X, Z), PSD at least on coefficients that sum to 0; or
         "precomputed", with kernel values for X. Ranges that are left open do not matter; those given are kept to.
-    C : float
-        The price of a unit of slack.
+    C : float or "scale"
+        The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
+        kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
+        matter; of kernels that are not additive it is taken from at most 1,000 samples.
     gamma : float, optional
         Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
-        and 1 / (n_features X.var()).
+        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
@@ -92,10 +94,12 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     kernel_ : Kernel, callable or "precomputed"
         As it was made on the training sample.
     dual_weights_ : ndarray of shape (n_samples,)
-        u, in [0, C].
+        u, from 0 to C_ times the weight of the sample.
     intercept_ : ndarray of shape ()
         b, which goes with the kernel without terms in one sample alone, as y'u = 0 cancels those: with
         -1/2 |x - x'|_1 in place of histogram intersection, with `Linear` of x less the middle of the training sample.
+    C_ : float
+        C as a number.
     support_ : ndarray of int, shape (n_support,)
         The samples with u > 0; samples that are alike share theirs in proportion to their weights.
     dual_coef_ : ndarray of shape (n_support,)
@@ -126,14 +130,16 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         "kernel_",
         "intercept_",
         "dual_weights_",
+        "C_",
     )
+    derived: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "support_vectors_")
     _kernel: TrainingKernel
     _predictor: Predictor
 
     def __init__(
         self,
         kernel: Any = "stump",
-        C: float = 1.0,
+        C: float | str = "scale",
         *,
         gamma: float | None = None,
         solver: str = "auto",
@@ -231,7 +237,12 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
         sample = self._sample_again(X, y, sample_weight)
         problems = zip(self._machines(weights, intercept), self._problems(sample), strict=True)
-        return self._whole_or_parts([self._certified(machine, sample, *problem) for machine, problem in problems])
+        return self._whole_or_parts(
+            [
+                self._certified(machine, C, sample, *problem)
+                for (machine, problem), C in zip(problems, self._of_parts(self.C_), strict=True)
+            ]
+        )
 
     def _machines(self, weights: Any, intercept: Any) -> list[Machine]:
         """The machines of all sub-problems, with coefficients and intercepts from anywhere."""
@@ -248,8 +259,10 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
             for (part, vectors, coefficients), v, b in zip(fitted, chosen, intercepts, strict=True)
         ]
 
-    def _certified(self, machine: Machine, sample: Sample, rows: NDArray[np.bool_], signs: Array) -> Certificate:
-        prices, room = validation.positive("C", self.C) * sample.weights[rows], self._choice().room
+    def _certified(
+        self, machine: Machine, C: float, sample: Sample, rows: NDArray[np.bool_], signs: Array
+    ) -> Certificate:
+        prices, room = C * sample.weights[rows], self._choice().room
         machine.kernel.check(sample.X[rows])
         certificate, solution = machine.certify(sample.X[rows], signs[rows], prices, limits=self._limits(), room=room)
         if solution.relative_gap > self.tol:
@@ -301,8 +314,8 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         if self._given and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
         validation.samples(sample.X)
-        learner = self._choice().learner(sample.X)
-        C = validation.positive("C", self.C)
+        learner = self._choice().learner(sample.X, sample.masses)
+        C = self._price(learner.kernel, sample)
         with rounds_of(self) as rounds:
             rounds.tell(f"{learner.trainer.solver}, {len(sample.labels)} samples")
             (solution,) = learner.trainer.path(sample.signs, sample.weights, [C], self._limits())
@@ -317,9 +330,21 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
             "kernel_": learner.kernel.kernel,
             "intercept_": np.asarray(solution.b),
             "dual_weights_": sample.spread(solution.u),
+            "C_": C,
             "_kernel": learner.kernel,
             "_predictor": learner.predictor(solution),
         }
+
+    def _price(self, kernel: TrainingKernel, sample: Sample) -> float:
+        """C as a number."""
+        if not isinstance(self.C, str):
+            return validation.positive("C", self.C)
+        validation.one_of("C", self.C, [SCALE])
+        return scaled_price(kernel, sample.X, sample.masses)
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        """The gamma of sub-problems is that of all samples."""
+        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _limits(self) -> Limits:
         max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)

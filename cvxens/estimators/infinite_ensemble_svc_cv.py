@@ -25,13 +25,18 @@ from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.sample import Accepts, check_classes
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
+from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
+from cvxens.tables import TableEncoder
 from cvxens.types import Array
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
-"""The grid of C of LL08 section 7."""
+"""The grid of C of LL08 section 7, for features that are scaled to [-1, 1]."""
 
 WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
-"""The grid of gamma, for the kernels that have one of any size."""
+"""The grid of gamma there, for the kernels that have one of any size."""
+
+SHARES = tuple(2.0**k for k in range(-8, 9, 2))
+"""The grid of multiples of the default C and of the default gamma."""
 
 
 @final
@@ -46,11 +51,14 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     estimator : InfiniteEnsembleSVC, optional
         All but what is chosen; the stump kernel by default.
-    Cs : array-like of shape (n_Cs,)
-        Prices to try; by default 2^-17, 2^-15, ..., 2^3.
+    Cs : "scale" or array-like of shape (n_Cs,)
+        Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
+        that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
+        are scaled to [-1, 1]: give ``infinite_ensemble_svc_cv.PRICES``.
     gammas : array-like of shape (n_gammas,), optional
-        For "decision-tree", "laplacian" and "gaussian". By default 2^-15, 2^-13, ..., 2^3 for the last two where the
-        estimator says none, else what the estimator says.
+        For "decision-tree", "laplacian" and "gaussian". By default 2^-8, 2^-6, ..., 2^8 times the gamma that
+        `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else what the estimator
+        says. LL08 has 2^-15, 2^-13, ..., 2^3: give ``infinite_ensemble_svc_cv.WIDTHS``.
     cv : int, splitter or iterable
         As scikit-learn has it; a number means stratified folds.
     scoring : str or callable, optional
@@ -93,7 +101,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         self,
         estimator: InfiniteEnsembleSVC | None = None,
         *,
-        Cs: Any = PRICES,
+        Cs: Any = SCALE,
         gammas: Any = None,
         cv: Any = 5,
         scoring: Any = None,
@@ -130,8 +138,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """
         validation.n_jobs(self.n_jobs)
         template = self._template()
-        grid = self._grid(template)
-        scores, gaps = self._search(template, grid, X, y, sample_weight)
+        checked, labels, weights = self._checked(template, X, y, sample_weight)
+        grid = self._grid(template, checked, weights)
+        scores, gaps = self._search(template, grid, checked, labels, weights, weighted=sample_weight is not None)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
         table = tabulate(grid, scores, gaps)
@@ -169,6 +178,15 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """Names of the features, where X had names that are all strings."""
         return self._best("feature_names_in_")
 
+    @property
+    def encoder_(self) -> TableEncoder:
+        """How the columns of a table become features, where the fit was to a table."""
+        return self._best("encoder_")
+
+    @encoder_.setter
+    def encoder_(self, encoder: TableEncoder) -> None:
+        self.best_estimator_.encoder_ = encoder
+
     def _best(self, name: str) -> Any:
         """An attribute of the best estimator; an AttributeError before there is one."""
         if not self.__sklearn_is_fitted__():
@@ -182,25 +200,52 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
         return clone(template)
 
-    def _grid(self, template: InfiniteEnsembleSVC) -> dict[str, Sequence[float]]:
-        """The values of every parameter that is searched."""
-        grid = {"C": _values("Cs", self.Cs)}
-        searched = isinstance(template.kernel, str) and template.kernel in {"laplacian", "gaussian"}
-        default = WIDTHS if searched and template.gamma is None else None
-        gammas = default if self.gammas is None else self.gammas
-        return grid if gammas is None else {**grid, "gamma": _values("gammas", gammas)}
-
-    def _search(
-        self, template: InfiniteEnsembleSVC, grid: dict[str, Sequence[float]], X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Array, Array]:
-        """Scores and gaps of all folds and candidates, both (n_splits, n_candidates)."""
+    def _checked(self, template: InfiniteEnsembleSVC, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array]:
+        """X, classes and weights."""
         X, y = Accepts().labelled(template, X, y)
         check_classes(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
+        return X, y, weights
+
+    def _grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
+        """The values of every parameter that is searched, for all folds."""
+        kept = np.flatnonzero(weights > 0)
+        X, weights = X[np.ix_(kept, kept)] if template._given else X[kept], weights[kept]
+        of_all = gamma_of_parts(template.kernel, template.gamma, X, weights)
+        grid = {"C": self._prices(template, of_all.get("gamma", template.gamma), X, weights)}
+        searched = bool(of_all) and template.kernel != "decision-tree"
+        if self.gammas is not None:
+            return {**grid, "gamma": _values("gammas", self.gammas)}
+        return {**grid, "gamma": [share * of_all["gamma"] for share in SHARES]} if searched else grid
+
+    def _prices(self, template: InfiniteEnsembleSVC, gamma: Any, X: Any, weights: Array) -> Sequence[float]:
+        """The values of C."""
+        if not isinstance(self.Cs, str):
+            return _values("Cs", self.Cs)
+        validation.one_of("Cs", self.Cs, [SCALE])
+        if self.gammas is not None:
+            gamma = None
+        kernel = TrainingKernel.of(template.kernel, gamma, X, weights)
+        price = scaled_price(kernel, X, weights)
+        return [share * price for share in SHARES]
+
+    def _search(
+        self,
+        template: InfiniteEnsembleSVC,
+        grid: dict[str, Sequence[float]],
+        X: Any,
+        y: NDArray,
+        weights: Array,
+        *,
+        weighted: bool,
+    ) -> tuple[Array, Array]:
+        """Scores and gaps of all folds and candidates, both (n_splits, n_candidates)."""
         splits = self._splits(X, y)
         score = accuracy if self.scoring is None else self._scorer(template)
-        weighted = sample_weight is not None and takes_weights(score)
-        folds = Folds(X, y, weights, template.class_weight, template.multi_class, score, weighted)
+        by_weight = weighted and takes_weights(score)
+        folds = Folds(X, y, weights, template.class_weight, template.multi_class, score, by_weight)
         order = np.argsort(grid["C"], kind="stable")
         ascending = np.array(grid["C"])[order]
         found = []

@@ -40,6 +40,11 @@ class EveryClass:
     oracle: Oracle
     most: int | None
 
+    @property
+    def sample(self) -> Any:
+        """That of the oracle, where it says it."""
+        return getattr(self.oracle, "sample", None)
+
     def price(self, s: Array, /) -> Priced:
         """Price under signed weights (n_samples, n_classes)."""
         answers = [self.oracle.price(of_class) for of_class in s.T]

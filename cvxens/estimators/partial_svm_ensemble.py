@@ -131,7 +131,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
         (kernel, X), y = self._fixed(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
-            K = self._softened(kernel, X, sample.weights)
+            K = self._softened(kernel, X, sample)
             votes = _Votes(np.zeros(len(y)))
             updates = until(
                 adaptive_updates(lambda u: y * (K @ (y * u)), sample.weights / sample.weights.sum()), tol, limit
@@ -160,7 +160,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
         return validation.whole("max_updates", self.max_updates) + 1
 
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        K = self._softened(kernel, sample.X, sample.weights)
+        K = self._softened(kernel, sample.X, sample)
         return certify_soft_margin(kernel, sample, K, tol=min(self.tol, BOUND), f=f, norm=norm)
 
 

@@ -27,6 +27,7 @@ from cvxens.estimators.fitting.sample import Sample
 from cvxens.estimators.machines.kernel_expansion import (
     FixedKernel,
     KernelExpansion,
+    average,
     chosen,
     left_out,
     of_exact_kernel,
@@ -139,8 +140,8 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
             "dual_weights_": sample.spread(u),
         }
 
-    def _lam(self, diagonal: Array) -> float:
-        return PENALTY * float(diagonal.mean()) if self.lam is None else validation.positive("lam", self.lam)
+    def _lam(self, diagonal: Array, sample: Sample) -> float:
+        return PENALTY * average(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
 
     def _fast(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         with rounds_of(self) as rounds, limit_time(inf) as clock:
@@ -154,7 +155,7 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         self, kernel: FixedKernel, X: Array, K: LowRankKernel, sample: Sample
     ) -> tuple[Array, Array, Certificate]:
         """The weights of the columns of G, u, and the certificate of the exact kernel."""
-        lam, y = self._lam(K.diagonal + K.residual), sample.signs
+        lam, y = self._lam(K.diagonal + K.residual, sample), sample.signs
         w, u, certificate = newton(K, y, _loss(sample), lam, self.tol)
         missed = left_out(kernel, X, K, y * u) / (4 * lam)
         return w, u, of_exact_kernel(certificate, -missed, maximise=False)
@@ -163,14 +164,14 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         K = self._low_rank(kernel, sample.X)
         _, _, optimum = self._optimum(kernel, sample.X, K, sample)
         with np.errstate(over="ignore"):
-            value = _loss(sample).value(sample.signs * f) + self._lam(K.diagonal + K.residual) * norm
+            value = _loss(sample).value(sample.signs * f) + self._lam(K.diagonal + K.residual, sample) * norm
         return Certificate.between(value, optimum.dual, residuals={}, repair={}, note=optimum.note)
 
     def _boosting(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
         K, tol = kernel(X, X), validation.positive("tol", self.tol)
-        problem = RegularizedExpLoss(K, sample.signs, self._lam(K.diagonal()))
+        problem = RegularizedExpLoss(K, sample.signs, self._lam(K.diagonal(), sample))
         last: deque[RegAdaBoostRound] = deque(maxlen=1)
         with rounds_of(self) as rounds:
             rows = _within(reg_adaboost_rounds(problem), tol)

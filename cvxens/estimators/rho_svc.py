@@ -123,18 +123,18 @@ class RhoSVC(KernelExpansion, Weighted, Classifier):
         }
 
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        K = self._softened(kernel, sample.X, sample.weights)
+        K = self._softened(kernel, sample.X, sample)
         return certify_soft_margin(kernel, sample, K, tol=self.tol, f=f, norm=norm)
 
     def _fast(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
-        K = self._softened(kernel, X, sample.weights)
+        K = self._softened(kernel, X, sample)
         svm = solve_low_rank_rho_svm(K, sample.signs, self.tol)
         certificate = of_exact_kernel(svm.certificate, left_out(kernel, X, K, svm.coefficients), maximise=True)
         return K.pivots, svm.pivot_coefficients, svm.u, certificate
 
     def _reference(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K, y = kernel(X, X), sample.signs
-        problem = RhoSVM(K + np.diag(ridge_of(self.C, K.diagonal(), sample.weights)), y)
+        problem = RhoSVM(K + np.diag(ridge_of(self.C, K.diagonal(), sample)), y)
         solution = solve_rho_svm(problem, self.tol)
         u = solution.duals["u"]
         return np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution)

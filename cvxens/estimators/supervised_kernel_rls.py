@@ -34,7 +34,8 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     factor serves any number of classes: the class of the largest score is the same as with one-vs-rest targets.
 
     Missing values are NaN, and go where the forest sends them. Forests of scikit-learn take numbers only: put an
-    `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter.
+    `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter,
+    as long as it leaves no feature a range below 1e-7, which they take for a constant.
 
     Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
     small. A sample that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000

@@ -33,7 +33,7 @@ from cvxens.estimators.column_generation import soft_margin
 from cvxens.estimators.files.persistence import loaded_estimators
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
-from cvxens.estimators.machines.kernels import TrainingKernel
+from cvxens.estimators.machines.kernels import Clipped, TrainingKernel
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.kernel import Scaled, Sum
@@ -42,6 +42,7 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
+from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
@@ -50,8 +51,9 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, FourierFeature, Coded),
     *(SignedTree, Tree, Nodes, Feature),
-    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, PartialSVM, StumpColumns),
+    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
     *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
+    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
 )
 """What is in the attributes of fitted estimators."""
 

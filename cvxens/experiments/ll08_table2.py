@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV, LPBoostClassifier
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES
+from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
 from cvxens.experiments.experiment import Experiment, Source, error_of
 from cvxens.experiments.record import Published
 from cvxens.experiments.sources import Generated, Partitioned
@@ -60,8 +60,9 @@ DATA: Mapping[str, Source] = {
 
 
 def svm(kernel: str, _random_state: int) -> InfiniteEnsembleSVCCV:
-    """LL08 Algorithm 1, C and gamma by cross-validation."""
-    return InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel, tol=TOL))
+    """LL08 Algorithm 1, C and gamma by cross-validation over the grids of the paper."""
+    gammas = WIDTHS if kernel in {"laplacian", "gaussian"} else None
+    return InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel, tol=TOL), Cs=PRICES, gammas=gammas)
 
 
 def adaboost(n_rounds: int, random_state: int) -> AdaBoostClassifier:

@@ -11,6 +11,7 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems.columns import ColumnsLike
 from cvxens.problems.losses import SoftMinimumMargin
+from cvxens.problems.losses.soft_minimum_margin import adds_up
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.modelling import cp
 from cvxens.problems.penalties import Simplex
@@ -58,10 +59,10 @@ class LPBoost(MarginProblem):
 
     def admit(self, name: str, value: float) -> float:
         """Refuse a D below 1/n_samples."""
-        if value * len(self.y) < 1 - 1e-12:
+        if not adds_up(np.full(len(self.y), value)):
             raise InvalidInput(
                 name,
-                f"found {value:g} with {len(self.y)} samples",
+                f"found {value!r} with {len(self.y)} samples",
                 "give at least 1/n_samples, or the problem is unbounded",
             )
         return value

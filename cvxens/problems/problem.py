@@ -16,7 +16,7 @@ from cvxens.types import Point, Solution
 
 
 class Swept:
-    """A positive number of a problem that may be changed between solves.
+    """A positive number of a problem, or one per sample, that may be changed between solves.
 
     It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation.
 
@@ -26,7 +26,7 @@ class Swept:
         Maps (name, value) to the clean value or raises InvalidInput.
     """
 
-    def __init__(self, check: Callable[[str, Any], float] = validation.positive) -> None:
+    def __init__(self, check: Callable[[str, Any], Any] = validation.positive) -> None:
         self.check = check
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -35,8 +35,8 @@ class Swept:
     @overload
     def __get__(self, problem: None, owner: type) -> Swept: ...
     @overload
-    def __get__(self, problem: Problem, owner: type) -> float: ...
-    def __get__(self, problem: Problem | None, owner: type) -> Swept | float:
+    def __get__(self, problem: Problem, owner: type) -> Any: ...
+    def __get__(self, problem: Problem | None, owner: type) -> Any:
         return self if problem is None else problem.__dict__[self.name]
 
     def __set__(self, problem: Problem, value: Any) -> None:
@@ -96,7 +96,7 @@ class Problem(ABC):
     def residuals(self, point: Point) -> dict[str, float]:
         """Evaluate the named KKT residuals of a complete point."""
 
-    def admit(self, name: str, value: float) -> float:
+    def admit(self, name: str, value: Any) -> Any:
         """Return the value of a swept number; raise InvalidInput where the problem has no solution at it."""
         return value
 

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
 from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor
 from cvxens.problems.losses import Hinge
@@ -31,8 +32,8 @@ class SVMDual(Problem):
         Kernel matrix, symmetric and at least conditionally PSD.
     y : array-like of shape (n_samples,)
         Labels -1 and +1.
-    C : float
-        Upper bound of the multipliers, above 0; may be set anew between solves.
+    C : float or array-like of shape (n_samples,)
+        Upper bound of the multipliers, above 0, or one for each; may be set anew between solves, in the same shape.
 
     Examples
     --------
@@ -44,12 +45,19 @@ class SVMDual(Problem):
 
     equation = "min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0"
     source = "LL08 P2, SL (2)"
-    C = Swept()
+    C = Swept(validation.prices)
 
-    def __init__(self, K: Any, y: Any, C: float) -> None:
+    def __init__(self, K: Any, y: Any, C: Any) -> None:
         self.y = validation.signs(y)
         self._kernel = check_kernel(K, len(self.y), conditionally=True)
         self.C = C
+
+    def admit(self, name: str, value: Any) -> Any:
+        """One price, or one per sample; of the shape that the model has."""
+        shape = np.shape(value)
+        if shape != np.shape(self.__dict__.get(name, value)) or shape not in {(), self.y.shape}:
+            raise InvalidInput(name, f"found shape {shape}", f"give one number or {len(self.y)}, as in the beginning")
+        return value
 
     @property
     def K(self) -> Array:
@@ -64,7 +72,7 @@ class SVMDual(Problem):
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""
         F = factor(doubly_centred(self.K)).F
-        C = cp.Parameter(pos=True, name="C")
+        C = cp.Parameter(np.shape(self.C), pos=True, name="C")
         u = cp.Variable(len(self.y), name="u")
         balance = self.y @ u == 0
         quadratic = cp.sum_squares((self.y[:, None] * F).T @ u)
@@ -161,4 +169,5 @@ def svm_rounding(
 
 def least_at_scales(hinge: Hinge, half_norm: float, z: Array) -> float:
     """The value of LL08 P1 at a function with this half squared norm and margins z, or scaled to spare all slack."""
-    return min(scale**2 * half_norm + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
+    # in this order nothing overflows that half_norm makes small
+    return min(scale * (scale * half_norm) + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))

@@ -124,7 +124,7 @@ def test_resumed_from_starting_columns_it_takes_the_same_way(tmp_path, name, for
         return column_generation(formulation, oracle, labels, tol=1e-9, start=start, max_columns=40, **options)
 
     whole, kept = run(Stumps(X, columns_per_round=2)), Checkpoint(tmp_path / "run", every_rounds=1)
-    assert len(whole.history) > 3
+    assert len(whole.history) >= 3
     for at in (2, 3):
         with pytest.raises(Killed):
             run(dying(Stumps(X, columns_per_round=2), at), checkpoint=kept)
@@ -147,7 +147,7 @@ def test_without_a_seed_the_generator_is_that_of_the_file(tmp_path):
     assert identical(column_generation(SOFT, oracle, y, max_columns=12), run)
 
 
-CUTS = 50
+CUTS = 25
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def watch_writing(events, monkeypatch):
 
 def test_killed_at_random_moments_it_takes_the_same_way(tmp_path, monkeypatch, whole):
     total = events_of_a_run(tmp_path, monkeypatch)
-    assert total > 5 * CUTS
+    assert total > 10 * CUTS
     for at in np.random.default_rng(0).choice(total, CUTS, replace=False) + 1:
         kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
         events = Events(at)
@@ -184,7 +184,7 @@ def test_killed_at_random_moments_after_a_start_it_takes_the_same_way(tmp_path, 
     started = killed_run.run(start=start)
     assert not identical(started, whole)
     total = events_of_a_run(tmp_path, monkeypatch, start)
-    for at in np.random.default_rng(1).choice(total, 15, replace=False) + 1:
+    for at in np.random.default_rng(1).choice(total, 10, replace=False) + 1:
         kept = Checkpoint(tmp_path / f"run {at}", every_rounds=1)
         events = Events(at)
         watch_writing(events, monkeypatch)
@@ -391,10 +391,10 @@ def test_foreign_files_are_refused(file, content):
 
 def test_a_file_of_a_later_version_is_refused(file):
     path, call = file
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 2 ", b"checkpoint 3 ", 1))
-    with pytest.raises(DataFileError, match=r"found version 3 of the format .* this one writes version 2"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 3 ", b"checkpoint 4 ", 1))
+    with pytest.raises(DataFileError, match=r"found version 4 of the format .* this one writes version 3"):
         call()
-    assert FILE.version == 2
+    assert FILE.version == 3
 
 
 def test_the_file_has_no_pickle_and_names_no_code(file):

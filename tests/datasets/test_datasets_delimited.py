@@ -34,9 +34,9 @@ def test_a_table_of_numbers_and_categories(write):
     assert data.X_test is None
     assert data.y_test is None
     assert data.notes == (
-        "A1: missing values, 1 of them, are the category ?",
-        "A2: the median 2.5 in place of missing values, 1 of them",
-        "A3: missing values, 1 of them, are the category ?",
+        "A1: 3 levels, each a 0/1 feature; missing values, 1 of them, are the level ?",
+        "A2: the median 2.5 in place of 1 missing value",
+        "A3: 2 levels, each a 0/1 feature; missing values, 1 of them, are the level ?",
     )
 
 
@@ -95,8 +95,8 @@ def test_identifiers_and_empty_columns_are_left_out(write):
     data = load_file(write(f"who,a,none,t\n{rows}\n"))
     assert data.feature_names == ("a",)
     assert data.notes == (
-        "who: left out, 30 categories identify single samples",
-        "none: left out, every value is missing",
+        "who: left out: 30 texts identify single samples; --keep 'who' keeps it",
+        "none: left out: every value is missing",
     )
 
 
@@ -129,7 +129,8 @@ MOSTLY_NUMBERS = "a,t\n" + "".join(f"{i},{i % 2}\n" for i in range(30)) + "1O,1\
         ("\ufeff\n", ["one column"]),
         ("5.1,3.5,setosa\n4.9,3.0,other\n", ["numbers in the first line"]),
         ("a,a,t\n1,2,x\n3,4,y\n", ["repeated names"]),
-        (",a,t\n1,2,x\n3,4,y\n", ["empty or repeated"]),
+        (",a,t\n1,2,x\n1,4,y\n", ["empty or repeated"]),
+        ("a,,t\n1,2,x\n3,4,y\n", ["empty or repeated"]),
         ("a,t\n1,x\n2,x\n", ["one label only, x"]),
         ("a,t\n1,x\n", ["one label only"]),
         ("a,t\n1,x\n2,?\n", ["no target in line 3"]),

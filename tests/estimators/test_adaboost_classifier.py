@@ -75,7 +75,25 @@ def test_fitted_attributes_are_those_of_the_functions(estimator, reference):
 def test_a_margin_within_nu_is_certified():
     model = AdaBoostClassifier(nu=0.2).fit(X, Y)
     assert len(model.history_) <= round_bound(len(X), 0.2)
-    assert 1 / model.certificate_.dual - 1 / model.certificate_.primal <= 0.2
+    assert model.certificate_.proven
+    assert 0 <= model.certificate_.gap <= 0.2
+    assert model.certificate_.gap == pytest.approx(model.certificate_.dual - model.certificate_.primal)
+
+
+def test_classes_that_are_not_separated_have_a_finite_certificate():
+    labels = np.where(np.arange(len(Y)) % 7, Y, Y[::-1])
+    model = AdaBoostClassifier(n_rounds=20).fit(X, labels)
+    signs = np.where(labels == "yes", 1.0, -1.0)
+    smallest = (signs * model.decision_function(X)).min() / model.weights_.sum()
+    edges = (signs * model.dual_weights_) @ np.column_stack([h(X) for h in model.weak_learners_])
+    for certificate in (model.certificate_, model.certify(X, labels)):
+        assert certificate.primal < 0
+        assert certificate.primal == pytest.approx(smallest)
+        assert certificate.proven
+        assert certificate.dual <= 1
+        assert not certificate.holds(0.1)
+    # u proves the bound: no weak learner has a larger edge
+    assert edges.max() <= model.certificate_.dual + 1e-12
 
 
 def test_weights_of_samples_are_those_of_the_loss():

@@ -98,7 +98,7 @@ def test_an_ensemble_that_does_not_separate_is_infinitely_far():
 
 @pytest.mark.parametrize("oracle", ["trees", "perceptrons"])
 def test_weak_learners_whose_edges_nobody_can_bound(oracle):
-    model = AdaBoostClassifier(oracle, n_rounds=40, random_state=0).fit(X, Y)
+    model = AdaBoostClassifier(oracle, n_rounds=10, random_state=0).fit(X, Y)
     certificate = model.certify(X, Y)
     assert certificate.primal == pytest.approx(model.certificate_.primal)
     assert (certificate.dual, certificate.proven) == (0.0, False)

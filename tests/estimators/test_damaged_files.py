@@ -1,5 +1,6 @@
 """Files of every estimator, damaged at random: always one error, or a model; nothing else is raised, nothing is run."""
 
+import copy
 import hashlib
 import json
 import os
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import is_classifier
 
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
-from cvxens.errors import DataFileError
+from cvxens.errors import CvxensError, DataFileError
 from cvxens.estimators.files.persistence import FILE
 
 KINDS = [getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")]
@@ -213,3 +214,82 @@ def test_numbers_that_lead_compiled_code_astray_are_refused(files, place, case):
     FILE.write(place, arrays)
     with pytest.raises(DataFileError, match=r"^model: found .* truncated or damaged \("):
         load_model(place)
+
+
+def forged_arrays(array):
+    """An array of other types, sizes and numbers."""
+    yield array.astype(str)
+    if array.ndim:
+        yield from (array[:0], array[:-1], array[..., None], np.concatenate([array, array]))
+    if array.dtype.kind == "f":
+        yield from (np.ones(array.shape, int), array + 1j)
+    if array.dtype.kind == "i":
+        yield from (array.astype(float), array + 10**6, array - 10**6)
+    if array.ndim == 2:
+        yield from (array[:, :-1], array.ravel())
+
+
+def forged_values(written):
+    """Values of other types for whatever there is of an estimator at the top and one step below."""
+    others = [None, True, -1, 0.5, "x", {"tuple": []}, {"tuple": ["a"]}, {"list": [1]}, {"dict": []}, 10**30]
+    ways = [path for path in places(written["of"]) if 0 < len(path) <= 4 and written["of"].get(path[0]) is not None]
+    for k, path in enumerate(ways):
+        yield path, others[k % len(others)]
+        yield path, ABSENT
+
+
+ABSENT = object()
+USES = ("decision_function", "predict", "predict_proba", "to_text", "feature_importances_")
+
+
+def use(model, X, y, *more):
+    """Whatever a model can do; errors other than ours are raised."""
+    for name in (*USES, *more):
+        try:
+            found = getattr(model, name, None)
+            if callable(found):
+                found(*{"certify": (X, y), "to_text": ()}.get(name, (X,)))
+        except CvxensError:
+            # a parameter that is no such thing any more is told of as it is in a fit
+            pass
+
+
+FAMILIES = [
+    *("LPBoostClassifier", "AdaBoostClassifier", "AdaBoostMHClassifier", "CGEnsSLSClassifier", "MultiBoostClassifier"),
+    *("InfiniteEnsembleSVC", "InfiniteEnsembleSVCCV", "RhoSVC", "PartialSVMEnsembleClassifier", FOREST),
+    *("trees", "gaussian", "decision-tree", "InfiniteEnsembleSVC of three", "LPBoostClassifier of three"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_file_is_whole_or_refused(files, place, family):
+    X, y = three_classes() if family.endswith("three") else two_classes()
+    X = np.abs(X)
+    place.write_bytes(files[family])
+    y = y if is_classifier(load_model(place)) else np.unique(y, return_inverse=True)[1]
+    arrays = FILE.read(place)
+    header = json.loads(arrays["header"].tobytes())
+    forged = [(arrays | {name: wrong}) for name in arrays if name != "header" for wrong in forged_arrays(arrays[name])]
+    for path, value in forged_values(header):
+        document = copy.deepcopy(header)
+        holder = document["of"]
+        for key in path[:-1]:
+            holder = holder[key]
+        if value is ABSENT:
+            del holder[path[-1]]
+        else:
+            holder[path[-1]] = value
+        forged.append(arrays | {"header": np.frombuffer(json.dumps(document).encode(), np.uint8)})
+    step, refused = max(1, len(forged) // (8 if family == "trees" else 25)), 0
+    for content in forged[::step]:
+        try:
+            place.write_bytes(b"")
+            FILE.write(place, content)
+            model = load_model(place)
+        except DataFileError as error:
+            refused += str(error).startswith("model: found ")
+        else:
+            # those whose certificates take no column generation
+            use(model, X, y, *(["certify"] if family in {"InfiniteEnsembleSVC of three", "gaussian"} else []))
+    assert refused > 0

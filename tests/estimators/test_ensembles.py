@@ -215,7 +215,7 @@ def test_the_ensemble_as_a_table():
 def test_the_ensembles_of_sub_problems_as_a_table():
     model = LPBoostClassifier().fit(*three_classes())
     assert set(model.to_frame()["problem"]) == {0, 1, 2}
-    assert model.to_text().startswith("[0] +")
+    assert model.to_text().startswith("[0 vs rest] +")
     simplex = CGEnsSLSClassifier().fit(*three_classes())
     assert {"weight_0", "weight_1"} <= set(simplex.to_frame().columns)
 

@@ -7,17 +7,21 @@ import pytest
 from estimator_samples import three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lightgbm import LGBMClassifier
+from lightgbm import Booster, LGBMClassifier
+from scipy.sparse import csr_array
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import compute_sample_weight
 
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.estimators import certify_model, reweight
-from cvxens.estimators.voting.foreign_votes import VOTES, ForeignVote
-from cvxens.problems import LPBoost, SoftMarginBoosting, SVMPrimal
+from cvxens.estimators.voting.foreign_votes import LIBRARIES, ForeignVote, Library
+from cvxens.problems import LPBoost, SoftMarginBoosting, SVMDual, SVMPrimal
 
 X, Y = two_classes(80)
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -35,6 +39,46 @@ MODELS = {
 }
 
 
+def stumps_of_lightgbm(**parameters):
+    return LGBMClassifier(n_estimators=6, num_leaves=2, min_child_samples=2, verbose=-1, n_jobs=1, **parameters)
+
+
+def gapped(X):
+    X = X.copy()
+    X[::7, 0] = np.nan
+    return X
+
+
+# fitted models, by how they differ from the plain ones; all of them are votes of stumps
+VARIANTS = {
+    "lightgbm, dart": lambda: stumps_of_lightgbm(boosting_type="dart", drop_rate=0.5).fit(X, Y),
+    "lightgbm, rf": lambda: stumps_of_lightgbm(boosting_type="rf", bagging_fraction=0.5, bagging_freq=1).fit(X, Y),
+    "lightgbm, goss": lambda: stumps_of_lightgbm(data_sample_strategy="goss").fit(X, Y),
+    "lightgbm, sigmoid": lambda: stumps_of_lightgbm(sigmoid=2.5, is_unbalance=True).fit(X, Y),
+    "lightgbm, from 0": lambda: stumps_of_lightgbm(boost_from_average=False, learning_rate=0.7).fit(X, Y),
+    "lightgbm, init scores": lambda: stumps_of_lightgbm().fit(X, Y, init_score=np.linspace(-1, 1, len(X))),
+    "lightgbm, cross-entropy": lambda: stumps_of_lightgbm(objective="cross_entropy").fit(X, (Y == "yes").astype(int)),
+    "lightgbm, gaps in the fit": lambda: stumps_of_lightgbm().fit(gapped(X), Y),
+    "lightgbm, no gaps": lambda: stumps_of_lightgbm(use_missing=False).fit(gapped(X), Y),
+    "lightgbm, early stop": lambda: stumps_of_lightgbm(early_stopping_round=1, learning_rate=2.0).fit(
+        X, SIGNS, eval_X=X[::3], eval_y=SIGNS[::3]
+    ),
+    "lightgbm, sparse fit": lambda: stumps_of_lightgbm().fit(csr_array(np.maximum(X, 0)), Y),
+    "lightgbm, weights": lambda: stumps_of_lightgbm().fit(X, Y, sample_weight=np.linspace(0.1, 3, len(X))),
+    "lightgbm, monotone": lambda: stumps_of_lightgbm(monotone_constraints=[1] * X.shape[1]).fit(X, Y),
+    "gradient boosting, weights": lambda: GradientBoostingClassifier(n_estimators=5, max_depth=1).fit(
+        X, Y, sample_weight=np.where(Y == "yes", 1.0, 1e-20)
+    ),
+    "gradient boosting, subsample": lambda: GradientBoostingClassifier(
+        n_estimators=5, max_depth=1, subsample=0.5, n_iter_no_change=1, max_features=1, random_state=0
+    ).fit(X, Y),
+    "adaboost, extra trees": lambda: AdaBoostClassifier(
+        ExtraTreeClassifier(max_depth=1), n_estimators=7, learning_rate=0.3, random_state=0
+    ).fit(X, Y, sample_weight=np.linspace(0.1, 3, len(X))),
+    "adaboost, one is enough": lambda: AdaBoostClassifier(n_estimators=7).fit(SIGNS[:, None] * [[1.0, 0.1]], Y),
+}
+
+
 def all_stumps(X):
     """Every middle stump of sign +1 and, last, the constant, (n_samples, n_stumps)."""
     values = [np.unique(x) for x in X.T]
@@ -42,9 +86,12 @@ def all_stumps(X):
     return np.stack([*(np.where(X[:, j] > t, 1.0, -1.0) for j, t in middles), np.ones(len(X))], axis=1)
 
 
+def library_of(model):
+    return LIBRARIES[f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}"]
+
+
 def vote_of(model):
-    name = f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}"
-    return ForeignVote.of(VOTES[name](model), constant=True)
+    return ForeignVote.of(library_of(model).parts(model))
 
 
 def scores_of(vote, X):
@@ -66,6 +113,37 @@ def test_the_vote_has_the_scores_of_the_model(name):
     np.testing.assert_allclose(scores_of(vote, new), raw_scores(model, new), atol=1e-9)
     assert (vote.weights > 0).all()
     assert len(set(vote.hypotheses)) == len(vote.hypotheses)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_are_read_right(name):
+    model = VARIANTS[name]()
+    new = two_classes(200, random_state=9)[0][:, : model.n_features_in_]
+    new[::5] = 0.0
+    vote = ForeignVote.read(library_of(model), model, new)
+    np.testing.assert_allclose(vote(new), raw_scores(model, new), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(new) == model.classes_[1], vote(new) > 0)
+
+
+class Bent(AdaBoostClassifier):
+    """Its scores are more than its votes."""
+
+    def decision_function(self, X):
+        return super().decision_function(X) + 0.01 * X[:, 0]
+
+
+def test_a_model_that_is_more_than_what_was_read_is_refused(monkeypatch):
+    for read in (certify_model, reweight):
+        with pytest.raises(InvalidInput, match="model: found raw scores that differ by"):
+            read(Bent(n_estimators=3, random_state=0).fit(X, Y), X, Y, SOFT)
+    parts, scores = LIBRARIES["lightgbm.LGBMClassifier"]
+    for wrong in (
+        lambda model: list(parts(model))[:-1],
+        lambda model: [(j, t + 0.3, a, b) for j, t, a, b in parts(model)],
+        lambda model: [(j, t, np.nan, b) for j, t, a, b in parts(model)],
+    ):
+        with pytest.raises(InvalidInput, match="model: found raw scores that differ by"):
+            ForeignVote.read(Library(wrong, scores), LIGHTGBM.fit(X, Y), X)
 
 
 @settings(deadline=None, max_examples=30)
@@ -178,8 +256,131 @@ REFUSED = {
     "no formulation": (ADABOOST, (X, Y), None, "formulation: found none"),
     "a formulation for an SVC": (SVC(), (X, Y), SOFT, "formulation: found one for an SVC"),
     "an SVC of three classes": (SVC(), THREE, None, "y: found the classes"),
-    "weights of classes": (SVC(class_weight="balanced"), (X, Y), None, "model: found an SVC with weights"),
+    "linear leaves": (stumps_of_lightgbm(linear_tree=True), (X, Y), SOFT, "model: found leaves with linear models"),
+    "zeros as gaps": (stumps_of_lightgbm(zero_as_missing=True), (X, Y), SOFT, "model: found that it takes 0 as"),
+    "its own objective": (
+        stumps_of_lightgbm(objective=lambda y, f: (1 / (1 + np.exp(-f)) - y, np.full(len(y), 0.25))),
+        (X, Y),
+        SOFT,
+        "model: found the objective 'that of a function'",
+    ),
+    "deeper AdaBoost": (
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
+        (X, Y),
+        SOFT,
+        "model: found a tree of depth 2",
+    ),
+    "gradient boosting of three classes": (
+        GradientBoostingClassifier(n_estimators=2, max_depth=1),
+        THREE,
+        SOFT,
+        "y: found the classes",
+    ),
+    "lightgbm of three classes": (stumps_of_lightgbm(), THREE, SOFT, "y: found the classes"),
+    "a nu-SVC": (NuSVC(nu=0.2), (X, Y), None, "found none|model: found a NuSVC"),
+    "a linear SVC": (LinearSVC(), (X, Y), SOFT, "model: found a LinearSVC"),
 }
+
+
+def test_splits_by_categories_are_refused():
+    codes = np.random.default_rng(0).integers(0, 4, size=(80, 1)).astype(float)
+    y = np.where(np.isin(codes[:, 0], [0, 3]), "yes", "no")
+    model = stumps_of_lightgbm(min_data_per_group=1, cat_smooth=1, max_cat_to_onehot=1)
+    with pytest.raises(InvalidInput, match="model: found a split by categories"):
+        certify_model(model.fit(codes, y, categorical_feature=[0]), codes, y, SOFT)
+
+
+def test_a_booster_by_itself():
+    booster = stumps_of_lightgbm().fit(X, SIGNS).booster_
+    again = Booster(model_str=booster.model_to_string())
+    assert certify_model(again, X, SIGNS, SOFT) == certify_model(booster, X, SIGNS, SOFT)
+
+
+# fitted SVCs with prices of their own, and the weights that they were fitted with
+WEIGHTS = np.random.default_rng(3).uniform(0.1, 3.0, len(X)) * (np.arange(len(X)) % 5 > 0)
+PRICED = {
+    "weights of classes": ({"class_weight": "balanced"}, None),
+    "a dict of classes": ({"class_weight": {"no": 0.1, "yes": 3.0}, "kernel": "linear"}, None),
+    "weights": ({}, WEIGHTS),
+    "weights and classes": ({"class_weight": {"no": 0.5}, "kernel": "poly", "degree": 2}, WEIGHTS),
+    "less than 1 for all": ({"gamma": "auto"}, np.full(len(X), 0.3)),
+    "weights, precomputed": ({"kernel": "precomputed"}, WEIGHTS),
+}
+
+
+@pytest.mark.parametrize("case", PRICED)
+def test_prices_of_samples_and_classes_are_those_of_the_fit(case):
+    parameters, weights = PRICED[case]
+    sample = X @ X.T if parameters.get("kernel") == "precomputed" else X
+    model = SVC(C=2.0, tol=1e-8, **parameters).fit(sample, Y, sample_weight=weights)
+    certificate = certify_model(model, sample, Y, sample_weight=weights)
+    assert certificate.holds(1e-5)
+    factors = compute_sample_weight(model.class_weight, Y) * (1.0 if weights is None else weights)
+    of_all = SVMDual(gram_matrix(model, sample), SIGNS, 2.0 * np.maximum(factors, 1e-9))
+    assert certificate.primal == pytest.approx(of_all.solve().objective, rel=1e-5)
+
+
+def gram_matrix(model, sample):
+    if model.kernel == "precomputed":
+        return sample
+    constants = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
+    return pairwise_kernels(sample, metric=model.kernel, filter_params=True, **constants)
+
+
+@pytest.mark.parametrize("case", [case for case, (_, weights) in PRICED.items() if weights is not None])
+def test_wrong_prices_of_an_svc_are_refused(case):
+    parameters, weights = PRICED[case]
+    sample = X @ X.T if parameters.get("kernel") == "precomputed" else X
+    model = SVC(C=2.0, **parameters).fit(sample, Y, sample_weight=weights)
+    for wrong in (None, weights * np.where(np.arange(len(X)) % 3, 1.0, 0.9), 2 * weights):
+        with pytest.raises(InvalidInput, match=r"found multipliers that|the multiplier|another sample|other classes"):
+            certify_model(model, sample, Y, sample_weight=wrong)
+    with pytest.raises(InvalidInput, match="sample_weight: found -1"):
+        certify_model(model, sample, Y, sample_weight=np.where(np.arange(len(X)), weights, -1.0))
+    with pytest.raises(InvalidInput, match=r"found multipliers that violate|found the multiplier"):
+        certify_model(model.set_params(C=1.0), sample, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6])
+def test_prices_that_are_right_are_never_refused(tol, weights):
+    for seed in range(5):
+        x, y = two_classes(50, random_state=seed)
+        for C in (0.01, 1.0, 1000.0):
+            w = None if weights is None else weights[:50]
+            model = SVC(C=C, tol=tol).fit(x, y, sample_weight=w)
+            assert certify_model(model, x, y, sample_weight=w).proven
+
+
+def test_an_svc_that_max_iter_ended_says_what_it_was_held_against():
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(C=2.0, max_iter=3).fit(X, Y)
+    certificate = certify_model(model, X, Y)
+    assert certificate.relative_gap > 0.01
+    assert certificate.note == "of LL08 P2 with C = 2 and samples that weigh the same"
+    assert "the given weights" in certify_model(model, X, Y, sample_weight=np.ones(len(X))).note
+
+
+def test_other_samples_and_scores_of_an_svc():
+    model = SVC().fit(X, Y)
+    with pytest.raises(InvalidInput, match="y: found other classes than those of the fit"):
+        certify_model(model, X, np.where(Y == "yes", "no", "yes"))
+    with pytest.raises(InvalidInput, match="X: found another sample"):
+        certify_model(model, np.vstack([X, X[:1]]), np.append(Y, Y[0]))
+    model._gamma *= 1.001
+    model.intercept_ = model.intercept_ + 0.1
+    with pytest.raises(InvalidInput, match="model: found scores that differ by"):
+        certify_model(model, X, Y)
+    with pytest.raises(InvalidInput, match="sample_weight: found weights beside a formulation"):
+        certify_model(ADABOOST.fit(X, Y), X, Y, SOFT, sample_weight=np.ones(len(X)))
+
+
+def test_the_gaussian_kernel_of_an_svc_far_from_the_origin():
+    # LIBSVM itself loses digits there; that is a gap, and not another price
+    model = SVC(C=2.0, gamma=0.5, tol=1e-8).fit(X + 2.0**20, Y)
+    far, near = certify_model(model, X + 2.0**20, Y), certify_model(SVC(C=2.0, gamma=0.5, tol=1e-8).fit(X, Y), X, Y)
+    assert far.dual <= near.primal <= far.primal + 1e-9
+    assert far.relative_gap < 0.01
 
 
 @pytest.mark.parametrize("case", REFUSED)

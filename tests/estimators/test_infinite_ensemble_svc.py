@@ -210,7 +210,9 @@ def test_ranges_left_open_do_not_matter():
         assert np.isfinite(fit(kernel).decision_function(10 * NEW)).all()
 
 
-@pytest.mark.parametrize("kernel", [Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2), DecisionTree(0.01, **WIDE)])
+@pytest.mark.parametrize(
+    "kernel", [Stump(**WIDE), Perceptron(radius=30.0), StumpRegion(2, **WIDE), DecisionTree(0.01, **WIDE)]
+)
 def test_ranges_that_are_given_are_kept_to(kernel):
     model = fit(kernel)
     assert np.isfinite(model.decision_function(X)).all()

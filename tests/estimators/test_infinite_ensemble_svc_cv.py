@@ -110,12 +110,19 @@ def test_a_matrix_that_does_not_fit(monkeypatch):
     assert_array_equal(dense.cv_results_["mean_test_score"], cached.cv_results_["mean_test_score"])
 
 
-def test_the_grids_are_those_of_the_paper():
-    sample, y = two_classes()
+def test_the_grids_are_multiples_of_the_defaults_or_those_of_the_paper():
+    sample, y = two_classes(60)
+    shares = [2.0**k for k in range(-8, 9, 2)]
     stump = InfiniteEnsembleSVCCV(cv=2).fit(sample, y)
+    default = InfiniteEnsembleSVC().fit(sample, y)
+    assert_allclose(stump.cv_results_["param_C"], np.multiply(shares, default.C_))
     gaussian = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), cv=2).fit(sample, y)
-    assert stump.cv_results_["param_C"].tolist() == list(PRICES) == [2.0**k for k in range(-17, 4, 2)]
-    assert len(gaussian.cv_results_["params"]) == len(PRICES) * len(WIDTHS) == 110
+    default = InfiniteEnsembleSVC("gaussian").fit(sample, y)
+    assert_allclose(np.unique(gaussian.cv_results_["param_C"]), np.multiply(shares, default.C_))
+    assert_allclose(np.unique(gaussian.cv_results_["param_gamma"]), np.multiply(shares, default.kernel_.gamma))
+    of_paper = InfiniteEnsembleSVCCV(cv=2, Cs=PRICES).fit(sample, y)
+    assert of_paper.cv_results_["param_C"].tolist() == list(PRICES) == [2.0**k for k in range(-17, 4, 2)]
+    assert tuple(2.0**k for k in range(-15, 4, 2)) == WIDTHS
     fixed = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", gamma=0.5), Cs=CS, cv=2).fit(sample, y)
     assert fixed.best_estimator_.kernel_ == Gaussian(0.5)
     assert set(fixed.best_params_) == {"C"}

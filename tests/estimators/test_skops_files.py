@@ -3,8 +3,10 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
+from public_estimators import QUICK
 from sklearn.base import clone, is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -23,6 +25,7 @@ from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
 from cvxens.kernels import Gaussian, Linear, Stump
 from cvxens.problems import losses, penalties
+from cvxens.tables import Choice, TableEncoder
 
 FOREST = "sklearn.tree._tree.Tree"
 SAMPLES = [pytest.param(two_classes(), id="two classes"), pytest.param(three_classes(), id="three classes")]
@@ -54,10 +57,11 @@ BY_DEFAULT = {
 }
 """What the files of each hold beside it; whether there is a constant, the data decide."""
 
+TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "DateColumn", "LeftOutColumn", "Numerals"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
 VARIANTS = {
-    "trees": (LPBoostClassifier(oracle="trees"), TREES),
+    "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
         {"Certificate", "BoostingRound", "Perceptron"},
@@ -127,7 +131,7 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
     estimator = getattr(estimators, name)()
-    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1}
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "forest": QUICK.get(name, {}).get("forest")}
     model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
@@ -155,6 +159,18 @@ def test_of_models_from_our_own_files_there_is_no_forest_to_trust(tmp_path, kind
     assert_read_as_written(model, X, TRUSTED_TYPES)
 
 
+def test_the_types_of_a_model_of_a_table():
+    _, y = two_classes()
+    frame = pd.DataFrame({"n": np.arange(len(y)), "town": np.where(y == "yes", "Ulm", "Bonn"), "empty": None})
+    frame["day"] = pd.to_datetime("2024-01-01") + pd.to_timedelta(frame["n"], "D")
+    encoder = TableEncoder.learn(frame, choice=Choice(keep=("day",)))
+    model = LPBoostClassifier().fit(encoder.transform(frame), y)
+    model.encoder_ = encoder
+    found = short(get_untrusted_types(data=dumps(model)))
+    assert TABLE <= found <= TABLE | VOTE | {"LPBoostClassifier"}
+    assert_read_as_written(model, frame, TRUSTED_TYPES)
+
+
 def test_the_types_of_a_kernel_of_differences():
     X, y = two_classes()
     model = fitted(InfiniteEnsembleSVC(Linear(np.eye(X.shape[1]))), (X, y))
@@ -169,6 +185,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         *(types for _, types in VARIANTS.values()),
         BY_DEFAULT.keys(),
         TREES_ALONE,
+        TABLE,
         {"MatrixExpansion", "Linear", "Centred"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
@@ -199,7 +216,9 @@ def test_what_users_give_is_theirs_to_trust(oracle):
 @pytest.mark.parametrize("kind", [estimators.SupervisedKernelRLSClassifier, estimators.SupervisedKernelRLSRegressor])
 def test_forests_are_trusted_by_name(kind):
     X, y = two_classes()
-    model = make_pipeline(StandardScaler(), kind(n_experts=3, random_state=0)).fit(X, (y == "yes").astype(float))
+    forest = QUICK[kind.__name__]["forest"]
+    expert = kind(forest=forest, n_experts=3, random_state=0)
+    model = make_pipeline(StandardScaler(), expert).fit(X, (y == "yes").astype(float))
     with pytest.raises(UntrustedTypesFoundException, match=FOREST):
         loads(dumps(model), trusted=TRUSTED_TYPES)
     assert_read_as_written(model, X, [*TRUSTED_TYPES, FOREST])

@@ -10,7 +10,7 @@ from fuzzer import KINDS, check, drawn, fuzz
 from cvxens.errors import NotSeparable
 from cvxens.problems import FORMULATIONS
 
-FIRST, PER_KIND = 0, 125
+FIRST, PER_KIND = 0, 40
 
 
 def test_every_formulation_is_drawn():

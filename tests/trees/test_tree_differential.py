@@ -48,7 +48,7 @@ def test_grown_tree_and_its_votes_equal_brute_force(problem, max_depth, min_case
     np.testing.assert_allclose(tree.predict_proba(asked), votes, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(problems(min_rows=10, max_rows=40), st.sampled_from([0.1, 0.25, 0.6]))
 def test_pruned_tree_equals_brute_force(problem, confidence):
     rows, labels, weights, kinds = problem

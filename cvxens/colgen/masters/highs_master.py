@@ -14,7 +14,6 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import HardMargin, Hinge, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex
-from cvxens.problems.separation import SEPARATED
 from cvxens.types import Array
 
 
@@ -118,9 +117,12 @@ class SeparationDual:
     def solve(self, restricted: Restricted) -> MasterSolution:
         """Scale the game's solution to margins of 1 and edges of at most the weight."""
         u, gamma, a, b = self.game.game()
-        if gamma <= SEPARATED * restricted.problem.H.largest:
-            return restricted.farkas(u)
-        return restricted.evaluate({"w": a / gamma, "b": np.asarray(b / gamma), "u": u * self.weight / gamma})
+        if gamma > 0:
+            point = {"w": a / gamma, "b": np.asarray(b / gamma), "u": u * self.weight / gamma}
+            solution = restricted.evaluate(point)
+            if np.isfinite(solution.objective):
+                return solution
+        return restricted.farkas(u)
 
 
 def _box(loss: Hinge, penalty: L1, n_samples: int, balance: Array | None, nonnegative: bool) -> Dual:

@@ -213,5 +213,6 @@ class InteriorPointMaster:
         if new.objective > self.best.objective:
             w = np.zeros_like(new.w)
             w[: len(self.best.w)] = self.best.w
-            new = replace(new, w=w, b=self.best.b, objective=self.best.objective)
+            best = self.best
+            new = replace(new, w=w, b=best.b, centred=best.centred, objective=best.objective)
         self.best = replace(new, exact=False)

@@ -34,12 +34,13 @@ class LiveProgram:
         self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
         n = len(cost)
         self.indices = np.arange(n, dtype=np.int32)
-        self.highs.addVars(n, lower, upper)
-        self.highs.changeColsCost(n, self.indices, cost)
+        _check(self.highs.addVars(n, lower, upper), "bounds")
+        _check(self.highs.changeColsCost(n, self.indices, cost), "costs")
 
     def add_row(self, lower: float, coefficients: Array, upper: float) -> None:
         """Add lower <= coefficients'x <= upper; fewer coefficients than variables leave out the last ones."""
-        self.highs.addRow(lower, upper, len(coefficients), self.indices[: len(coefficients)], coefficients)
+        indices = self.indices[: len(coefficients)]
+        _check(self.highs.addRow(lower, upper, len(coefficients), indices, coefficients), "coefficients")
 
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis; returns the variables and the rows' multipliers, <= 0 for an upper bound.
@@ -65,3 +66,9 @@ class LiveProgram:
             attempts.append(Attempt(f"HiGHS, {start} start", self.highs.modelStatusToString(status), seconds))
             self.highs.clearSolver()
         raise SolverFailed(attempts)
+
+
+def _check(status: highspy.HighsStatus, numbers: str) -> None:
+    """Raise where HiGHS has refused a part of a program, without which it would solve another one."""
+    if status == highspy.HighsStatus.kError:
+        raise SolverFailed([Attempt("HiGHS", "refused", 0.0, f"it takes no {numbers} of this size")])

@@ -17,7 +17,7 @@ from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
-from cvxens.validation import generator, positive, samples, signed_weights, whole
+from cvxens.validation import generator, positive, sample_prices, samples, signed_weights, whole
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FourierFeature:
         return f"cos({linear_form(self.theta)} - {self.kappa:.4g})"
 
 
-def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None) -> float:
+def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None, sample_weight: Any = None) -> float:
     """Return the median Euclidean distance between distinct rows of X: the usual guess at a bandwidth.
 
     Parameters
@@ -60,6 +60,8 @@ def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None) 
         Of more rows than these a random subsample is taken.
     random_state : int, Generator or None
         Seed of the subsample.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0; a distance counts by the product of two. By default 1.
 
     Examples
     --------
@@ -67,12 +69,24 @@ def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None) 
     2.0
     """
     X = samples(X)
+    masses = sample_prices("sample_weight", 1.0 if sample_weight is None else sample_weight, len(X))
     if len(X) > n_samples:
-        X = X[generator(random_state).choice(len(X), n_samples, replace=False)]
+        drawn = generator(random_state).choice(len(X), n_samples, replace=False)
+        X, masses = X[drawn], masses[drawn]
     distances = pdist(X)
     if not distances.any():
         raise InvalidInput("sigma", f"found {len(X)} equal rows in a subsample", "give sigma as a number")
-    return float(np.median(distances[distances > 0]))
+    distinct, first, second = distances > 0, *np.triu_indices(len(X), 1)
+    return _median(distances[distinct], (masses[first] * masses[second])[distinct])
+
+
+def _median(values: Array, masses: Array) -> float:
+    """The middle of the values, by mass; halfway between two of them where half of the mass is on either side."""
+    order = values.argsort()
+    shares = masses[order].cumsum()
+    half = shares[-1] / 2
+    first, last = np.searchsorted(shares, half), np.searchsorted(shares, half, side="right")
+    return float(values[order[first]] + values[order[min(last, len(values) - 1)]]) / 2
 
 
 class Fourier:
@@ -96,6 +110,8 @@ class Fourier:
         Whether every call samples a new pool.
     columns_per_round : int
         At most so many columns are returned.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for the median distance; by default 1.
     random_state : int, Generator or None
         Seed; the same seed gives the same columns, call after call.
 
@@ -124,6 +140,7 @@ class Fourier:
         refine: int = 0,
         resample: bool = True,
         columns_per_round: int = 20,
+        sample_weight: Any = None,
         random_state: Any = None,
     ) -> None:
         self.X = samples(X)
@@ -134,9 +151,16 @@ class Fourier:
         if refine and not resample:
             raise InvalidInput("refine", f"found {refine} steps for a fixed pool", "refine if resample=True")
         self._random = generator(random_state)
-        guess = median_distance(self.X, random_state=self._random) if sigma is None else sigma
+        guess = sigma
+        if sigma is None:
+            guess = median_distance(self.X, random_state=self._random, sample_weight=sample_weight)
         self.sigma = positive("sigma", guess)
         self._fixed = [] if resample else list(self._sample())
+
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Return the best features of a pool, as `Oracle.price` says.

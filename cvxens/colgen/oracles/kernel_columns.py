@@ -106,6 +106,11 @@ class KernelColumns:
         embody = partial(_column, kernel, X[distinct])
         self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.pool.sample
+
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
         return self.pool.price(s, inside)

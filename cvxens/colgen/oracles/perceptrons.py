@@ -85,6 +85,11 @@ class ParallelPerceptrons:
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
+
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
         priced = self.stumps.price(s, self._stumps(inside))
@@ -175,6 +180,11 @@ class Perceptrons:
         self._random = generator(random_state)
         self._constant = Pool(np.ones((len(self.X), 1)), embody=_constant, sample=self.X)
         self._fixed = [] if resample else list(self._sample())
+
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.

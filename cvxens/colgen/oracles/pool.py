@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
+from cvxens.problems.offsets import centres
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
 
@@ -100,8 +102,9 @@ class TabulatedColumn:
 class Pool:
     """A finite set of hypotheses and their negations: the exact oracle over it.
 
-    The edges are ``H' s``; `edge_bound` and `edge_square_sum` add what the rounding of that product can have
-    cost, and the sum counts equal columns as often as they occur.
+    The edges are ``H's``; `edge_bound` and `edge_square_sum` add what the rounding of that product can have
+    cost, and the sum counts equal columns as often as they occur. A column far from 0 is priced less its centre, whose
+    edge is that times ``sum s``: balanced s, as an intercept asks for, lose no digits to an offset.
 
     Parameters
     ----------
@@ -143,7 +146,9 @@ class Pool:
         self.embody = embody or partial(_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
         self.columns_per_round = whole("columns_per_round", columns_per_round)
-        self._largest = float(np.abs(self.H).max())
+        self._centres = centres(self.H.T)
+        self._shifted = self.H - self._centres if self._centres.any() else self.H
+        self._largest = float(np.abs(self._shifted).max())
 
     @classmethod
     def of(cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20) -> Pool:
@@ -169,13 +174,18 @@ class Pool:
         """
         n_samples = len(self.H)
         s = signed_weights(s, n_samples)
-        by_output = self.H.T @ s
+        totals = (
+            np.array([fsum(of_output) for of_output in s.T.tolist()]) if self._centres.any() else np.zeros(s.shape[1])
+        )
+        by_output = self._shifted.T @ s + np.outer(self._centres, totals)
         edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
         ranked = np.argsort(-np.abs(edges), kind="stable")
         columns = list(islice(self._outside(edges, ranked, set(inside)), self.columns_per_round))
-        # a computed inner product is off by at most n eps |h|'|s| <= n eps max|H| sum|s|
+        # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
+        # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
         eps = float(np.finfo(float).eps)
-        rounding = n_samples * eps * self._largest * float(np.abs(s).sum(axis=0).max())
+        rounding = (n_samples + 1) * eps * self._largest * float(np.abs(s).sum(axis=0).max())
+        rounding += 2 * eps * float(np.abs(self._centres).max() * np.abs(totals).max())
         norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * eps)
         largest = float(abs(edges[ranked[0]]))
         outside = columns[0].edge + rounding if columns else 0.0

@@ -12,7 +12,7 @@ from cvxens.colgen.oracles.stumps import Constant, Stump
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.features import SortedFeatures, column
 from cvxens.types import Array
-from cvxens.validation import signed_weights, whole
+from cvxens.validation import sample_prices, signed_weights, whole
 
 
 class QuantileStumps:
@@ -30,6 +30,8 @@ class QuantileStumps:
         At most so many stumps per feature, 1 to 255.
     columns_per_round : int
         At most so many columns are returned, several of one feature among them.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for the quantiles; by default 1.
 
     Examples
     --------
@@ -45,17 +47,25 @@ class QuantileStumps:
 
     source = "LL08 section 4"
 
-    def __init__(self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
+    def __init__(
+        self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50, sample_weight: Any = None
+    ) -> None:
         features = SortedFeatures(X)
+        masses = sample_prices("sample_weight", 1.0 if sample_weight is None else sample_weight, features.X.shape[0])
         limit = min(whole("n_thresholds", n_thresholds), 255)
         self.X = features.X
         self.columns_per_round = whole("columns_per_round", columns_per_round)
-        spaced = [_spaced(features, j, limit) for j in range(features.n_features)]
+        spaced = [_spaced(features, j, limit, masses) for j in range(features.n_features)]
         self.codes = np.empty(self.X.shape, np.uint8, order="F")
         for j, thresholds in enumerate(spaced):
             self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.X, j), np.float64), side="right")
         self.places = [(j, threshold) for j, thresholds in enumerate(spaced) for threshold in thresholds.tolist()]
         self.counts = [len(thresholds) for thresholds in spaced]
+
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
 
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every such stump under signed weights s = y u.
@@ -100,13 +110,16 @@ class QuantileStumps:
         return Column(hypothesis, self.X, float(abs(edge)))
 
 
-def _spaced(features: SortedFeatures, feature: int, limit: int) -> Array:
-    """The thresholds, ascending, that have the nearest to equal numbers of entries between them."""
+def _spaced(features: SortedFeatures, feature: int, limit: int, masses: Array) -> Array:
+    """The thresholds, ascending, that have the nearest to equal masses of samples between them."""
     places = features.places(feature)
     if len(places) > limit:
-        n_entries = features.starts[feature + 1] - features.starts[feature]
-        wanted = np.arange(1, limit + 1) * n_entries / (limit + 1)
-        after = np.clip(np.searchsorted(places, wanted), 1, len(places) - 1)
-        nearest = after - (wanted - places[after - 1] <= places[after] - wanted)
+        rows = features.ascending(feature)
+        # of sparse features one entry stands for all zeros, and has the mass that the others leave
+        entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
+        total, below = float(entries.sum()), entries.cumsum()[places - 1]
+        wanted = np.arange(1, limit + 1) * total / (limit + 1)
+        after = np.clip(np.searchsorted(below, wanted), 1, len(places) - 1)
+        nearest = after - (wanted - below[after - 1] <= below[after] - wanted)
         places = places[np.unique(nearest)]
     return np.array([features.threshold(feature, place) for place in places.tolist()])

@@ -14,6 +14,9 @@ from cvxens.types import Array
 
 CHUNK_SIZE = 2**20
 
+FEW = 2**16
+"""Products from which on several threads project."""
+
 
 def unit_directions(random: np.random.Generator, n_directions: int, n_features: int) -> Array:
     """Draw directions uniformly on the unit sphere, shape (n_directions, n_features).
@@ -55,6 +58,11 @@ def project(X: Any, directions: Any) -> Array:
     if columns.ndim != 2 or len(columns) != directions.shape[1]:
         raise InvalidInput("X", f"found shape {np.shape(X)}", f"give (n_samples, {directions.shape[1]})")
     projections = np.zeros((len(directions), columns.shape[1]))
+    if columns.size * len(directions) < FEW:
+        # to call compiled code takes longer than so few products
+        for feature, values in enumerate(columns):
+            projections += np.multiply.outer(directions[:, feature], values)
+        return projections.T
     in_ranges(
         lambda first, end: _project(columns, directions[first:end], projections[first:end]),
         len(directions),

@@ -86,6 +86,11 @@ class SklearnLearner:
         self.n_samples = np.shape(X)[0]
         self._random = None if random_state is None else generator(random_state)
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.X
+
     def price(self, s: Any, /) -> Priced:
         """Fit one classifier per output to signed weights s = y u.
 

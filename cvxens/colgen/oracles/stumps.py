@@ -121,6 +121,11 @@ class Stumps:
         self.n_stumps = int((self.features.n_distinct - 1).sum()) + constant
         self._search = StumpSearch(self.features, every_place=square_sum)
 
+    @property
+    def sample(self) -> Any:
+        """What its hypotheses are evaluated on."""
+        return self.features.X
+
     def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
         """Price every stump under signed weights s = y u.
 

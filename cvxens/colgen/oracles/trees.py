@@ -12,7 +12,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.trees import Feature, Table, Tree, fit_tree
 from cvxens.trees.fit import Options
 from cvxens.types import Array
-from cvxens.validation import signed_weights
+from cvxens.validation import signed_weights, whole
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ class SignedTree:
 class Trees:
     """Price decision trees: learn one from the signed weights, as `fit_tree` does.
 
-    The classes are the signs of s, the sample weights its sizes, scaled to the mean 1 so that `min_cases` and pruning
-    count cases. Growing and pruning are deterministic heuristics for the edge, so nothing is proven over all trees.
+    The classes are the signs of s, the sample weights its sizes, scaled to the sum `n_cases` so that `min_cases` and
+    pruning count cases. Growing and pruning are deterministic heuristics for the edge, so nothing is proven over all
+    trees.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ class Trees:
         The weight that at least two branches of a split reach.
     confidence : float, optional
         Of pessimistic pruning; None does not prune.
+    n_cases : int, optional
+        How many cases the rows are, where some of them stand for several; by default as many as there are.
 
     Examples
     --------
@@ -82,11 +85,13 @@ class Trees:
         max_depth: int | None = None,
         min_cases: float = 2,
         confidence: float | None = 0.25,
+        n_cases: int | None = None,
     ) -> None:
         self.coded = features is not None
         self.table = Table.read(X) if features is None else _decoded(features, X)
         self.sample = X if self.coded else self.table
         self.options = Options(max_depth, min_cases, confidence)
+        self.n_cases = len(self.table) if n_cases is None else whole("n_cases", n_cases)
 
     def price(self, s: Array, /) -> Priced:
         """Learn a tree per output and return the distinct ones, the largest edge first.
@@ -115,7 +120,7 @@ class Trees:
         return Priced(sorted(columns, key=lambda column: -column.edge))
 
     def _learn(self, s: Array) -> Tree:
-        weights = np.abs(s) / np.abs(s).mean()
+        weights = np.abs(s) / np.abs(s).mean() * (self.n_cases / len(s))
         return fit_tree(self.table, np.where(s > 0, 1, -1), weights, **asdict(self.options))
 
     def _column(self, tree: Tree, outputs: Array) -> Column:

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.files.well_formed import well_formed
+from cvxens.estimators.files.typed import check_types
+from cvxens.estimators.files.well_formed import well_formed, whole
 from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_paths import ThresholdTrees
@@ -33,6 +35,7 @@ from cvxens.storage import (
     nothing_else,
     qualified_name,
 )
+from cvxens.tables import TableEncoder
 
 FILE = FileKind("model", 1, "save the model anew")
 
@@ -131,8 +134,8 @@ def load_model(path: str | os.PathLike[str], *, trusted: Trusted = ()) -> Any:
         raise
     except (*UNREADABLE, AttributeError, LookupError) as error:
         raise FILE.damaged(path, f"{type(error).__name__}: {error}") from None
-    if not isinstance(model, Persistent):
-        raise FILE.damaged(path, "it holds no estimator")
+    if not isinstance(model, Persistent) or not is_fitted(model):
+        raise FILE.damaged(path, "it holds no fitted estimator")
     return model
 
 
@@ -236,7 +239,7 @@ class _Reader:
     def record(self, name: str) -> Any:
         """What makes a dataclass or named tuple."""
         kind = loaded_record(name) if name.startswith("cvxens.") else self.named(name, {})
-        return lambda *parts: well_formed(kind(*parts))
+        return lambda *parts: well_formed(check_types(kind(*parts)))
 
     def estimator(self, name: str, state: Mapping[str, Any]) -> Any:
         """An estimator of these parameters and attributes."""
@@ -245,7 +248,13 @@ class _Reader:
             raise TypeError(f"{name} with {', '.join(state)}")
         estimator = kind.__new__(kind)
         vars(estimator).update(state)
-        return estimator
+        if "columns_" in state:
+            # version 0.1 kept medians and levels of a table's columns under this name
+            del estimator.columns_
+            estimator.encoder_ = TableEncoder.from_learnt(state["columns_"])
+        check_encoder(estimator)
+        # within a decomposition there is one that is not fitted, of which the others are clones
+        return whole(estimator) if isinstance(estimator, Persistent) and is_fitted(estimator) else estimator
 
     def named(self, name: str, known: Mapping[str, Any]) -> Any:
         """A class or function that may be named."""
@@ -256,6 +265,18 @@ class _Reader:
                 "if you do trust it, load with trusted=[it]",
             )
         return known.get(name) or self.trusted[name]
+
+
+def check_encoder(estimator: Any) -> None:
+    """Raise a TypeError unless the encoder of an estimator, if there is one, makes features that it knows."""
+    encoder = vars(estimator).get("encoder_")
+    if encoder is None:
+        return
+    names = vars(estimator).get("feature_names_in_")
+    known = list(encoder.feature_names) if isinstance(encoder, TableEncoder) else None
+    fits = known is not None and len(known) == estimator.n_features_in_
+    if not fits or (names is not None and list(names) != known):
+        raise TypeError("an encoder that is not of the model's features")
 
 
 @singledispatch

@@ -70,7 +70,7 @@ def audit(
     point = {"w": shaped("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
         point["b"] = shaped("intercept", intercept, outputs)
-    solution = restricted.evaluate(point)
+    solution = restricted.evaluate(restricted.shifted(point))
     priced = task.oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
     return Certificate.between(

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.types import Array
 
+LEAST = 1e-7
+"""The least probability of one of two classes."""
+
 
 def _linked(estimator: Any) -> bool:
-    """Whether there are probabilities: under the exponential loss itself, and not from votes of pairs of classes."""
+    """Whether there are probabilities, which is up to the parameters alone: under the exponential loss itself."""
     if getattr(estimator, "nu", None) is not None:
         raise AttributeError(f"predict_proba: found nu={estimator.nu!r}, which aims at a margin; give nu=None")
-    if estimator.multi_class == "ovo" and len(getattr(estimator, "classes_", ())) > 2:
-        raise AttributeError('predict_proba: one-vs-one has votes only; give multi_class="ovr"')
     return True
 
 
@@ -30,11 +31,17 @@ class ExponentialLink:
     def predict_proba(self: Any, X: Any) -> Array:
         """Return the probability of each class: ``1 / (1 + exp(-2 f(x)))`` for the second of two.
 
-        Of more than two classes, those of one-vs-rest, divided by their sum.
+        Of more than two classes, those of one-vs-rest, divided by their sum. Of one-vs-one, those that are the nearest
+        to what all pairs of classes say (Wu, Lin & Weng, JMLR 5, 2004): the largest need not be that of the class with
+        the most votes, which `predict` returns.
 
         <PROBABILITIES>
         """
         check_is_fitted(self)
+        if hasattr(self, "decomposition_") and self.multi_class == "ovo":
+            X = self._accepts().new(self, X)
+            parts = [2 * part.decision_function(X) for part in self.decomposition_.estimators_]
+            return coupled(np.stack(parts, axis=1), len(self.classes_))
         return normalised(np.atleast_2d(2 * self.decision_function(X).T).T)
 
 
@@ -55,3 +62,33 @@ def normalised(log_odds: Array) -> Array:
         return expit(np.hstack([-log_odds, log_odds]))
     logs = -np.logaddexp(0.0, -log_odds)
     return softmax(logs, axis=1)
+
+
+def coupled(log_odds: Array, n_classes: int) -> Array:
+    """Probabilities (n_samples, n_classes) from log odds (n_samples, n_pairs) of the second class of every pair.
+
+    With r_kl the probability of k among k and l, they minimise ``sum_{k != l} (r_lk p_k - r_kl p_l)^2`` subject to
+    sum p = 1 (Wu, Lin & Weng 2004, their second method), whose minimum has p >= 0.
+
+    Examples
+    --------
+    >>> p = np.array([0.5, 0.3, 0.2])
+    >>> coupled(np.log([[p[1] / p[0], p[2] / p[0], p[2] / p[1]]]), 3).round(3)
+    array([[0.5, 0.3, 0.2]])
+    """
+    n_samples = len(log_odds)
+    r = np.zeros((n_samples, n_classes, n_classes))
+    first, second = np.triu_indices(n_classes, 1)
+    # within 1e-7 of 0 and 1, as LIBSVM has it, so that the system below is not singular
+    r[:, second, first] = np.clip(expit(log_odds), LEAST, 1 - LEAST)
+    r[:, first, second] = np.clip(expit(-log_odds), LEAST, 1 - LEAST)
+    # [Q e; e' 0] [p; b] = [0; 1], with Q_kk = sum_l r_lk^2 and Q_kl = -r_lk r_kl
+    system = np.zeros((n_samples, n_classes + 1, n_classes + 1))
+    system[:, :-1, :-1] = -r * r.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    system[:, diagonal, diagonal] = (r**2).sum(axis=1)
+    system[:, -1, :-1] = system[:, :-1, -1] = 1.0
+    right = np.zeros((n_samples, n_classes + 1, 1))
+    right[:, -1] = 1.0
+    p = np.maximum(np.linalg.solve(system, right)[:, :-1, 0], 0.0)
+    return p / p.sum(axis=1, keepdims=True)

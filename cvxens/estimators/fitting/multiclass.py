@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -61,6 +61,20 @@ def n_parts(estimator: Any, n_classes: int) -> int:
     return sum(1 for _ in scheme_of(estimator.multi_class)[1](np.arange(n_classes), n_classes))
 
 
+def names_of_parts(multi_class: str, classes: Sequence[Any]) -> Iterator[str]:
+    """Yield what the sub-problems are called, in their order: "a vs rest", or "b vs a", the positive class first.
+
+    Examples
+    --------
+    >>> list(names_of_parts("ovr", ["setosa", "versicolor", "virginica"]))
+    ['setosa vs rest', 'versicolor vs rest', 'virginica vs rest']
+    """
+    if multi_class == "ovr":
+        yield from (f"{name} vs rest" for name in classes)
+    else:
+        yield from (f"{second} vs {first}" for first, second in combinations(classes, 2))
+
+
 def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[str, Any]:
     """Fit one clone of `estimator` per sub-problem.
 
@@ -87,6 +101,7 @@ def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[s
         if weighted:
             binary.set_fit_request(sample_weight=True)
         binary.set_params(**({"class_weight": None} if "class_weight" in binary.get_params() else {}))
+        binary.set_params(**estimator._for_parts(sample))
         if sample.features is not None:
             binary.set_params(oracle=over_codes(estimator.oracle, sample.features))
         decomposition = scheme(binary, n_jobs=estimator.n_jobs)

@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 
 from cvxens.errors import InvalidInput
+from cvxens.tables import is_frame
 from cvxens.trees import Feature, Table, match
 from cvxens.trees.cells import Cells, read_cells
-
-
-def is_frame(X: Any) -> bool:
-    """Whether it is a data frame, of pandas or polars."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def features_of(X: Any) -> tuple[Feature, ...] | None:

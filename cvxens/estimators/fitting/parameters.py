@@ -96,7 +96,8 @@ kernel : str or callable
         "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
     gamma : float, optional
-        Of the last three that have a name; by default from the size of the features.""",
+        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
+        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.""",
     "EXPANSION": """\
 kernel_ : FixedKernel
         The kernel as a function of two samples, with what it took from the training sample.
@@ -127,8 +128,8 @@ oracle : str or callable
         1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.""",
     "CODED_ENSEMBLE": """\
 certificate_ : Certificate
-        Of LL08 P3 over the pairs of a sample and a class, min sum w for margins of at least 1: how far the smallest
-        margin is from the largest possible. Proven for stumps and up to 5 classes; infinite where a margin is negative.
+        Of the largest margin over the pairs of a sample and a class: `primal` is the smallest margin of the ensemble,
+        `dual` a bound on that of every vote. Proven for stumps and up to 5 classes.
     history_ : tuple of BoostingRound
         Hypothesis, with its code, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis

@@ -177,6 +177,7 @@ class Watched:
     _columns: list[Column] = field(default_factory=list)
     _best: MasterSolution | None = None
     _bound: float = -inf
+    _begun: bool = False
 
     def add(self, columns: Sequence[Column], /) -> None:
         """Add columns to the master."""
@@ -184,13 +185,15 @@ class Watched:
         self.master.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Begin a round, and solve the master."""
-        self.rounds.begin()
+        """Begin a round unless it has begun, and solve the master, which a run may ask again before it prices."""
+        if not self._begun:
+            self.rounds.begin()
+            self._begun = True
         return self.master.solve()
 
     def bound(self, solution: MasterSolution, priced: Priced, /) -> float:
         """Bound the optimum, and end the round."""
-        bound = self.master.bound(solution, priced)
+        bound, self._begun = self.master.bound(solution, priced), False
         if self._best is None or solution.objective <= self._best.objective:
             self._best = solution
         self._bound = max(self._bound, bound)

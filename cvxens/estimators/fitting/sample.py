@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.nominal import codes, features_of, is_frame, words_in
+from cvxens.estimators.fitting.nominal import codes, features_of, words_in
+from cvxens.tables import is_frame
 from cvxens.trees import Feature
 from cvxens.types import Array
 
@@ -51,7 +53,14 @@ class Accepts:
         return self._numbers(X), y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
-        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now."""
+        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
+
+        The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
+        """
+        if reset:
+            vars(estimator).pop("encoder_", None)
+        elif hasattr(estimator, "encoder_"):
+            X = self._encoded(estimator, X)
         if not self.nominal:
             return X
         if reset:
@@ -65,6 +74,11 @@ class Accepts:
         elif is_frame(X):
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return codes(estimator.features_, X)
+
+    def _encoded(self, estimator: Any, X: Any) -> Any:
+        features = estimator.encoder_.accept(X)
+        # saved by version 0.1, before features had their names
+        return features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
@@ -102,7 +116,10 @@ class Sample:
     classes : ndarray of shape (n_classes,)
         Sorted.
     weights : ndarray of shape (n_kept,)
-        Above 0.
+        The factors on their prices, above 0: those of samples times those of classes.
+    masses : ndarray of shape (n_kept,)
+        The factors of samples alone, above 0: how much of the sample each one is. What is read off the features, such
+        as their variance, is weighted by these.
     places : ndarray of int, shape (n_samples,)
         Which kept sample each given one is part of.
     shares : ndarray of shape (n_samples,)
@@ -115,6 +132,7 @@ class Sample:
     labels: NDArray[np.intp]
     classes: NDArray
     weights: Array
+    masses: Array
     places: NDArray[np.intp]
     shares: Array
     features: tuple[Feature, ...] | None = None
@@ -142,10 +160,10 @@ class Sample:
         """
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if weights.min() < 0:
-            raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
-        weights = weights * _class_factors(class_weight, y)
+        masses = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if masses.min() < 0:
+            raise InvalidInput("sample_weight", f"found {masses.min():g}", "give weights of 0 or above")
+        weights = masses * class_factors(class_weight, y, masses)
         kept = weights > 0
         classes, labels = np.unique(y[kept], return_inverse=True)
         if len(classes) < 2:
@@ -153,7 +171,12 @@ class Sample:
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
-        return cls(X, labels, classes, weights[kept], places, kept.astype(np.float64), features)
+        return cls(X, labels, classes, weights[kept], masses[kept], places, kept.astype(np.float64), features)
+
+    @property
+    def n_given(self) -> int:
+        """The number of given samples of positive weight, however many of them are one here."""
+        return int(np.count_nonzero(self.shares))
 
     @property
     def signs(self) -> Array:
@@ -164,14 +187,16 @@ class Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
 
         A convex loss ``sum_i C_i phi(z_i)`` stays what it is, and so does the optimum; the order of the given samples
-        plays no part any more. Their multipliers are C_i / sum C of the merged one's: see `spread`.
+        plays no part any more, nor whether X is sparse. Their multipliers are C_i / sum C of the merged one's: see
+        `spread`.
         """
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        weights = np.bincount(group, self.weights).astype(np.float64)
+        weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
-        return replace(self, X=self.X[first], labels=self.labels[first], weights=weights, places=places, shares=shares)
+        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        return replace(self, X=self.X[first], labels=self.labels[first], **found)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -186,8 +211,24 @@ def check_classes(y: NDArray) -> None:
         raise InvalidInput("y", f"found labels without an order ({error})", "give all numbers or all words") from None
 
 
-def _class_factors(class_weight: Any, y: NDArray) -> Array:
-    """The factor that `class_weight` has for each sample, (n_samples,)."""
+def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
+    """The factor that `class_weight` has for each sample, (n_samples,).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        As an estimator takes it.
+    y : ndarray of shape (n_samples,)
+        Classes.
+    masses : ndarray of shape (n_samples,)
+        The weights of the samples; "balanced" gives all classes of positive weight the same sum of mass times factor,
+        and leaves the sum over all samples what it is.
+
+    Examples
+    --------
+    >>> class_factors("balanced", np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0])).round(3)
+    array([0.667, 0.667, 2.   ])
+    """
     by_class = isinstance(class_weight, Mapping)
     named = class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
     if not by_class and not named:
@@ -197,6 +238,11 @@ def _class_factors(class_weight: Any, y: NDArray) -> Array:
     for factor in class_weight.values() if by_class else ():
         if validation.number("class_weight", factor) < 0:
             raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
+    if named and class_weight is not None:
+        _, labels = np.unique(y, return_inverse=True)
+        totals = np.bincount(labels, masses)
+        present = totals > 0
+        return np.divide(totals.sum() / present.sum(), totals, out=np.zeros_like(totals), where=present)[labels]
     try:
         return compute_sample_weight(class_weight, y)
     except ValueError as error:
@@ -204,19 +250,36 @@ def _class_factors(class_weight: Any, y: NDArray) -> Array:
 
 
 def _keys(X: Any) -> NDArray:
-    """An array (n_samples,) that is equal exactly where rows of X are, -0 and 0 being different.
+    """An array (n_samples,) that is equal exactly where rows of X are, -0 being 0, and ascends as the rows do.
 
-    Those of dense X are in the order of the rows, which scaling does not change.
+    So the order is the same for sparse and for dense X, and scaling the features does not change it.
     """
     if issparse(X):
-        rows = csr_array(X)
-        rows.sort_indices()
-        ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-        keys = np.empty(rows.shape[0], object)
-        keys[:] = [rows.indices[a:b].tobytes() + b"|" + rows.data[a:b].tobytes() for a, b in ends]
-        return keys
+        return _keys_of_sparse(csr_array(X))
     X = _ranked(np.ascontiguousarray(X))
     return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
+
+
+def _keys_of_sparse(rows: csr_array) -> NDArray:
+    """The same for sparse rows: words whose order is that of the rows, from the first feature on, if written out.
+
+    A value above 0 makes a row larger than all that have a 0 there, the more so the earlier it comes; one below 0 makes
+    it smaller, and the end of a row is a 0 everywhere. So a value is a syllable of its sign, its feature, counted
+    backwards where the sign is +, and its size.
+    """
+    rows = rows.copy() if not rows.has_canonical_format else rows
+    rows.sum_duplicates()
+    kept = rows.data != 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    values, features = rows.data[kept], rows.indices[kept].astype(np.int64)
+    above = values > 0
+    signs = np.where(above, 2, 0).astype(np.uint8)
+    places = np.where(above, np.iinfo(np.int64).max - features, features).astype(">u8")
+    parts = (np.ascontiguousarray(part).view(np.uint8) for part in (signs, places, _ranked(values)))
+    syllables = np.concatenate([part.reshape(len(values), -1) for part in parts], axis=1)
+    words = np.empty(rows.shape[0], object)
+    words[:] = [syllables[a:b].tobytes() + b"\x01" for a, b in pairwise(starts)]
+    return words
 
 
 def _ranked(X: NDArray) -> NDArray:
@@ -225,7 +288,8 @@ def _ranked(X: NDArray) -> NDArray:
     size = X.dtype.itemsize
     if X.dtype.kind not in "fi":
         return X.astype(f">u{size}")
-    bits = X.view(f"i{size}")
+    # adding 0 makes 0 of -0
+    bits = (X + X.dtype.type(0)).view(f"i{size}")
     last = np.iinfo(bits.dtype).max
     bits = np.where(bits < 0, bits ^ last, bits) if X.dtype.kind == "f" else bits
     return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")

@@ -136,8 +136,8 @@ class Choice:
     cache_size: Any
     limited: bool
 
-    def learner(self, X: Any) -> Learner:
-        """Choose on a training sample, by kernel, size and memory.
+    def learner(self, X: Any, masses: Array | None = None) -> Learner:
+        """Choose on a training sample, whose rows have masses, by kernel, size and memory.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Choice:
         """
         known = ["auto", *TRAINERS]
         validation.one_of("solver", self.solver, known)
-        kernel = TrainingKernel.of(self.kernel, self.gamma, X)
+        kernel = TrainingKernel.of(self.kernel, self.gamma, X, masses)
         solver = self._fastest(kernel, len(X)) if self.solver == "auto" else self.solver
         return Learner(X, kernel, TRAINERS[solver](kernel, X, self.room))
 

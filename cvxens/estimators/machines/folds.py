@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting.multiclass import scheme_of
+from cvxens.estimators.fitting.sample import class_factors
 from cvxens.estimators.machines.choice import Choice
 from cvxens.estimators.machines.kernels import TrainingKernel
 from cvxens.estimators.machines.training import Limits, Trainer
@@ -122,7 +122,7 @@ class Folds:
     def _training(self, train: Indices) -> tuple[Indices, Array, NDArray, NDArray[np.intp]]:
         """The samples of positive weight, ascending, with their weights; the classes, and which one each has."""
         train = np.sort(train)
-        weights = self.weights[train] * compute_sample_weight(self.class_weight, self.y[train])
+        weights = self.weights[train] * class_factors(self.class_weight, self.y[train], self.weights[train])
         train, weights = train[weights > 0], weights[weights > 0]
         classes, labels = np.unique(self.y[train], return_inverse=True)
         if len(classes) < 2:

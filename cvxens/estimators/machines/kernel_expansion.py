@@ -19,7 +19,7 @@ from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.multiclass import certify_parts
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.sample import Accepts, Sample
-from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts
 from cvxens.estimators.machines.shapes import shapes_of, variation_shares
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
@@ -63,9 +63,9 @@ class FixedKernel:
     box: Array | None
 
     @classmethod
-    def of(cls, kernel: Any, gamma: Any, X: Array) -> FixedKernel:
+    def of(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
         """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
-        made = TrainingKernel.of(kernel, gamma, X).kernel
+        made = TrainingKernel.of(kernel, gamma, X, masses).kernel
         if not isinstance(made, Kernel) or made.fixed:
             return cls(made, None)
         low, high = X.min(axis=0), X.max(axis=0)
@@ -174,16 +174,20 @@ class KernelExpansion(ABC):
     def _fixed(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """The kernel, and the sample as it takes it."""
         X = validation.samples(sample.X)
-        return FixedKernel.of(self.kernel, self.gamma, X), X
+        return FixedKernel.of(self.kernel, self.gamma, X, sample.masses), X
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        """The gamma of sub-problems is that of all samples."""
+        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         with limit_time(FACTOR_SHARE * time_left()):
             return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
 
-    def _softened(self: Any, kernel: FixedKernel, X: Array, weights: Array) -> LowRankKernel:
+    def _softened(self: Any, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
         """The same with the ridge of squared slacks that an estimator's C and the weights of the samples mean."""
         K = self._low_rank(kernel, X)
-        return K.softened(ridge_of(self.C, K.diagonal + K.residual, weights))
+        return K.softened(ridge_of(self.C, K.diagonal + K.residual, sample))
 
     def _expanded(
         self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
@@ -259,7 +263,13 @@ def of_exact_kernel(certificate: Certificate, change: float, *, maximise: bool) 
     )
 
 
-def ridge_of(C: Any, diagonal: Array, weights: Array) -> Array:
+def ridge_of(C: Any, diagonal: Array, sample: Sample) -> Array:
     """1 / (C weight), the ridge of squared slacks; C is `PRICE` by default for kernels with k(x, x) = 1 on average."""
-    price = PRICE / float(np.average(diagonal, weights=weights)) if C is None else validation.positive("C", C)
-    return 1 / (price * weights)
+    price = PRICE / average(diagonal, sample) if C is None else validation.positive("C", C)
+    return 1 / (price * sample.weights)
+
+
+def average(diagonal: Array, sample: Sample) -> float:
+    """The mean of k(x, x) over the sample as it was given; 1 of a kernel that is 0."""
+    mean = float(np.average(diagonal, weights=sample.masses))
+    return mean if mean > 0 else 1.0

@@ -52,6 +52,7 @@ class SupervisedKernelExperts(ABC):
         The forest where none is given.
     """
 
+    certified: ClassVar[str] = "the objective of the expert that is furthest from its optimum"
     default_forest: ClassVar[Any]
     source: ClassVar[str] = "TT06"
     kernel_: TreeEnsemble

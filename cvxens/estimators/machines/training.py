@@ -19,6 +19,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.colgen.formulation import FormulationProblem
 from cvxens.deadline import TimeUp, time_left
+from cvxens.errors import SolverFallbackWarning
 from cvxens.problems.kernel_factor import doubly_centred, factor
 from cvxens.solvers.additive import (
     AdditiveKernel,
@@ -154,9 +155,14 @@ def libsvm(problem: KernelSVM, tol: float) -> Array:
         cache_size=1000,
         max_iter=max(MAX_STEPS, 1000 * len(problem.y)),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(problem.rows.block(np.arange(len(problem.y))), problem.y, sample_weight=problem.C)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(problem.rows.block(np.arange(len(problem.y))), problem.y, sample_weight=problem.C)
+    except ValueError as error:
+        # it says so where its multipliers overflow; the block-wise solver begins at 0 then
+        warnings.warn(f"libsvm: {error}; solved by 'blockwise' instead", SolverFallbackWarning, stacklevel=2)
+        return np.zeros(len(problem.y))
     u = np.zeros(len(problem.y))
     u[model.support_] = np.abs(model.dual_coef_[0])
     return u

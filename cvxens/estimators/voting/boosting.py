@@ -20,6 +20,7 @@ from cvxens.colgen import (
     formulations,
     gathered,
 )
+from cvxens.colgen.adaboost import margin_certificate
 from cvxens.estimators.fitting.progress import rounds_of, warn_of_ending
 from cvxens.types import Array
 
@@ -66,7 +67,7 @@ def _weighted(done: Sequence[BoostingRound]) -> tuple[list[Hypothesis], Array]:
 
 
 def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
-    """Hold an ensemble against the largest margin on a sample: LL08 P3, solved there for its bound.
+    """Hold an ensemble against the largest margin on a sample.
 
     Parameters
     ----------
@@ -84,15 +85,17 @@ def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: f
     Returns
     -------
     Certificate
-        Infinite where f does not separate the classes, with a bound that took no search.
+        Of ``max_a min_i y_i (H a)_i`` over the simplex. The bound is searched for, by LL08 P3, where f separates the
+        classes; elsewhere it is the largest edge under equal weights of the samples.
     """
-    smallest = float(z.min())
-    value = size / smallest if smallest > 0 else inf
-    bound = 1 / max(oracle.price(y / len(y)).edge_bound, np.finfo(float).tiny)
-    bounded = bound > 0
-    note = "over every hypothesis of the oracle" if bounded else "the oracle cannot bound the edges"
-    if bounded and value < inf:
+    # w = 0 is (h - h) / 2, a vote of the margin 0
+    margin = float(z.min()) / size if size > 0 else 0.0
+    bound = oracle.price(y / len(y)).edge_bound
+    bounded = bound < inf
+    if bounded and margin > 0:
         run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
-        bound = max(bound, run.certificate.dual)
-    residuals = {"primal feasibility": max(0.0, -smallest) / max(size, np.finfo(float).tiny)}
-    return Certificate.between(value, bound, residuals=residuals, repair={}, proven=bounded, note=note)
+        # u of P3 has the sum 1 / edge
+        bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
+    return margin_certificate(
+        margin, bound, n_terms=2 * len(y), proven=bounded, unproven="the oracle cannot bound the edges"
+    )

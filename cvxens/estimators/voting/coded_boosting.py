@@ -36,6 +36,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
     """
 
     multi: ClassVar[bool] = True
+    certified: ClassVar[str] = "the smallest margin of the votes"
 
     def __init__(
         self,
@@ -79,7 +80,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def _oracle(self, sample: Sample, pairs: Pairs) -> CodedOracle:
         random = validation.generator(self.random_state)
         seed = int(random.integers(2**31))
-        offered = {"random_state": seed, "square_sum": False, "features": sample.features}
+        offered: dict[str, Any] = {"random_state": seed, "square_sum": False, "features": sample.features}
+        offered |= {"sample_weight": sample.masses, "n_cases": sample.n_given}
         oracle = make_oracle(self.oracle, sample.X, columns_per_round=None, **offered)
         return CodedOracle(oracle, sample.X, pairs, random)
 
@@ -100,9 +102,10 @@ class CodedBoosting(Vote, Weighted, Classifier):
     def certify(self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None) -> Certificate:
         """Say how far the margin of the ensemble, or of other votes of its weak learners, is from the largest.
 
-        LL08 P3 over the pairs of a sample and a class is solved anew, to a relative gap of 0.001 or for `max_time`
-        seconds, for the bound. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with weights
-        of that sum make them. Of weights of samples P3 knows but 0.
+        Where no margin over the pairs of a sample and a class is negative, the largest one is found anew for the bound,
+        to a relative gap of 0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal
+        weights of the pairs. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with weights of
+        that sum make them. Of weights of samples it knows but 0.
 
         Parameters
         ----------
@@ -113,8 +116,8 @@ class CodedBoosting(Vote, Weighted, Classifier):
         Returns
         -------
         Certificate
-            Of P3 on that sample, over all weak learners of the oracle on it and all codes; proven for stumps and up to
-            5 classes, infinite where a margin is negative.
+            Of the largest margin on that sample, over all weak learners of the oracle on it and all codes; proven for
+            stumps and up to 5 classes.
         """
         sample = self._sample_again(X, y, sample_weight)
         W = self.weights_ if weights is None else shaped("weights", weights, self.weights_.shape)

@@ -28,8 +28,10 @@ SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest
 
 REMEDIES: Mapping[Ending, str] = {
     Ending.MAX_COLUMNS: "raise max_columns or tol",
+    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
     Ending.MAX_TIME: "raise max_time or tol",
     Ending.INTERRUPTED: "fit again to go further",
+    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
 }
 """Endings short of `tol`, and what to do about them."""
 
@@ -118,6 +120,8 @@ class Ensemble(Vote, WarmStart, ABC):
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
             features=sample.features,
+            sample_weight=sample.masses,
+            n_cases=sample.n_given,
         )
         return Task(formulation, oracle, sample.X, sample.signs if formulation.outputs is None else None)
 

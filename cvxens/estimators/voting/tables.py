@@ -13,6 +13,7 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.colgen.oracles.trees import SignedTree
+from cvxens.estimators.fitting.multiclass import names_of_parts
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -85,9 +86,10 @@ def text(ensemble: Any, most: int) -> str:
     names = _names(ensemble)
     ranked = sorted(parts(ensemble), key=_rank)
     several = hasattr(ensemble, "decomposition_")
+    heads = [f"[{name}] " for name in names_of_parts(ensemble.multi_class, ensemble.classes_)] if several else [""]
     lines = [
-        f"{f'[{problem}] ' if several else ''}{'  '.join(f'{value:+.6g}' for value in w)}  {_readable(h, names)}"
-        for problem, h, w in ranked[:most]
+        f"{heads[problem]}{'  '.join(f'{value:+.6g}' for value in w)}  {_readable(hypothesis, names)}"
+        for problem, hypothesis, w in ranked[:most]
     ]
     rest = len(ranked) - len(lines)
     return "\n".join([*lines, *([f"and {rest} more"] if rest else [])])

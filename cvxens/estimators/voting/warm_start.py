@@ -66,7 +66,7 @@ class WarmStart(Base):
                 f"found {sample.X.shape[1]} features for weak learners of {self._n_features_before}",
                 "give samples of as many features as before, or set warm_start=False",
             )
-        several = len(sample.classes) > 2 and not self.multi
+        several = self._several(sample)
         if several != hasattr(self, "decomposition_"):
             return {}
         if not several:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,20 @@ from cvxens.problems.duality import capped_simplex
 from cvxens.problems.losses.protocol import excess
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.types import Array, Point
+
+ROUNDED = 64 * float(np.finfo(float).eps)
+"""What rounding may have taken off prices that add up to 1, as 1/n_samples or w / sum w do: they then count as 1."""
+
+
+def adds_up(D: Array, total: float = 1.0) -> bool:
+    """Whether the prices of samples add up to `total`, but for their own rounding; their sum is rounded once.
+
+    Examples
+    --------
+    >>> adds_up(np.full(49, 1 / 49)), adds_up(np.full(49, (1 - 9e-13) / 49))
+    (True, False)
+    """
+    return fsum(D.tolist()) >= total * (1 - ROUNDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +39,8 @@ class SoftMinimumMargin:
     ----------
     D : float or ndarray of shape (n_samples,)
         Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
-        is at least 1.
+        is at least 1, but for the rounding of D itself; below that the margin rho is worth more than it costs, without
+        end.
 
     Examples
     --------
@@ -81,7 +97,7 @@ class SoftMinimumMargin:
         sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
         D, repaired = np.broadcast_to(self.D, u.shape), np.empty_like(u)
         for side in sides:
-            if D[side].sum() < total * (1 - 1e-12):
+            if not adds_up(D[side], total):
                 least = total / np.count_nonzero(side)
                 raise InvalidInput(
                     "D",

@@ -1,0 +1,159 @@
+"""Data far from 0, and objectives of any size: no certificate holds that should not, and few that should do not."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens import certify
+from cvxens.problems import (
+    SLSSVM,
+    HardMarginBoosting,
+    RegularizedLeastSquares,
+    RhoSVM,
+    SVMDual,
+    SVMPrimal,
+    simplex_codes,
+)
+from cvxens.problems.losses import Hinge
+from cvxens.problems.margin_problem import MarginProblem
+from cvxens.problems.penalties import Simplex
+
+seeds = st.integers(0, 10**6)
+offsets = st.sampled_from([1e3, 1e6, 1e9, 1e12, -1e12])
+
+
+def sample(seed, n=8, m=2):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return rng.normal(size=(n, m)).round(3), y
+
+
+@settings(deadline=None, max_examples=20)
+@given(seeds, offsets)
+def test_an_offset_that_an_intercept_absorbs_costs_no_digits(seed, offset):
+    H, y = sample(seed)
+    H = H + offset
+    centred = SVMPrimal(H - offset, y, C=1.0)  # exact: H was rounded before
+    solution = centred.solve()
+    truth = centred.certify(solution)
+    w, b, u = solution.variables["w"], solution.variables["b"], solution.duals["u"]
+    derived = certify(SVMPrimal(H, y, C=1.0), w=w, u=u)
+    assert derived.holds(1e-6)
+    assert derived.primal == pytest.approx(truth.primal, rel=1e-6)
+    assert derived.dual == pytest.approx(truth.dual, rel=1e-9)
+    # a given b has the digits of a float: what it costs is counted
+    given_b = certify(SVMPrimal(H, y, C=1.0), w=w, b=b - offset * w.sum(), u=u)
+    assert given_b.primal >= truth.dual - given_b.rounding
+    assert given_b.gap >= truth.primal - truth.dual - 1e-9
+
+
+@settings(deadline=None, max_examples=10)
+@given(seeds, offsets)
+def test_a_reference_solves_data_far_from_zero_as_those_near_it(seed, offset):
+    H, y = sample(seed)
+    H = H + offset
+    far, near = SVMPrimal(H, y, C=1.0), SVMPrimal(H - offset, y, C=1.0)
+    assert far.solve().objective == pytest.approx(near.solve().objective, rel=1e-6)
+    L = simplex_codes(3)[np.arange(8) % 3]
+    solution = SLSSVM(H, L, C=0.5).solve()
+    assert solution.objective == pytest.approx(SLSSVM(H - offset, L, C=0.5).solve().objective, rel=1e-6)
+
+
+def exact_p2(K, y, u, b, C, *, offset):
+    """The objective of P2 at u, balanced exactly, and the bound of u and b, in rational numbers.
+
+    Where rounding leaves y'u = d, the offset adds a constant to the scores of u, which moves to the intercept.
+    """
+    fraction = np.vectorize(Fraction, otypes=[object])
+    K, y, u = fraction(K) - Fraction(offset), fraction(y), fraction(u)
+    b = Fraction(float(b)) + Fraction(offset) * (y @ u)
+    plus, minus = sum(u[y > 0]), sum(u[y < 0])
+    u = np.where(y > 0, u * min(Fraction(1), minus / plus), u * min(Fraction(1), plus / minus))
+    v = y * u
+    f = K @ v
+    half = (v @ f) / 2
+    slack = sum(Fraction(C) * max(Fraction(0), 1 - z) for z in y * (f + b))
+    return half - sum(u), -half - slack
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.sampled_from([0.0, 1e6, 1e10, 1e12]), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_p2_is_certified_within_its_rounding_of_exact_values(seed, offset, C):
+    H, y = sample(seed)
+    rng = np.random.default_rng(seed)
+    K = H @ H.T + offset
+    K = (K + K.T) / 2
+    u, b = rng.uniform(0.1, 1, len(y)) * C, rng.normal()
+    problem = SVMDual(K, y, C)
+    certificate = certify(problem, u=u, b=b)
+    primal, dual = exact_p2(K, y, problem.repair({"u": u})["u"], b, C, offset=offset)
+    assert abs(Fraction(certificate.primal) - primal) <= Fraction(certificate.rounding)
+    assert dual - Fraction(certificate.dual) <= Fraction(certificate.rounding)
+    assert certificate.rounding < 1e-6 * (1 + offset * 1e-6) * max(abs(certificate.primal), abs(certificate.dual))
+
+
+def exact_least_squares(K, y, gamma, c, s):
+    fraction = np.vectorize(Fraction, otypes=[object])
+    K, y, c, s = fraction(K), fraction(y), fraction(c), fraction(s)
+    m, gamma = len(y), Fraction(gamma)
+    f = K @ c
+    primal = sum((f - y) ** 2) / m + gamma * (c @ f)
+    return primal, s @ y - Fraction(m, 4) * (s @ s) - (s @ (K @ s)) / (4 * gamma)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.sampled_from([0.0, 1e6, 1e12]), st.sampled_from([1e-12, 1e-6, 1e-1]), st.booleans())
+def test_least_squares_are_certified_within_their_rounding_of_exact_values(seed, offset, gamma, at_optimum):
+    H, y = sample(seed)
+    K = H @ H.T + offset
+    K = (K + K.T) / 2
+    c = np.random.default_rng(seed).normal(size=len(y))
+    if at_optimum:
+        c = np.linalg.lstsq(K + gamma * len(y) * np.eye(len(y)), y)[0]
+    problem = RegularizedLeastSquares(K, y, gamma)
+    certificate = problem.certify(c=c)
+    s = problem.repair({"c": c})["s"]
+    primal, dual = exact_least_squares(K, y, gamma, c, s)
+    assert abs(Fraction(certificate.primal) - primal) <= Fraction(certificate.rounding)
+    assert abs(Fraction(certificate.dual) - dual) <= Fraction(certificate.rounding)
+    if certificate.holds(1e-6):
+        assert primal - dual <= Fraction(1.01e-6) * max(abs(primal), abs(dual))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, 1e14, 1e15])
+def test_the_margin_of_a_kernel_far_from_zero_is_found(offset):
+    certificate = certify(RhoSVM(offset + np.array([[2.0, 1.0], [1.0, 2.0]]), [1.0, -1.0]), u=[0.5, 0.5])
+    assert certificate.holds(1e-12)
+    assert certificate.primal == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-16, 1e-8, 1.0, 1e8, 1e16])
+def test_a_point_ten_times_too_large_holds_in_no_unit(unit):
+    problem = HardMarginBoosting([[unit], [-unit]], [1.0, -1.0])
+    assert certify(problem, w=[1 / unit], u=[0.5 / unit, 0.5 / unit]).holds(1e-12)
+    far = certify(problem, w=[10 / unit], u=[0.5 / unit, 0.5 / unit])
+    assert far.relative_gap == pytest.approx(0.9)
+
+
+class HingeOnTheSimplex(MarginProblem):
+    """min C sum xi over convex combinations: weights must not be rescaled to spare slack."""
+
+    nonnegative = True
+    swept = ()
+
+    def loss(self):
+        return Hinge(1.0)
+
+    def penalty(self):
+        return Simplex()
+
+
+def test_weights_are_not_scaled_out_of_the_domain_of_their_penalty():
+    problem = HingeOnTheSimplex(np.array([[0.5, 0.4], [-0.5, -0.4]]), [1.0, -1.0])
+    certificate = certify(problem, w=[1.0, 0.0])
+    assert certificate.primal == pytest.approx(1.0)
+    assert problem.solve().objective == pytest.approx(1.0)

@@ -1,0 +1,383 @@
+"""Every bound of a run is one over the oracle's hypotheses and the start, in every round."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+
+import numpy as np
+import pytest
+from brute_force import Table, Tabulated, all_stumps, linear_program, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from cvxens.colgen import (
+    Checkpoint,
+    Column,
+    Ending,
+    Formulation,
+    MasterSolution,
+    Priced,
+    column_generation,
+    formulations,
+    iterate,
+)
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster
+from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.stabilisation import Averaged, InOut, stabilised
+from cvxens.errors import InvalidInput
+from cvxens.problems import SVMPrimal
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1, ElasticNet
+
+N = 30
+
+
+@dataclass(frozen=True)
+class Product:
+    """The sign of a product of two features above a threshold: no stump."""
+
+    threshold: float
+    sign: float = 1.0
+
+    def __call__(self, X):
+        return self.sign * np.where(X[:, 0] * X[:, 1] > self.threshold, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stump by another name."""
+
+    feature: int
+    threshold: float
+    sign: float = 1.0
+
+    def __call__(self, X):
+        return self.sign * np.where(X[:, self.feature] > self.threshold, 1.0, -1.0)
+
+
+class Deaf:
+    """The stumps, by an oracle that cannot be told what is inside, and that may not say its sample."""
+
+    def __init__(self, X, *, sample):
+        self.oracle = Stumps(X)
+        if sample:
+            self.sample = self.oracle.sample
+
+    def price(self, s):
+        return self.oracle.price(s)
+
+
+class Silent:
+    """The stumps, by an oracle that is told what is inside but does not say its sample."""
+
+    def __init__(self, X):
+        self.oracle = Stumps(X, columns_per_round=2)
+
+    def price(self, s, inside=()):
+        return self.oracle.price(s, inside)
+
+
+ORACLES = {
+    "stumps": Stumps,
+    "one stump a round": partial(Stumps, columns_per_round=1),
+    "deaf": partial(Deaf, sample=True),
+    "deaf, without a sample": partial(Deaf, sample=False),
+    "without a sample": Silent,
+}
+
+
+def smallest_margin_program(M, y, D):
+    """Max rho - D sum xi over convex combinations of the columns of M themselves, by HiGHS."""
+    n, m = M.shape
+    answer = linprog(
+        np.r_[np.zeros(m), np.full(n, D), -1.0],
+        A_ub=np.hstack([-M * y[:, None], -np.eye(n), np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=[np.r_[np.ones(m), np.zeros(n + 1)]],
+        b_eq=[1.0],
+        bounds=[(0, None)] * (m + n) + [(None, None)],
+        method="highs",
+    )
+    assert answer.status == 0
+    return -answer.fun
+
+
+def one_sided_program(M, y, C):
+    """Min sum w + C sum xi over w >= 0 on the columns of M themselves, by HiGHS."""
+    n, m = M.shape
+    answer = linprog(np.r_[np.ones(m), np.full(n, C)], A_ub=-np.hstack([M * y[:, None], np.eye(n)]), b_ub=-np.ones(n))
+    assert answer.status == 0
+    return answer.fun
+
+
+def two_sided_program(M, y, C):
+    """Min sum |w| + C sum xi with an intercept, by HiGHS."""
+    return linear_program(M, y, slack=C, intercept=True)
+
+
+PROBLEMS = {
+    "soft margin": (lambda n: formulations.soft_margin(2.4 / n), lambda M, y: one_sided_program(M, y, 2.4 / len(y))),
+    "lpboost": (
+        lambda n: formulations.lpboost(1 / (0.3 * n)),
+        lambda M, y: smallest_margin_program(M, y, 1 / (0.3 * len(y))),
+    ),
+    "free weights": (
+        lambda n: Formulation(Hinge(2.4 / n), L1(), intercept=True),
+        lambda M, y: two_sided_program(M, y, 2.4 / len(y)),
+    ),
+}
+MASTERS = {
+    "soft margin": [HighsMaster, InteriorPointMaster, stabilised(HighsMaster, InOut(0.5))],
+    "lpboost": [HighsMaster, InteriorPointMaster, stabilised(HighsMaster, Averaged(0.3))],
+    "free weights": [HighsMaster, stabilised(InteriorPointMaster, InOut(0.5))],
+}
+
+
+@st.composite
+def cases(draw):
+    """Noisy products of two features, and a start of foreign hypotheses, stumps, copies and negations."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(N, 2)).round(1)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0) * np.where(
+        rng.random(N) < draw(st.sampled_from([0.05, 0.2, 0.4])), -1, 1
+    )
+    y[:2] = 1.0, -1.0
+    signs = st.sampled_from([1.0, -1.0])
+    foreign = st.builds(Product, st.sampled_from([-0.3, 0.0, 0.2]), signs)
+    stumps = st.builds(Step, st.integers(0, 1), st.sampled_from([-0.53, 0.04, 0.61]), signs)
+    start = draw(st.lists(st.one_of(foreign, stumps), min_size=1, max_size=7))
+    return X, y, start
+
+
+def columns_of(X, start, *, free):
+    """All columns of the oracle and the start; with both signs of the oracle's, and one of each pair if free."""
+    stumps = all_stumps(X)
+    own = np.column_stack([h(X) for h in start])
+    both = np.column_stack([stumps, own] if free else [stumps, -stumps, own])
+    seen, kept = set(), []
+    for column in both.T + 0.0:
+        keys = {column.tobytes(), (0.0 - column).tobytes()} if free else {column.tobytes()}
+        if not keys & seen:
+            seen.add(column.tobytes())
+            kept.append(column)
+    return np.column_stack(kept)
+
+
+def assert_between(run, truth, formulation, slack=1e-9):
+    """In every round: dual <= truth <= primal of a minimum, the other way round of a maximum."""
+    sense, size = formulation.sense, slack * max(1.0, abs(truth))
+    for row in run.history:
+        assert sense * row.dual_bound <= sense * truth + size
+        assert sense * row.objective >= sense * truth - size
+    assert sense * run.certificate.dual <= sense * truth + size
+    assert sense * run.certificate.primal >= sense * truth - size
+    assert run.certificate.gap >= 0
+    assert run.ending is not Ending.VIOLATED
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases(), st.sampled_from(list(PROBLEMS)), st.sampled_from(list(ORACLES)), st.integers(0, 2), st.data())
+def test_linear_programs_are_between_their_bounds_in_every_round(case, name, oracle, master, data):
+    X, y, start = case
+    make, program = PROBLEMS[name]
+    formulation = make(N)
+    truth = program(columns_of(X, start, free=not formulation.nonnegative), y)
+    chosen = MASTERS[name][master % len(MASTERS[name])]
+    tol = data.draw(st.sampled_from([1e-6, 1e-2, 0.2]))
+    run = column_generation(formulation, ORACLES[oracle](X), y, start=start, tol=tol, master=chosen)
+    assert_between(run, truth, formulation)
+    assert run.certificate.holds(tol)
+    assert run.ending is Ending.OPTIMAL
+
+
+@settings(deadline=None, max_examples=8)
+@given(cases(), st.sampled_from(["stumps", "without a sample"]), st.sampled_from([1e-6, 1e-2, 0.2]))
+def test_squares_are_between_their_bounds_in_every_round(case, oracle, tol):
+    X, y, start = case
+    truth = SVMPrimal(columns_of(X, start, free=True), y, 0.2).solve(solver="CLARABEL").objective
+    run = column_generation(formulations.svm(0.2), ORACLES[oracle](X), y, start=start, tol=tol, master=HingeMaster)
+    assert_between(run, truth, formulations.svm(0.2), slack=1e-7)
+    assert run.certificate.holds(tol)
+
+
+@settings(deadline=None, max_examples=4)
+@given(cases(), st.sampled_from([1e-6, 0.2]))
+@pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+def test_elastic_nets_by_the_reference_are_between_their_bounds(case, tol):
+    X, y, start = case
+    formulation = Formulation(Hinge(0.2), ElasticNet(0.3, 0.5), intercept=True)
+    run = column_generation(formulation, Stumps(X), y, start=start, tol=tol, master=CvxpyMaster)
+    every = [Tabulated(j, 1.0) for j in range(columns_of(X, start, free=True).shape[1])]
+    table = columns_of(X, start, free=True)
+    truth = column_generation(formulation, Table(table, len(every)), y, tol=1e-9, master=CvxpyMaster)
+    assert_between(run, truth.certificate.primal, formulation, slack=1e-6)
+
+
+@pytest.mark.parametrize("oracle", list(ORACLES))
+@pytest.mark.parametrize("tol", [1e-6, 0.2])
+def test_a_resumed_run_has_the_bounds_of_the_start(tmp_path, oracle, tol):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 2)).round(1)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    y[:4] *= -1
+    start = [Product(0.0), Step(0, 0.04, -1.0)]
+    formulation = formulations.soft_margin(0.08)
+    truth = one_sided_program(columns_of(X, start, free=False), y, 0.08)
+    kept = Checkpoint(tmp_path / "run", every_rounds=1)
+    options = {"start": start, "tol": tol, "checkpoint": kept}
+    for max_columns in (1, 4, None, None):
+        run = column_generation(formulation, ORACLES[oracle](X), y, max_columns=max_columns, **options)
+        assert_between(run, truth, formulation)
+    assert run.certificate.holds(tol)
+
+
+def test_before_the_start_has_entered_there_is_no_proof():
+    X, y = noisy(30, 2, seed=5)
+    run = column_generation(
+        formulations.soft_margin(0.1), Silent(X), y, start=[Product(0.0)], max_columns=1, max_time=1e-9
+    )
+    assert len(run.history) == 1
+    assert not run.certificate.proven
+    assert not run.history[0].bounded
+    known = column_generation(formulations.soft_margin(0.1), Stumps(X), y, start=[Product(0.0)], max_time=1e-9)
+    assert len(known.history) == 1
+    assert [c.hypothesis for c in known.columns] == [Product(0.0)]
+    assert known.certificate.proven
+
+
+def test_an_interrupt_in_the_first_round_returns_no_columns_and_no_weights():
+    class Pressed(Stumps):
+        def price(self, s, /, inside=()):
+            raise KeyboardInterrupt
+
+    X, y = noisy(30, 2, seed=5)
+    run = column_generation(formulations.soft_margin(0.1), Pressed(X), y, start=[Product(0.0)])
+    assert (run.ending, len(run.columns), len(run.weights)) == (Ending.INTERRUPTED, 0, 0)
+    assert not run.certificate.proven
+
+
+class Scripted:
+    """A master of fixed multipliers, with a bound that shows what it was told."""
+
+    def __init__(self, s, *, free):
+        self.s, self.free, self.added = s, free, []
+
+    def add(self, columns):
+        self.added += columns
+
+    def solve(self):
+        closed = None if self.free else np.full(len(self.added), True)
+        return MasterSolution(np.zeros(len(self.added)), np.zeros(()), np.abs(self.s), self.s, 1.0, 0.5, closed)
+
+    def bound(self, solution, priced):
+        return -priced.edge_bound
+
+
+class Fixed:
+    """An oracle of one answer, over a table."""
+
+    def __init__(self, table, priced):
+        self.sample, self.priced = table, priced
+
+    def price(self, s):
+        return self.priced
+
+
+TABLE = np.array([[1.0, 3.0], [1.0, -5.0], [1.0, 1.0]])
+S = np.array([0.5, 0.25, -0.25])
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_edges_of_the_start_are_in_the_bounds(free, sign):
+    """The edge of the second column is 0.5 * 3 - 0.25 * 5 - 0.25 = 0, of its shifted twin it is not."""
+    table = np.column_stack([TABLE, [2.0, 4.0, -4.0]])
+    guest = Tabulated(2, sign)
+    edge = sign * 3.0
+    answer = Priced([], 0.25, 0.0625, 0.25)
+    (step,) = iterate(Scripted(S, free=free), Fixed(table, answer), [guest])
+    counted = abs(edge) if free else edge
+    assert step.priced.edge_bound == max(0.25, counted)
+    assert step.priced.edge_square_sum == 0.0625 + max(counted, 0.0) ** 2
+    assert step.priced.outside_bound == 0.25
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (Priced([Column(Tabulated(0, 1.0), TABLE, 0.5)], 0.25, 9.0, 9.0), "edge_bound = 0.25, .* an edge of 0.5"),
+        (Priced([Column(Tabulated(0, 1.0), TABLE, 0.0)], 0.25, 9.0, 9.0), "edge_bound = 0.25, .* an edge of 0.5"),
+        (Priced([Column(Tabulated(0, -1.0), TABLE, 0.0)], 0.25, 9.0, 9.0), "edge_bound = 0.25, .* an edge of 0.5"),
+        (Priced([Column(Tabulated(0, 1.0), TABLE, 0.5)], 0.5, 9.0, 0.2), "outside_bound = 0.2, .* an edge of 0.5"),
+        (Priced([], np.nan), "a bound that is not a number"),
+        (Priced([], 0.0, np.nan), "a bound that is not a number"),
+    ],
+)
+def test_bounds_that_an_oracles_own_hypotheses_contradict_are_refused(answer, found):
+    with pytest.raises(InvalidInput, match=f"^oracle: found Fixed with {found}"):
+        list(iterate(Scripted(S, free=True), Fixed(TABLE, answer)))
+
+
+def test_bounds_below_the_edges_of_what_an_oracle_found_before_are_refused():
+    class Forgetful:
+        sample = TABLE
+
+        def __init__(self, **second):
+            self.answers = iter(
+                [
+                    Priced([Column(Tabulated(0, 1.0), TABLE, 0.75)], 1.0, 1.0),
+                    Priced([], **{"edge_bound": 9.0, **second}),
+                ]
+            )
+
+        def price(self, s, inside=()):
+            return next(self.answers)
+
+    for wrong in ({"edge_bound": 0.25}, {"edge_square_sum": 0.2}):
+        with pytest.raises(InvalidInput, match=r"^oracle: found .*Forgetful with .*while its own hypotheses have"):
+            list(iterate(Scripted(S, free=True), Forgetful(**wrong)))
+    assert len(list(iterate(Scripted(S, free=True), Forgetful(edge_square_sum=0.25)))) == 2
+
+
+def test_what_rounding_takes_off_a_bound_is_added_to_it():
+    own = Column(Tabulated(0, 1.0), TABLE, 0.5)
+    (step,) = iterate(Scripted(S, free=True), Fixed(TABLE, Priced([own], 0.5 - 1e-13)))
+    assert step.priced.edge_bound == 0.5
+
+
+class Boastful(Table):
+    """An exact oracle but for the share of the true bound that it states."""
+
+    share = 0.5
+
+    def price(self, s, inside=()):
+        priced = super().price(s, inside)
+        return replace(priced, edge_bound=self.share * priced.edge_bound)
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [formulations.soft_margin(0.3), formulations.lpboost(0.2), Formulation(Hinge(0.3), L1(), intercept=True)],
+)
+def test_no_proof_rests_on_a_bound_that_is_too_low(formulation):
+    X, y = noisy(24, 2, seed=3)
+    with pytest.raises(InvalidInput, match=r"^oracle: found Boastful with edge_bound"):
+        column_generation(formulation, Boastful(all_stumps(X)), y)
+
+
+def test_a_bound_beyond_the_objective_is_none():
+    """A master whose bounds are too high by far: the run says so, whatever the tolerance."""
+
+    class Wrong(HighsMaster):
+        def bound(self, solution, priced):
+            return 2 * solution.objective
+
+    X, y = noisy(24, 2, seed=3)
+    for tol in (1e-6, 0.2):
+        run = column_generation(formulations.soft_margin(0.3), Pool(all_stumps(X)), y, tol=tol, master=Wrong)
+        assert run.ending is Ending.VIOLATED
+        assert run.certificate.gap < 0
+        assert not run.certificate.proven
+        assert not run.certificate.holds(tol)
+    assert inf > run.certificate.primal

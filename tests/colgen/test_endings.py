@@ -1,0 +1,173 @@
+"""Runs without a bound end by themselves, and say why; what counts as prices that add up to 1."""
+
+from functools import partial
+from math import inf, nextafter
+
+import numpy as np
+import pytest
+from brute_force import PlainTable, all_stumps, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Checkpoint, Ending, Round, column_generation, formulations
+from cvxens.colgen.oracles import Fourier, Perceptrons, Stumps, Trees
+from cvxens.colgen.stopping import PATIENCE, UNBOUNDED_ROUNDS, Limits
+from cvxens.errors import InvalidInput
+from cvxens.problems import LPBoost
+from cvxens.problems.losses import SoftMinimumMargin
+
+X, y = noisy(40, 3, seed=2)
+ORACLES = {
+    "perceptrons": partial(Perceptrons, X, n_directions=20, columns_per_round=2),
+    "fourier": partial(Fourier, X, pool=20, columns_per_round=2),
+    "trees": partial(Trees, X, max_depth=2),
+}
+
+
+def rows(*objectives, bounded=False):
+    return [Round(value, -inf, 0.0, k, 0.0, 0.0, bounded) for k, value in enumerate(objectives)]
+
+
+def seeded(name):
+    return ORACLES[name](random_state=0) if name != "trees" else ORACLES[name]()
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize(
+    "formulation", [formulations.svm(1.0), formulations.soft_margin(0.3), formulations.lpboost(0.1)], ids=str
+)
+def test_a_run_without_a_bound_ends_by_itself(name, formulation):
+    run = column_generation(formulation, seeded(name), y, tol=1e-2)
+    assert run.ending in {Ending.STALLED, Ending.EXHAUSTED, Ending.MAX_ROUNDS}
+    assert len(run.history) <= UNBOUNDED_ROUNDS
+    assert not run.certificate.proven
+    assert not any(row.bounded for row in run.history)
+    assert run.certificate.note.startswith("the oracle cannot bound the edges")
+    assert ("has stopped improving" in run.certificate.note) == (run.ending is Ending.STALLED)
+
+
+def test_it_stalls_in_the_first_round_that_makes_it_so():
+    for formulation in (formulations.soft_margin(0.3), formulations.lpboost(0.1)):
+        run = column_generation(formulation, seeded("perceptrons"), y, tol=0.05, patience=4)
+        assert run.ending is Ending.STALLED
+        best = np.minimum.accumulate([formulation.sense * row.objective for row in run.history])
+        stalled = [k > 4 and best[k - 5] - best[k - 1] <= 0.05 * abs(best[k - 1]) for k in range(1, len(best) + 1)]
+        assert stalled.index(True) == len(best) - 1
+
+
+def test_limits_without_a_bound():
+    limits = Limits(0.1, patience=3)
+    reached = partial(limits.reached, 1.0, -inf, 9, 0.0)
+    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0)) is None
+    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0, 1.0)) is Ending.STALLED
+    assert reached(rows=rows(9.0, 1.2, 1.1, 1.1, 1.1)) is Ending.STALLED
+    assert reached(rows=rows(9.0, 1.2, 1.1, 1.1, 1.0)) is None
+    assert reached(rows=rows(9.0, 1.0, 1.5, 1.4, 1.3)) is Ending.STALLED
+    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0, 1.0, bounded=True)) is None
+    assert reached(rows=rows(inf, inf, inf, inf, inf)) is None
+    assert reached(rows=rows(inf, inf, inf, inf, 1.0)) is None
+    assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.0), sense=-1.0) is Ending.STALLED
+    assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.2), sense=-1.0) is None
+    assert reached(rows=rows(0.0, 0.0, 0.0, 0.0, 0.0)) is Ending.STALLED
+
+
+def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():
+    falling = rows(*(2.0**-k for k in range(UNBOUNDED_ROUNDS)))
+    open_ended = partial(Limits(1e-6).reached, 1.0, -inf, 9, 0.0)
+    assert open_ended(rows=falling) is Ending.MAX_ROUNDS
+    assert open_ended(rows=falling[1:]) is None
+    assert open_ended(rows=[Round(1.0, 0.5, 0.0, 9, 0.0, 0.0)] * 3 * UNBOUNDED_ROUNDS) is None
+    few = partial(Limits(1e-6, max_rounds=3).reached, 1.0, -inf, 9, 0.0)
+    assert few(rows=falling[:3]) is few(rows=rows(3.0, 2.0, 1.0, bounded=True)) is Ending.MAX_ROUNDS
+    assert few(rows=falling[:2]) is None
+    assert Limits(1e-6, max_rounds=9 * UNBOUNDED_ROUNDS).reached(1.0, -inf, 9, 0.0, rows=falling) is None
+    run = column_generation(formulations.svm(1.0), Stumps(X, columns_per_round=1), y, tol=1e-9, max_rounds=2)
+    assert (run.ending, len(run.history)) == (Ending.MAX_ROUNDS, 2)
+    assert PATIENCE < UNBOUNDED_ROUNDS
+
+
+def test_the_gap_that_ends_a_run_contains_the_rounding():
+    limits = Limits(1e-3)
+    assert limits.reached(1.0, 0.9999, 9, 0.0, rounding=lambda: 1e-4) is Ending.OPTIMAL
+    assert limits.reached(1.0, 0.9999, 9, 0.0, rounding=lambda: 1e-2) is None
+    assert limits.reached(1.0, 1.0001, 9, 0.0, rounding=lambda: 2e-4) is Ending.OPTIMAL
+    assert limits.reached(1.0, 1.0001, 9, 0.0, rounding=lambda: 0.0) is Ending.VIOLATED
+    assert limits.reached(1.0, 5.0, 9, 0.0, rounding=lambda: 0.0) is Ending.VIOLATED
+    asked = []
+    assert limits.reached(1.0, 0.5, 9, 0.0, rounding=lambda: asked.append(1) or 0.0) is None
+    assert asked == []
+
+
+@pytest.mark.parametrize("argument", ["max_rounds", "patience"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "ten"])
+def test_limits_that_are_none(argument, wrong):
+    with pytest.raises(InvalidInput, match=f"^{argument}: found"):
+        column_generation(formulations.soft_margin(1.0), Stumps(X), y, **{argument: wrong})
+
+
+@pytest.mark.parametrize("name", ["perceptrons", "trees"])
+def test_a_run_that_stalled_is_returned_from_its_file_and_goes_on_under_other_limits(tmp_path, name):
+    formulation, kept = formulations.soft_margin(0.3), Checkpoint(tmp_path / "run")
+    first, again = (
+        column_generation(formulation, seeded(name), y, tol=0.05, patience=3, checkpoint=kept) for _ in range(2)
+    )
+    assert first.ending is again.ending
+    assert first.history == again.history
+    assert first.certificate == again.certificate
+    further = column_generation(formulation, seeded(name), y, tol=1e-9, patience=3, max_rounds=30, checkpoint=kept)
+    whole = column_generation(formulation, seeded(name), y, tol=1e-9, patience=3, max_rounds=30)
+    assert further.ending is whole.ending
+    assert [row.objective for row in further.history] == [row.objective for row in whole.history]
+
+
+def test_a_finished_run_is_asked_for_its_rounding_under_a_larger_tolerance(tmp_path):
+    kept, formulation = Checkpoint(tmp_path / "run"), formulations.svm(1.0)
+    part = column_generation(formulation, Stumps(X), y, tol=1e-9, max_rounds=8, checkpoint=kept)
+    assert all(row.rounding is None for row in part.history)
+    tol = 1.5 * part.certificate.relative_gap
+    run = column_generation(formulation, Stumps(X), y, tol=tol, checkpoint=kept)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.holds(tol)
+    assert run.history[-1].rounding == run.certificate.rounding > 0
+
+
+def test_an_oracle_without_a_bound_but_with_few_hypotheses_is_exhausted_as_before():
+    run = column_generation(formulations.soft_margin(0.3), PlainTable(all_stumps(X), bounded=False), y)
+    assert run.ending is Ending.EXHAUSTED
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 5000), st.integers(0, 2**32 - 1))
+def test_prices_add_up_to_1_but_for_their_own_rounding(n, seed):
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    u = np.full(n, 1 / n)
+    weights = np.random.default_rng(seed).random(n) + 0.01
+    for enough in (1 / n, 1 / (1.0 * n), nextafter(1 / n, 1)):
+        LPBoost(labels[:, None], labels, enough)
+        SoftMinimumMargin(enough).repair(u, None)
+    for D in (weights / weights.sum(), weights / sum(weights.tolist())):
+        formulations.lpboost(D)
+        formulations.erlpboost(D, 5.0)
+        SoftMinimumMargin(D).repair(u, None)
+    for share in (1 - 1e-13, 1 - 9e-13, 0.5):
+        with pytest.raises(InvalidInput, match=r"^D: found"):
+            LPBoost(labels[:, None], labels, share / n)
+        with pytest.raises(InvalidInput, match=r"^D: found"):
+            SoftMinimumMargin(share / n).repair(u, None)
+        for make in (formulations.lpboost, partial(formulations.erlpboost, eta=5.0)):
+            with pytest.raises(InvalidInput, match=r"^D: found prices that add up to"):
+                make(share * weights / weights.sum())
+    problem = LPBoost(labels[:, None], labels, 1 / n)
+    with pytest.raises(InvalidInput, match=r"^D: found"):
+        problem.D = (1 - 9e-13) / n
+
+
+def test_prices_count_by_their_sum_not_by_their_number():
+    """Two samples of price 0.5 and a hundred of price 1e-9: the mean is small, the sum is not."""
+    D = np.r_[0.5, 0.5, np.full(100, 1e-9)]
+    formulations.lpboost(D)
+    with pytest.raises(InvalidInput, match=r"^D: found prices that add up to"):
+        formulations.lpboost(D / 1.01)
+    labels = np.where(np.arange(40) % 2, 1.0, -1.0)
+    with pytest.raises(InvalidInput, match=r"^D: found"):
+        column_generation(formulations.lpboost((1 - 9e-13) / 40), Stumps(X), labels)

@@ -1,0 +1,51 @@
+"""What is handed on: a source distribution with its tests, and a description that shows where it is read."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("benchmarks", "cvxens", "docs", "notebooks", "tests", ".ci")
+FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "constraints.txt")
+CACHES = re.compile(r"(^|/)(__pycache__|\.ipynb_checkpoints|\.hypothesis|\.pytest_cache)/|\.(py[cod]|nb[ic])$")
+
+
+@pytest.fixture(scope="module")
+def information(tmp_path_factory):
+    """The list of files and the metadata that setuptools makes; nothing is built."""
+    folder = tmp_path_factory.mktemp("egg")
+    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (made,) = folder.iterdir()
+    return set((made / "SOURCES.txt").read_text().splitlines()), (made / "PKG-INFO").read_text()
+
+
+def test_the_source_distribution_is_whole(information):
+    files, _ = information
+    there = [path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    wanted = {str(path) for path in there if not CACHES.search(path.as_posix())} | set(FILES)
+    assert len(wanted) > 400
+    assert wanted - files == set()
+    assert {name for name in files if CACHES.search(Path(name).as_posix())} == set()
+
+
+def test_the_description_leads_nowhere_that_is_not_there(information):
+    _, metadata = information
+    text = metadata.partition("\n\n")[2]
+    assert "Ensemble learning as convex modelling" in text
+    assert "```python" in text
+    assert "![" not in text
+    assert "docs/convergence.py" not in text
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert links
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_what_installing_gives_is_in_the_readme():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    readme = (ROOT / "README.md").read_text()
+    assert [extra for extra in extras if f"`{extra}`" not in readme] == []
