@@ -19,6 +19,9 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting import progress
 from cvxens.kernels import Laplacian
 
+pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
+"""Few updates are all that these tests want."""
+
 X, Y = two_classes()
 
 LIMITED = [
