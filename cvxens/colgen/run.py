@@ -264,7 +264,8 @@ def _inseparable(task: Task, last: Step) -> NotSeparable | None:
     solution, size = last.solution, float(last.solution.u.sum())
     if solution.objective < inf or size == 0:
         return None
-    largest = _restricted(task, last.columns).problem.H.largest
+    # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
+    largest = _restricted(task, (*last.columns, *last.priced.columns)).problem.H.largest
     max_edge = last.priced.edge_bound / size
     proves = max_edge <= edge_rounding(len(solution.u), largest)
     return NotSeparable(solution.u / size, max_edge) if proves else None

@@ -13,13 +13,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.deadline import limit_time
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
 from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
 from cvxens.estimators.fitting.progress import fit_task, time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
-from cvxens.types import Array
+from cvxens.types import Array, Attempt
+
+
+def _is_numerical(error: BaseException) -> bool:
+    """Whether linear algebra or arithmetic failed, on numbers that are too large, too small or too far apart."""
+    if isinstance(error, np.linalg.LinAlgError | ArithmeticError):
+        return True
+    # scipy's words for a matrix that has overflowed on the way
+    return type(error) is ValueError and "array must not contain infs or NaNs" in str(error)
 
 
 class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):
@@ -91,13 +99,16 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """What fails leaves the estimator as it was."""
+        """What fails leaves the estimator as it was; numbers that a solver cannot compute with are told of as such."""
         before = dict(self.__dict__)
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self.__dict__.clear()
             self.__dict__.update(before)
+            if _is_numerical(error):
+                attempt = Attempt(type(self).__name__, "failed", 0.0, str(error))
+                raise SolverFailed([attempt]) from error
             raise
 
     def _sample_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
@@ -132,7 +143,10 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
-        scores = self.decision_function(X)
+        return self._classes(self.decision_function(X))
+
+    def _classes(self, scores: Array) -> NDArray:
+        """The class of the largest score, (n_samples,)."""
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     def __sklearn_clone__(self) -> Any:
@@ -144,7 +158,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
         tags.input_tags.categorical = accepts.nominal
         return tags
 

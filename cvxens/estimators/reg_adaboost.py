@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation
+from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.masters import SmoothMaster
 from cvxens.colgen.oracles.pool import TabulatedColumn
 from cvxens.deadline import limit_time
@@ -36,6 +37,7 @@ from cvxens.estimators.machines.kernel_expansion import (
 from cvxens.problems import RegularizedExpLoss
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
+from cvxens.rounding import sum_error
 from cvxens.solvers import LowRankKernel, RegAdaBoostRound, reg_adaboost_rounds
 from cvxens.types import Array
 
@@ -165,7 +167,9 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
         _, _, optimum = self._optimum(kernel, sample.X, K, sample)
         with np.errstate(over="ignore"):
             value = _loss(sample).value(sample.signs * f) + self._lam(K.diagonal + K.residual, sample) * norm
-        return Certificate.between(value, optimum.dual, residuals={}, repair={}, note=optimum.note)
+        # the values of `f` and `norm` are taken as given
+        rounding = optimum.rounding + sum_error(len(f), abs(value))
+        return Certificate.between(value, optimum.dual, residuals={}, repair={}, rounding=rounding, note=optimum.note)
 
     def _boosting(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         if np.ptp(sample.weights) > 0:
@@ -214,7 +218,8 @@ def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
     >>> w.round(3), u.round(3), certificate.holds(1e-9)
     (array([1.327]), array([0.133, 0.133]), True)
     """
-    master = SmoothMaster(Formulation(loss, SquaredL2(2 * lam)), y, tol=tol)
+    formulation = Formulation(loss, SquaredL2(2 * lam))
+    master = SmoothMaster(formulation, y, tol=tol)
     master.add([Column(TabulatedColumn(j, K.rank, 1), K.G, 0.0) for j in range(K.rank)])
     with threadpool_limits(1, "blas"):
         solution = master.solve()
@@ -225,5 +230,6 @@ def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
         loss.dual_value(solution.u) - float(pull @ pull) / (4 * lam),
         residuals={"stationarity": distance / max(float(np.abs(pull).max()), np.finfo(float).tiny)},
         repair={},
+        rounding=FormulationProblem(formulation, K.G, y).rounding({"w": solution.w, "u": solution.u}),
     )
     return solution.w, solution.u, certificate

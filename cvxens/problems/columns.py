@@ -13,6 +13,7 @@ from scipy import sparse
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import cp
+from cvxens.problems.offsets import centres
 from cvxens.rounding import product, sum_error
 from cvxens.types import Array
 
@@ -346,14 +347,8 @@ class Shifted:
         """
         if not isinstance(H, DenseColumns) or not H.H.size:
             return cls(H, None)
-        low, high = H.H.min(axis=0), H.H.max(axis=0)
-        middle = low / 2 + high / 2
-        far = (np.abs(middle) > 4 * (high - low)) & (high > low)
-        return (
-            cls(DenseColumns(H.H - np.where(far, middle, 0.0)), np.where(far, middle, 0.0))
-            if far.any()
-            else cls(H, None)
-        )
+        centre = centres(H.H.T)
+        return cls(DenseColumns(H.H - centre), centre) if centre.any() else cls(H, None)
 
 
 ColumnsLike: TypeAlias = Array | Columns

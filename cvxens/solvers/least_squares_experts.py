@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.rounding import sum_error
 from cvxens.types import Array, Attempt
 from cvxens.validation import RandomState
 
@@ -160,8 +161,9 @@ def least_squares_experts(
         check_psd(K)
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(e) for e in range(members.shape[1]))
         F = (K @ coefficients.reshape(len(K), -1)).reshape(coefficients.shape)
+    largest = float(np.abs(K.diagonal()).max())  # no entry of a PSD matrix is larger
     certificates = tuple(
-        certificate_of(coefficients[rows, e], F[rows, e], Y[rows], gamma) for e, rows in enumerate(members.T)
+        certificate_of(coefficients[rows, e], F[rows, e], Y[rows], gamma, largest) for e, rows in enumerate(members.T)
     )
     return LeastSquaresExperts(coefficients, members, certificates)
 
@@ -208,11 +210,22 @@ def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
         raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
 
 
-def certificate_of(c: Array, f: Array, y: Array, gamma: float) -> Certificate:
-    """Return how far the coefficients c (m, n_outputs) of an expert with scores f = K_e c are from the optimum."""
+def certificate_of(c: Array, f: Array, y: Array, gamma: float, largest: float) -> Certificate:
+    """Return how far the coefficients c (m, n_outputs) of an expert with scores f = K_e c are from the optimum.
+
+    `largest` is at least every |K_ij|: it bounds the rounding errors of f.
+    """
     m = len(y)
     residual = m * gamma * c + f - y
-    primal = float(((f - y) ** 2).sum() / m + gamma * (c * f).sum())
+    squares, penalty = float(((f - y) ** 2).sum() / m), gamma * float((c * f).sum())
+    primal = squares + penalty
+    errors = sum_error(m, largest) * np.abs(c).sum(axis=0)
+    # what the errors of f do to the squares, to c'f and to the squared residual
+    of_scores = float(((2 * np.abs(f - y) + 2 * np.abs(residual) + 2 * errors) * errors).sum()) / m
+    of_scores += gamma * float((np.abs(c) * errors).sum())
+    of_sums = sum_error(
+        c.size + 4, squares + gamma * float((np.abs(c) * np.abs(f)).sum()) + float((residual**2).sum() / m)
+    )
     size = max(float(np.abs(y).max()), np.finfo(float).tiny)
     return Certificate.between(
         primal,
@@ -225,4 +238,5 @@ def certificate_of(c: Array, f: Array, y: Array, gamma: float) -> Certificate:
             "pricing slack": 0.0,
         },
         repair={"c": 0.0, "s": np.inf},
+        rounding=of_scores + of_sums,
     )

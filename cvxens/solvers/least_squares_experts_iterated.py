@@ -96,7 +96,7 @@ def iterated_least_squares_experts(
         split = (len(Y), inside.shape[1], Y.shape[1])
         F, coefficients[:, group] = (K @ C).reshape(split), C.reshape(split)
         c = coefficients[:, group]
-        return [certificate_of(c[rows, e], F[rows, e], Y[rows], gamma) for e, rows in enumerate(inside.T)]
+        return [certificate_of(c[rows, e], F[rows, e], Y[rows], gamma, 1.0) for e, rows in enumerate(inside.T)]
 
     with threadpool_limits(1, "blas"):
         L = nystroem_factor(K, RANK)

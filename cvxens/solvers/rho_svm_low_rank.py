@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.deadline import Pace, interruptible, time_is_up
+from cvxens.rounding import sum_error
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.rho_svm_updates import adaptive_updates, relative_gap, uniform, until
 from cvxens.types import Array
@@ -122,8 +123,14 @@ def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Cer
     missed = float(u @ np.sqrt(K.residual)) ** 2
     feasibility = {"dual feasibility": max(float(-u.min()), abs(float(u.sum()) - 1))}
 
+    # |v|'|G G'||v| <= (sum_i |v_i| |G_i|)^2, for the form and, as m^2/v, for the primal value
+    size = float(u @ np.sqrt(K.diagonal)) ** 2
+    rounding = 4 * sum_error(len(u) + K.rank, size)
+
     def between(high: float, note: str) -> Certificate:
-        return Certificate.between(low, high, maximise=True, residuals=feasibility, repair={}, note=note)
+        return Certificate.between(
+            low, high, maximise=True, residuals=feasibility, repair={}, rounding=rounding, note=note
+        )
 
     return between(value, "for the low-rank kernel"), between(value + missed, "for the exact kernel, by the residual")
 

@@ -48,6 +48,14 @@ def objectives(H, y, C, point):
     return primal, point.u.sum() - np.square(H.T @ (y * point.u)).sum() / 2
 
 
+def test_joined_points_have_the_better_weights_and_the_better_multipliers():
+    light = HingePoint(np.ones(1), 1.0, np.zeros(2), primal=1.0, dual=0.0)
+    tight = HingePoint(np.zeros(1), 2.0, np.ones(2), primal=2.0, dual=0.5)
+    both = HingePoint(light.w, light.b, tight.u, light.primal, tight.dual)
+    assert vars(light.joined(tight)) == vars(tight.joined(light)) == vars(both)
+    assert vars(both.joined(light)) == vars(light.joined(both)) == vars(both.joined(tight)) == vars(both)
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 10**6), st.sampled_from(list(KINDS)), st.integers(2, 40), st.integers(1, 50), st.floats(-4, 3))
 def test_primal_and_dual_meet_whatever_the_columns(seed, kind, n, J, exponent):

@@ -13,7 +13,7 @@ from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, so
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from cvxens.colgen import Formulation, column_generation, formulations, iterate, masters
+from cvxens.colgen import Column, Formulation, column_generation, formulations, iterate, masters
 from cvxens.colgen.masters import (
     MASTERS,
     CvxpyMaster,
@@ -81,9 +81,9 @@ CASES = {
     "svm": Case(formulations.svm(0.3), y, lambda: libsvm(0.3)),
     "hard margin": Case(formulations.hard_margin(), EASY, lambda: linear_program(H, EASY, slack=None)),
     "hard margin, intercept": Case(
-        Formulation(HardMargin(), L1(0.7), intercept=True, nonnegative=True),
+        Formulation(HardMargin(), L1(1.7), intercept=True, nonnegative=True),
         EASY,
-        lambda: linear_program(H, EASY, slack=None, weight=0.7, intercept=True),
+        lambda: linear_program(H, EASY, slack=None, weight=1.7, intercept=True),
     ),
     "soft margin": Case(formulations.soft_margin(0.4), y, lambda: linear_program(H, y, slack=0.4)),
     "soft margin, intercept": Case(
@@ -174,6 +174,24 @@ def test_the_run_is_a_point_of_the_problem_as_stated(name, master):
         loss.dual_value(run.u * penalty.shrink(summary(edges))) - penalty.conjugate(summary(edges))
     )
     assert run.certificate.dual == pytest.approx(expected, rel=1e-9)
+
+
+FREE = [(name, master) for name, master in SUPPORTED if not CASES[name].formulation.nonnegative]
+
+
+@pytest.mark.parametrize(("name", "master"), FREE, ids=[f"{name}-{master.__name__}" for name, master in FREE])
+def test_weights_that_are_free_turn_with_the_signs_of_their_columns(name, master):
+    case, random = CASES[name], np.random.default_rng(1)
+    pool, signs = random.normal(size=(N, 6)) + H[:, :6], np.array([-1.0, 1, -1, 1, 1, -1])
+    solutions = []
+    for turned in (pool, pool * signs):
+        made = master(case.formulation, case.formulation.signs(case.y))
+        made.add([Column(lambda _, h=h: h, h, 0.0) for h in turned.T])
+        solutions.append([made.solve() for _ in range(9)][-1])
+    one, other = solutions
+    assert one.objective == pytest.approx(other.objective, rel=1e-6)
+    assert_allclose(one.w.T, other.w.T * signs, atol=1e-3 * np.abs(one.w).max())
+    assert min(one.w.min(), other.w.min()) < 0
 
 
 def summary(edges):

@@ -137,7 +137,10 @@ def test_probabilities_of_three_classes():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
     np.testing.assert_allclose(p, model.decomposition_.predict_proba(X), atol=1e-12)
-    assert not hasattr(AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X, y), "predict_proba")
+    pairs = AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X, y).predict_proba(X)
+    assert pairs.shape == (len(X), 3)
+    assert pairs.min() >= 0
+    np.testing.assert_allclose(pairs.sum(axis=1), 1)
     assert hasattr(AdaBoostClassifier(multi_class="ovo", n_rounds=3).fit(X[y > 0], y[y > 0]), "predict_proba")
     assert not hasattr(AdaBoostClassifier(nu=0.2), "predict_proba")
 
@@ -148,12 +151,11 @@ def test_three_classes_in_sub_problems():
     assert [len(model.weights_), len(model.certificate_), len(model.dual_weights_)] == [3, 3, 3]
     assert model.score(X, y) > 0.8
     assert set(model.to_frame()["problem"]) == {0, 1, 2}
-    assert not hasattr(model, "staged_decision_function")
 
 
 def test_a_perfect_stump_is_alone():
     model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    assert model.to_text() == "+1  x[0] >= 1.5 -> +1"
+    assert model.to_text() == "+1  x[0] >= 1.5 -> 1"
     assert model.certificate_.holds(1e-12)
     assert model.certificate_.primal == 1
     np.testing.assert_array_equal(next(model.staged_decision_function([[0.0], [9.0]])), [-1, 1])

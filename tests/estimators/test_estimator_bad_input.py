@@ -1,5 +1,6 @@
 """What single estimators refuse, beyond the table of bad inputs for all of them."""
 
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -9,9 +10,18 @@ from public_estimators import PUBLIC
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from cvxens import AdaBoostClassifier, ColumnGenerationClassifier, LPBoostClassifier
+from cvxens import (
+    AdaBoostClassifier,
+    CGEnsClassifier,
+    ColumnGenerationClassifier,
+    InfiniteEnsembleSVC,
+    LPBoostClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+)
 from cvxens.colgen import formulations, oracles
-from cvxens.errors import InvalidInput
+from cvxens.errors import CvxensError, InvalidInput
+from cvxens.kernels import Linear
 
 X, Y = two_classes()
 
@@ -77,3 +87,27 @@ def test_an_oracle_that_fails_leaves_nothing():
     with pytest.raises(InvalidInput, match="n_directions"):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")
+
+
+FAR_OUT = {
+    "a hard margin": RhoSVC(C=1e300),
+    "products that overflow": CGEnsClassifier(C=1e300, max_time=1),
+    "LIBSVM": InfiniteEnsembleSVC("perceptron", C=1e300, solver="libsvm"),
+    "a kernel that overflows": InfiniteEnsembleSVC(Linear(np.eye(3)), C=1.0),
+    "squares that overflow": RegAdaBoostClassifier(Linear(np.eye(3))),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("case", FAR_OUT)
+@pytest.mark.parametrize("factor", [1.0, 1e-300, 1e200])
+def test_numbers_far_out_end_in_a_model_or_in_an_error_of_ours(case, factor):
+    X, y = two_classes()
+    model = clone(FAR_OUT[case])
+    with suppress(CvxensError):
+        model.fit(factor * X, y)
+    if hasattr(model, "classes_"):
+        assert set(model.predict(factor * X)) <= set(y)
+    else:
+        with pytest.raises(CvxensError, match=";"):
+            model.fit(factor * X, y)

@@ -359,6 +359,10 @@ def test_an_svc_that_max_iter_ended_says_what_it_was_held_against():
     assert certificate.relative_gap > 0.01
     assert certificate.note == "of LL08 P2 with C = 2 and samples that weigh the same"
     assert "the given weights" in certify_model(model, X, Y, sample_weight=np.ones(len(X))).note
+    with pytest.warns(ConvergenceWarning):
+        weighted = SVC(C=0.01, max_iter=3).fit(X, Y, sample_weight=np.full(len(X), 200.0))
+    with pytest.raises(InvalidInput, match="sample_weight: found the multiplier"):
+        certify_model(weighted, X, Y)
 
 
 def test_other_samples_and_scores_of_an_svc():

@@ -19,6 +19,11 @@ from cvxens.kernels import Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from cvxens.problems import RegularizedExpLoss, RhoSVM
 from cvxens.solvers import partial_svms, solve_regularized_exp_loss, solve_rho_svm
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
 NEW, _ = two_classes(30, random_state=7)

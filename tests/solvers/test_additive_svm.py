@@ -107,6 +107,17 @@ def test_duplicates_of_both_classes_are_all_bounded():
     assert (solution.n_support, solution.n_free) == (20, 0)
 
 
+def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
+    random = np.random.default_rng(0)
+    kernel = AdditiveKernel.of(random.normal(size=(30, 2)))
+    stiffness, wanted = random.uniform(0.5, 2.0, 30), random.normal(size=30) + 3
+    exact, b = newton._by_cholesky(kernel, stiffness, wanted)
+    x, c = newton._by_conjugate_gradients(kernel, stiffness, wanted)
+    assert_allclose(kernel.product(exact) + stiffness * exact + b, wanted, rtol=1e-10)
+    assert_allclose(x, exact, atol=1e-2 * np.abs(exact).max())
+    assert c == pytest.approx(b, rel=1e-2)
+
+
 def test_conjugate_gradients_reach_the_same_optimum(monkeypatch):
     direct = solve_additive_svm(PROBLEM, 1e-8)
     monkeypatch.setattr(newton, "DENSE", 0)

@@ -135,6 +135,31 @@ def test_a_path_has_the_solutions_of_single_problems():
     assert all(s.certificate.holds(1e-8) for s in path)
 
 
+def test_a_start_at_other_prices_is_made_feasible():
+    """Also where the prices of the samples do not change by one factor."""
+    K, random = KERNELS[2](X[:60]), np.random.default_rng(0)
+    before, after = (KernelSVM.of(K, Y[:60], random.uniform(0.1, 2.0, 60)) for _ in range(2))
+    cold = solve_blockwise(after, 1e-9)
+    warm = solve_blockwise(after, 1e-9, start=solve_blockwise(before, 1e-9))
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
+    assert warm.certificate.holds(1e-8)
+    assert (warm.u <= after.C).all()
+
+
+def test_scores_that_have_drifted_are_computed_anew(monkeypatch):
+    K = KERNELS[0](X[:60])
+    add = DenseRows.add
+
+    def drifting(self, block, change, f):
+        add(self, block, change, f)
+        f += 1e-7 * np.abs(f).max()
+
+    monkeypatch.setattr(DenseRows, "add", drifting)
+    solution = solve_blockwise(KernelSVM.of(K, Y[:60], 1.0), 1e-4)
+    assert_allclose(solution.f, K @ (Y[:60] * solution.u), atol=1e-10 * np.abs(solution.f).max())
+    assert solution.objective == pytest.approx(SVMDual(K, Y[:60], 1.0).certify(u=solution.u).primal, rel=1e-12)
+
+
 def test_two_roads_to_the_stump_machine():
     additive = solve_additive_svm(AdditiveSVM.of(X, Y, 0.2), 1e-8)
     blockwise = solve_blockwise(KernelSVM.of(KERNELS[0](X), Y, 0.2), 1e-8)

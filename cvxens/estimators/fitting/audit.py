@@ -79,6 +79,7 @@ def audit(
         maximise=formulation.maximise,
         residuals=restricted.residuals(solution, u, priced),
         repair={},
+        rounding=restricted.rounding(solution, u),
         proven=formulation.certified and priced.edge_bound < inf,
         note="over every hypothesis of the oracle" if priced.edge_bound < inf else "the oracle cannot bound the edges",
     )

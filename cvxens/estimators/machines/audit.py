@@ -14,6 +14,7 @@ from cvxens.estimators.machines.choice import TRAINERS
 from cvxens.estimators.machines.kernels import TrainingKernel
 from cvxens.estimators.machines.training import Limits
 from cvxens.problems.losses import Hinge
+from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel
 from cvxens.solvers.blockwise import expand
 from cvxens.types import Array
@@ -78,17 +79,33 @@ class Machine:
         """
         trainer = TRAINERS["blockwise" if self.kernel.scale is None else "additive"](self.kernel, X, room)
         (solution,) = trainer.path(y, C, [1.0], limits)
-        f, at_vectors = np.split(self._scores(np.concatenate([X, self.vectors])), [len(X)])
-        hinge = Hinge(C)
+        scores, errors = self._scores(np.concatenate([X, self.vectors]))
+        (f, at_vectors), (of_f, of_vectors) = np.split(scores, [len(X)]), np.split(errors, [len(X)])
+        hinge, v = Hinge(C), self.coefficients
         b = hinge.best_intercept(f, y) if self.intercept is None else self.intercept
-        value = max(float(self.coefficients @ at_vectors), 0.0) / 2 + hinge.value(y * (f + b))
-        note = "over all hypotheses of the kernel as it was fitted"
-        return Certificate.between(value, -solution.objective, residuals={}, repair={}, note=note), solution
+        z, half_norm = y * (f + b), max(float(v @ at_vectors), 0.0) / 2
+        value = half_norm + hinge.value(z)
+        # at the worst of the errors of f, of f + b, and of the squared norm
+        risen = hinge.value(z - of_f - EPSILON * (np.abs(f) + np.abs(b))) - hinge.value(z)
+        of_norm = float(np.abs(v) @ of_vectors) / 2 + sum_error(len(v), float(np.abs(v) @ np.abs(at_vectors)) / 2)
+        certificate = Certificate.between(
+            value,
+            -solution.objective,
+            residuals={},
+            repair={},
+            rounding=risen + of_norm + sum_error(len(y), value) + solution.certificate.rounding,
+            note="over all hypotheses of the kernel as it was fitted",
+        )
+        return certificate, solution
 
-    def _scores(self, X: NDArray) -> Array:
-        """The f of samples that end with the support vectors."""
+    def _scores(self, X: NDArray) -> tuple[Array, Array]:
+        """The f of samples that end with the support vectors, and bounds on their rounding errors."""
         v = self.coefficients
         if self.kernel.scale is None:
-            return expand(self.kernel.function, X.astype(np.float64), self.vectors.astype(np.float64), v)
+            X, vectors, kernel = X.astype(np.float64), self.vectors.astype(np.float64), self.kernel.function
+            sizes = expand(lambda left, right: np.abs(kernel(left, right)), X, vectors, np.abs(v))
+            return expand(kernel, X, vectors, v), sum_error(len(v), 1.0) * sizes
         # a constant in the kernel, and terms in x alone, are nothing to coefficients with the sum 0
-        return AdditiveKernel.of(X, self.kernel.scale).product(np.concatenate([np.zeros(len(X) - len(v)), v]))
+        additive = AdditiveKernel.of(X, self.kernel.scale)
+        spread = np.concatenate([np.zeros(len(X) - len(v)), v])
+        return additive.product(spread, compensated=True), np.full(len(X), additive.product_error(v))

@@ -259,6 +259,7 @@ def of_exact_kernel(certificate: Certificate, change: float, *, maximise: bool) 
         maximise=maximise,
         residuals=certificate.residuals,
         repair=certificate.repair,
+        rounding=certificate.rounding,
         note="for the exact kernel",
     )
 

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 from cvxens.certificates import Certificate
 from cvxens.estimators.fitting.sample import Sample
 from cvxens.estimators.machines.kernel_expansion import FixedKernel, left_out
+from cvxens.rounding import sum_error
 from cvxens.solvers import LowRankKernel, solve_low_rank_rho_svm
 from cvxens.types import Array
 
@@ -68,4 +69,8 @@ def certify_soft_margin(
     svm = solve_low_rank_rho_svm(K, sample.signs, tol)
     dual = svm.certificate.dual + left_out(kernel, sample.X, K, svm.coefficients)
     value = soft_margin(sample.signs * f, norm, K.ridge)
-    return Certificate.between(value, dual, maximise=True, residuals={}, repair={}, note="for the exact kernel")
+    # the values of `f` and `norm` are taken as given
+    rounding = svm.certificate.rounding + sum_error(len(f), abs(value))
+    return Certificate.between(
+        value, dual, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+    )
