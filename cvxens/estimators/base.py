@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
 from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
-from cvxens.estimators.fitting.progress import fit_task
+from cvxens.estimators.fitting.progress import fit_task, time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.types import Array, Attempt
 
@@ -195,7 +196,7 @@ class Weighted:
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        with self._whole(), as_part(self):
+        with self._whole(), as_part(self), limit_time(time_limit(self), alone=True):
             sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
             # sub-problems merge their own samples, and learn from the given ones what these are like

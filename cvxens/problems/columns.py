@@ -218,7 +218,7 @@ class _Steps:
         place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
         feature_of_value = np.repeat(np.arange(d), counts)
         last_value = first_value + counts - 1
-        inner_value = np.setdiff1d(np.arange(counts.sum()), last_value)
+        inner_value = np.delete(np.arange(counts.sum()), last_value)
         gap_at = np.full(len(upper_of_slot), -1)
         gap_at[slot] = np.arange(len(slot))
         slot_of_value = np.arange(counts.sum()) + feature_of_value

@@ -11,6 +11,11 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from cvxens import AdaBoostClassifier, LPBoostClassifier, RhoSVC
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 SHORT = {
     "AdaBoostClassifier": {"n_rounds": 20},
     "AdaBoostECCClassifier": {"n_rounds": 20},

@@ -33,6 +33,11 @@ from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
 from cvxens.problems.kernel_factor import doubly_centred
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes(60)
 # off the thresholds, on which rounding decides
 NEW = two_classes(200, random_state=5)[0] + 0.0137

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFailed
 from cvxens.types import Array, Attempt
 
@@ -47,7 +48,8 @@ class LiveProgram:
     """
 
     def __init__(self, cost: Array, lower: Array, upper: Array) -> None:
-        self.optimal = load_highs().HighsModelStatus.kOptimal
+        statuses = load_highs().HighsModelStatus
+        self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
         self.highs = load_highs().Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("presolve", "off")
@@ -69,13 +71,17 @@ class LiveProgram:
         Raises
         ------
         SolverFailed
-            Neither the last basis nor a cold start led to an optimum.
+            Neither the last basis nor a cold start led to an optimum. TimeUp, where there is no time left.
         """
         attempts = []
         for start in ("warm", "cold"):
             before = self.highs.getRunTime()
+            # HiGHS counts the time of all runs
+            self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
             self.highs.run()
             status = self.highs.getModelStatus()
+            if status == self.time_limit:
+                raise TimeUp
             if status == self.optimal:
                 solution = self.highs.getSolution()
                 return np.array(solution.col_value), np.array(solution.row_dual)

@@ -18,8 +18,8 @@ from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.sample import Accepts
 from cvxens.kernels import TreeEnsemble
-from cvxens.kernels.memory import SMALL, available
 from cvxens.kernels.tree_ensemble import KINDS
+from cvxens.memory import SMALL, available
 from cvxens.solvers import (
     LeastSquaresExperts,
     draw_members,
