@@ -24,6 +24,7 @@ notebooks: $(VENV)/.test
 fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
 	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

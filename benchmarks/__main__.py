@@ -10,12 +10,12 @@ from pkgutil import iter_modules
 from typing import Any
 
 import click
-import numba
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from benchmarks import THREADS
+from cvxens.threads import limit_threads
 
 NAMES = sorted(m.name for m in iter_modules([str(Path(__file__).parent)]) if not m.name.startswith("_"))
 
@@ -36,8 +36,7 @@ def as_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 @click.option("--json", "file", type=click.Path(dir_okay=False, writable=True), help="Write the rows to FILE.")
 def main(name: str, file: str | None) -> None:
     """Run the benchmark NAME on a fixed number of threads."""
-    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
-    with threadpool_limits(THREADS):
+    with limit_threads(THREADS), threadpool_limits(THREADS):
         rows = import_module(f"benchmarks.{name}").run()
     Console(width=max(Console().width, WIDTH)).print(as_table(name, rows))
     if file:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
+from cvxens.threads import available_threads, map_in_threads
 from cvxens.validation import samples
 
 KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))
@@ -144,23 +142,23 @@ class SortedFeatures:
 
 
 def in_threads(task: Callable[[int], T], items: Sequence[int] | NDArray[np.int64]) -> list[T]:
-    """Return the results of `task` for all items, computed on as many threads as numba uses."""
-    n_threads = numba.get_num_threads()
-    blocks = np.array_split(np.asarray(items), BLOCKS_PER_THREAD * n_threads)
-    with ThreadPoolExecutor(n_threads) as threads:
-        done = threads.map(lambda block: [task(item) for item in block], blocks)
-        return [result for block in done for result in block]
+    """Return the results of `task` for all items, a block of them at a time to a thread."""
+    blocks = np.array_split(np.asarray(items), BLOCKS_PER_THREAD * available_threads())
+    done = map_in_threads(lambda block: [task(item) for item in block], blocks)
+    return [result for block in done for result in block]
 
 
-@contextmanager
-def threads_for(n_entries: int) -> Iterator[None]:
-    """Let numba use as many threads as there is work for, that is to visit `n_entries`."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(before, 1 + n_entries // WORTH_A_THREAD))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
+def threads_for(n_entries: int) -> int:
+    """Return how many threads there is work for, that is to visit `n_entries`."""
+    return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
+
+
+def in_ranges(visit: Callable[[int, int], Any], n_tasks: int, n_entries: int) -> None:
+    """Let `visit` do the tasks from one number to before another, on the threads that `n_entries` are worth."""
+    n_threads = threads_for(n_entries)
+    ends = np.linspace(0, n_tasks, (BLOCKS_PER_THREAD * n_threads if n_threads > 1 else 1) + 1).astype(int)
+    ranges = [(first, end) for first, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True) if first < end]
+    map_in_threads(lambda part: visit(*part), ranges, n_threads)
 
 
 def column(X: Any, feature: int) -> NDArray:

@@ -124,6 +124,8 @@ def _is_number(value: Any) -> bool:
 
 def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
     """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN or infinity."""
+    if hasattr(values, "toarray"):
+        raise InvalidInput(argument, "found a sparse matrix", f"give a dense one, {argument}.toarray()")
     try:
         array = np.asarray(values)
         if np.iscomplexobj(array):

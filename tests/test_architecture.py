@@ -15,27 +15,30 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation", "rounding"}
+BASE = {"types", "errors", "validation", "memory", "deadline", "rounding"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
+    "memory": set(),
+    "deadline": set(),
     "validation": {"types", "errors"},
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},
+    "threads": BASE,
     "kernels": BASE | {"certificates", "problems", "features", "trees"},
-    "features": BASE,
+    "features": BASE | {"threads"},
     "trees": BASE,
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "storage"},
-    "solvers": BASE | {"certificates", "problems", "kernels", "features"},
+    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "solvers": BASE | {"certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {"certificates", "problems", "kernels", "features", "tables", "trees", "storage", "colgen", "solvers"},
-    "experiments": BASE | {"problems", "solvers", "estimators", "datasets"},
+    "experiments": BASE | {"threads", "problems", "solvers", "estimators", "datasets"},
     "export": BASE | {"kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
@@ -66,13 +69,12 @@ LIBRARIES = {
     "rich": ("cli", "estimators.fitting.progress"),
     "numba": (
         "compensated",
-        "features",
+        "threads",
         "trees",
         "kernels",
         "colgen.oracles",
         "colgen.masters",
         "solvers",
-        "experiments.threads",
     ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),

@@ -1,12 +1,12 @@
 """Sorted features: dense, sparse, in every type."""
 
-import numba
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column, threads_for
+from cvxens.features import SortedFeatures, column, in_ranges, threads_for
+from cvxens.threads import available_threads
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
@@ -86,12 +86,21 @@ def test_bad_samples(X):
         SortedFeatures(X)
 
 
-@pytest.mark.parametrize(("n_entries", "most"), [(10, 1), (10**9, numba.get_num_threads())])
+@pytest.mark.parametrize(("n_entries", "most"), [(10, 1), (10**9, available_threads())])
 def test_threads_only_where_there_is_work_for_them(n_entries, most):
-    before = numba.get_num_threads()
-    with threads_for(n_entries):
-        assert numba.get_num_threads() == most
-    assert numba.get_num_threads() == before
+    assert threads_for(n_entries) == most
+
+
+@pytest.mark.parametrize("n_entries", [10, 10**9])
+@pytest.mark.parametrize("n_tasks", [0, 1, 3, 100])
+def test_ranges_hold_every_task_once(n_tasks, n_entries):
+    visited = np.zeros(n_tasks, int)
+
+    def visit(first, end):
+        visited[first:end] += 1
+
+    in_ranges(visit, n_tasks, n_entries)
+    assert (visited == 1).all()
 
 
 @pytest.mark.parametrize("kind", ["csc", "csr", "coo", "lil", "dok", "dia", "bsr"])

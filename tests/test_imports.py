@@ -76,10 +76,19 @@ def test_importing_cvxens_loads_no_library():
     assert loaded.isdisjoint({"cvxpy", "matplotlib", "numba", "sklearn", "highspy", "scipy"})
 
 
-def test_importing_every_room_loads_neither_cvxpy_nor_matplotlib():
+def test_importing_every_room_loads_no_library_that_few_need():
     loaded = loaded_by(*(f"import cvxens.{room}" for room in ROOMS))
     assert "numba" in loaded
-    assert loaded.isdisjoint({"cvxpy", "matplotlib", "onnx"})
+    assert loaded.isdisjoint({"cvxpy", "matplotlib", "onnx", "highspy"})
+
+
+FIT = "cvxens.{}.fit([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]], [0, 1, 1, 0])"
+
+
+def test_highs_is_loaded_by_linear_programs_and_by_nothing_else():
+    without = ["AdaBoostClassifier(n_rounds=2)", "InfiniteEnsembleSVC()", "MultiBoostClassifier()", "RhoSVC()"]
+    assert "highspy" not in loaded_by("import cvxens", *map(FIT.format, without))
+    assert "highspy" in loaded_by("import cvxens", FIT.format("LPBoostClassifier()"))
 
 
 @pytest.mark.parametrize(

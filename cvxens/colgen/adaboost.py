@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import atanh, ceil, inf, log
+from math import atanh, ceil, inf, log, nan
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,9 @@ class BoostingRound:
         What was added to its weight; inf for a perfect hypothesis.
     log_loss : float
         Logarithm of the mean of exp(-y f) after the round, weighted by the prior.
+    margin : float
+        The smallest margin y f / sum w after the round: the largest possible one lies between it and the smallest
+        `edge_bound` so far. NaN in models that were saved before it was kept.
     """
 
     hypothesis: Hypothesis
@@ -49,6 +52,7 @@ class BoostingRound:
     edge_bound: float
     weight: float
     log_loss: float
+    margin: float = nan
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def boosting_steps(
     validation.offers("oracle", oracle, "price")
     y = validation.signs(y)
     p = _shares(prior, len(y))
-    scores, smallest = np.zeros(len(y)), NEARLY_ONE
+    scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE
     while True:
         u = p * np.exp(scores.min() - scores)
         u /= u.sum()
@@ -160,13 +164,14 @@ def boosting_steps(
         if edge <= len(y) * np.finfo(float).eps:
             return
         if z.min() == 1:
-            yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf), u, z)
+            yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf, 1.0), u, z)
             return
         smallest = min(smallest, edge)
         weight = _loss_step(edge, float(u @ np.abs(z))) if target is None else _margin_step(edge, target(smallest))
-        scores = scores + weight * z
+        scores, total = scores + weight * z, total + weight
         log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
-        yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss), u, scores)
+        margin = float(scores.min()) / total
+        yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss, margin), u, scores)
 
 
 def _shares(prior: Any, n_samples: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import unsmoothed
 from cvxens.colgen.stopping import Ending, Limits, relative_gap
 from cvxens.colgen.tape import Tape
+from cvxens.deadline import check_time
 from cvxens.storage import qualified_name
 from cvxens.types import Array
 
@@ -138,10 +139,21 @@ class Written:
         self.tape = (
             Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
         )
-        self.price = self.tape.price
+        self.price = self._in_time(self.tape.price)
         self.sample: Any = getattr(task.oracle, "sample", None)
         self.kept_rounds = len(self.rows)
         self.kept_at = time.perf_counter()
+
+    @staticmethod
+    def _in_time(price: Callable[..., Priced]) -> Callable[..., Priced]:
+        """Write down no answer to multipliers of a master that was cut short: it would not find them again."""
+
+        @wraps(price)
+        def asked(*arguments: Any, **told: Any) -> Priced:
+            check_time()
+            return price(*arguments, **told)
+
+        return asked
 
     def done(self, limits: Limits) -> Ending | None:
         """Go through the history; the state is the last one if no earlier one reaches a limit, and it does."""

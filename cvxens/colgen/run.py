@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -21,6 +20,7 @@ from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, Oracle, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import PATIENCE, Ending, Limits, relative_gap
+from cvxens.deadline import Deadline, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems.separation import edge_rounding
 from cvxens.types import Array
@@ -94,7 +94,7 @@ def column_generation(
     max_columns : int, optional
         Stop when the master has so many columns.
     max_time : float
-        Stop after so many seconds.
+        Stop after so many seconds, with the state after the last round that was over by then.
     max_rounds : int, optional
         Stop after so many rounds; by default after 100 where the oracle cannot bound the edges of its hypotheses
         (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every call), as no gap ends such a run
@@ -183,25 +183,36 @@ class _Search:
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
-        try:
-            return self._iterate(limits)
-        except KeyboardInterrupt:
-            progress = self.journal.restored(self.progress)
-            if progress is None:
-                return self._beginning(), Ending.INTERRUPTED
-            self.journal.keep(progress, Ending.INTERRUPTED)
-            return progress, Ending.INTERRUPTED
+        # with a checkpoint one new round is never cut, so that every call gets further
+        with limit_time(limits.max_time if isinstance(self.journal, Unwritten) else inf) as clock:
+            try:
+                return self._iterate(limits, clock)
+            except KeyboardInterrupt:
+                return self._cut(Ending.INTERRUPTED)
+            except TimeUp:
+                return self._cut(Ending.MAX_TIME)
 
-    def _iterate(self, limits: Limits) -> tuple[Progress, Ending]:
+    def _cut(self, ending: Ending) -> tuple[Progress, Ending]:
+        """The state after the last round that was over, as its incumbents are certified."""
+        progress = self.journal.restored(self.progress)
+        if progress is None:
+            with limit_time(inf, alone=True):
+                return self._beginning(), ending
+        self.journal.keep(progress, ending)
+        return progress, ending
+
+    def _iterate(self, limits: Limits, clock: Deadline) -> tuple[Progress, Ending]:
         done = self.journal.done(limits)
-        start = time.perf_counter()
         for step in iterate(self.task.master, self.journal, self.task.start):
             progress = self._after(step)
             if done is not None and (restored := self.journal.restored(progress)) is not None:
                 return restored, done
             catching_up = len(progress.history) <= len(self.journal.rows)
-            start = time.perf_counter() if catching_up else start
-            seconds = 0.0 if catching_up else time.perf_counter() - start
+            if catching_up:
+                clock.restart()
+            else:
+                clock.max_time = limits.max_time
+            seconds = limits.max_time if clock.left <= 0 else 0.0
             best, bound = progress.primal.solution.objective, progress.dual.bound
             rows, sense = progress.history, progress.sense
             ending = limits.reached(
@@ -253,7 +264,8 @@ def _inseparable(task: Task, last: Step) -> NotSeparable | None:
     solution, size = last.solution, float(last.solution.u.sum())
     if solution.objective < inf or size == 0:
         return None
-    largest = _restricted(task, last.columns).problem.H.largest
+    # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
+    largest = _restricted(task, (*last.columns, *last.priced.columns)).problem.H.largest
     max_edge = last.priced.edge_bound / size
     proves = max_edge <= edge_rounding(len(solution.u), largest)
     return NotSeparable(solution.u / size, max_edge) if proves else None

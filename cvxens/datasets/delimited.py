@@ -10,9 +10,13 @@ import numpy as np
 
 from cvxens.datasets.source import Source
 from cvxens.datasets.table import Options, RawTable, named_columns
+from cvxens.memory import available
 from cvxens.tables import NUMBER
 
 DELIMITERS = ",;\t|"
+
+BYTES_A_CELL = 128
+"""Memory that a cell takes at the most while it is parsed: a string, places in three lists, and a share of its line."""
 
 Line = tuple[int, list[str]]
 """The number of a line, and its cells."""
@@ -85,17 +89,27 @@ def _frame(names: Sequence[str], columns: Sequence[Sequence[str]]) -> object:
 def _rows(source: Source, options: Options) -> tuple[str, list[Line]]:
     """Return the separator, and the rows that are not blank, each with the number of the line that it ends on."""
     text = source.text()
-    first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    first = next((line for line in StringIO(text) if line.strip() and not line.lstrip().startswith("#")), "")
     asked = options.separator
     separator = asked if asked and (asked in first or not first) else max(DELIMITERS, key=first.count)
     if asked and separator != asked:
         raise source.error(f"found no {asked!r} in the first line", "name what separates the cells by --sep")
+    _check_cells(source, text.count(separator) + text.count("\n") + text.count("\r") + 1)
     reader = csv.reader(_lines(text), delimiter=separator, strict=True, skipinitialspace=True)
     try:
         numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise source.error(f"found malformed text in line {reader.line_num} ({error})", "correct that line") from None
     return separator, [(line, row) for line, row in numbered if row not in ([], [""])]
+
+
+def _check_cells(source: Source, n_cells: int) -> None:
+    if n_cells * BYTES_A_CELL > (left := available()):
+        raise source.error(
+            f"found some {n_cells:,} cells, which take {n_cells * BYTES_A_CELL / 2**20:,.0f} MiB to parse where "
+            f"{left / 2**20:,.0f} MiB are left",
+            "give a part of the rows, or an npz archive of numbers",
+        )
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -10,18 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO
+from math import prod
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.datasets.memory import numbered_names
+from cvxens.datasets.memory import DENSE_LIMIT, MEBIBYTE, numbered_names
 from cvxens.datasets.record import Dataset, Split
 from cvxens.datasets.source import Source
-from cvxens.storage import UNREADABLE
+from cvxens.errors import DataFileError
+from cvxens.storage import UNREADABLE, inflation_limit
+from cvxens.storage.archive import PLAIN
 
 Arrays = Mapping[str, NDArray]
+
+HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""What reads shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
+
+LONGEST_HEADER = 2**16
+"""Bytes at the start of an array that have its header, of which numpy evaluates no more than 10,000."""
 
 
 def is_npz(content: bytes) -> bool:
@@ -35,7 +47,8 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
     Raises
     ------
     DataFileError
-        If the archive is damaged, holds pickled objects, or lacks the arrays named above.
+        If the archive is damaged, holds pickled objects, lacks the arrays named above, or declares arrays that are too
+        large for the memory that is left, or more than a hundred times its own size and than 256 MiB.
     """
     source = sources[0]
     for other in sources[1:]:
@@ -68,17 +81,56 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
 
 
 def arrays_of(source: Source) -> dict[str, NDArray]:
-    """Read every array of an archive."""
+    """Read every array of an archive, once what all of them declare is known to fit into memory."""
+    try:
+        archive = ZipFile(BytesIO(source.content))
+        members = archive.infolist()
+        for member in members:
+            check_header(archive, member)
+    except UNREADABLE as error:
+        raise _unreadable(source, error) from None
+    declared, limit = sum(member.file_size for member in members), inflation_limit(source.stored, DENSE_LIMIT)
+    if declared > limit:
+        raise source.error(
+            f"found an npz archive of {source.stored / MEBIBYTE:,.1f} MiB that declares arrays of "
+            f"{declared / MEBIBYTE:,.0f} MiB, where the limit is {limit / MEBIBYTE:,.0f} MiB",
+            "save the parts of a CSR matrix, a smaller type, or an archive without compression",
+        )
     # a member read as a whole has its checksum tested before numpy sees it
     try:
-        with ZipFile(BytesIO(source.content)) as archive:
-            members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
-        return {key: np.load(BytesIO(member), allow_pickle=False) for key, member in members.items()}
+        contents = ((member.filename, BytesIO(archive.read(member))) for member in members)
+        return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
     except UNREADABLE as error:
-        raise source.error(
-            f"found an npz archive that cannot be read ({error})",
-            "save plain numeric arrays with numpy.savez_compressed",
-        ) from None
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Source, error: Exception) -> DataFileError:
+    return source.error(
+        f"found an npz archive that cannot be read ({error})",
+        "save plain numeric arrays with numpy.savez_compressed",
+    )
+
+
+def check_header(archive: ZipFile, member: ZipInfo) -> None:
+    """Raise unless a member is an array of plain values that takes just the bytes that the archive declares.
+
+    No more is inflated than its header, a few hundred bytes.
+
+    Raises
+    ------
+    ValueError
+        It is not. One of UNREADABLE, if it has no header.
+    """
+    with archive.open(member) as stream:
+        start = BytesIO(stream.read(LONGEST_HEADER))
+    version = np.lib.format.read_magic(start)
+    if version not in HEADERS:
+        raise ValueError(f"{member.filename} in version {version} of numpy's format")
+    shape, _, dtype = HEADERS[version](start)
+    if dtype.kind not in PLAIN or not dtype.itemsize:
+        raise ValueError(f"{member.filename} of type {dtype}, whose values are not plain")
+    if start.tell() + prod(shape) * dtype.itemsize != member.file_size:
+        raise ValueError(f"{member.filename} of shape {shape} and type {dtype} in {member.file_size} bytes")
 
 
 def _dense(X: NDArray) -> NDArray:

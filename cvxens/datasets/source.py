@@ -10,14 +10,17 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 from cvxens.errors import DataFileError
+from cvxens.storage import Oversized, inflation_limit, read_bounded, read_file
+from cvxens.storage.bounded import MEBIBYTE, Stream
 
-DECOMPRESSORS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"BZh": bz2.decompress,
-    b"\xfd7zXZ\x00": lzma.decompress,
+DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Stream]] = {
+    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
 
 
@@ -33,11 +36,14 @@ class Source:
         SHA-256 of the file as it is stored, in hexadecimal.
     content : bytes
         What it holds, decompressed.
+    stored : int
+        The bytes of the file as it is stored.
     """
 
     path: Path
     digest: str
     content: bytes = field(repr=False)
+    stored: int = 0
 
     @property
     def stem(self) -> str:
@@ -68,15 +74,18 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     Raises
     ------
     DataFileError
-        If the file is missing, unreadable, empty, or its compression is damaged.
+        If the file is missing, unreadable, empty, too large for the memory that is left, or its compression is damaged
+        or inflates to more than a hundred times its size.
     """
     try:
         path = Path(path).expanduser()
-        raw = path.read_bytes()
+        raw = read_file(path)
     except FileNotFoundError:
         raise DataFileError(str(path), "found no such file", "check the path") from None
     except IsADirectoryError:
         raise DataFileError(str(path), "found a directory", "name a file in it") from None
+    except Oversized as error:
+        raise DataFileError(str(path), f"found {error}", "give a part of it, or make room in memory") from None
     except (OSError, TypeError, ValueError, RuntimeError) as error:
         raise DataFileError(
             str(path), f"found no readable file ({error})", "check the path and its permissions"
@@ -84,14 +93,20 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     content = _decompressed(path, raw)
     if not content.strip():
         raise DataFileError(str(path), "found an empty file", "fetch or write it anew")
-    return Source(path, sha256(raw).hexdigest(), content)
+    return Source(path, sha256(raw).hexdigest(), content, len(raw))
 
 
 def _decompressed(path: Path, raw: bytes) -> bytes:
     for magic, decompress in DECOMPRESSORS.items():
         if raw.startswith(magic):
             try:
-                return decompress(raw)
+                return read_bounded(decompress(BytesIO(raw)), inflation_limit(len(raw)))
+            except Oversized as error:
+                raise DataFileError(
+                    str(path),
+                    f"found a compressed file of {len(raw) / MEBIBYTE:,.1f} MiB that inflates to {error}",
+                    "inflate it yourself if you trust it, and give the file that comes of it",
+                ) from None
             except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
                 raise DataFileError(
                     str(path), f"found a damaged or truncated compressed file ({error})", "fetch it anew"

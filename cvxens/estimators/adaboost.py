@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar, final
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -15,13 +14,13 @@ from cvxens.colgen import Hypothesis, Oracle, boosting_steps, round_bound
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.links import ExponentialLink
-from cvxens.estimators.fitting.multiclass import certify_parts
+from cvxens.estimators.fitting.multiclass import certify_parts, combined
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.progress import time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.estimators.voting.boosting import boost, certify_margins
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.voting.staged import Staged
 from cvxens.types import Array
 
 N_ROUNDS = 200
@@ -33,15 +32,9 @@ def vote(hypotheses: Sequence[Hypothesis], weights: Array) -> Mapping[str, Any]:
     return {"weak_learners_": tuple(hypotheses), "weights_": weights, "intercept_": np.zeros(())}
 
 
-def _of_one_problem(estimator: Any) -> bool:
-    if hasattr(estimator, "decomposition_"):
-        raise AttributeError("staged_decision_function: there are several sub-problems; ask decomposition_.estimators_")
-    return True
-
-
 @final
 @documented
-class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
+class AdaBoostClassifier(ExponentialLink, Staged, Weighted, Classifier):
     """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
@@ -186,24 +179,18 @@ class AdaBoostClassifier(Vote, ExponentialLink, Weighted, Classifier):
             sample.signs * f, float(np.abs(w).sum()), self._oracle(sample), sample.signs, time_limit(self)
         )
 
-    @available_if(_of_one_problem)
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Score samples after every round, of two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            After the last round what `decision_function` returns, up to rounding.
-        """
-        check_is_fitted(self)
+    def _staged(self, X: Any) -> Iterator[Array]:
+        if not hasattr(self, "decomposition_"):
+            yield from super()._staged(X)
+            return
         X = self._accepts().new(self, X)
-        f = np.zeros(X.shape[0])
-        for row in self.history_:
-            h = row.hypothesis(X)
-            f = h if np.isinf(row.weight) else f + row.weight * h
-            yield f
+        parts = [part.staged_decision_function(X) for part in self.decomposition_.estimators_]
+        # before its first round, and where it has none, a sub-problem has no say
+        scores = [np.zeros(X.shape[0]) for _ in parts]
+        for after in zip_longest(*parts):
+            scores = [before if new is None else new for before, new in zip(scores, after, strict=True)]
+            yield np.stack(scores, axis=1)
+
+    def _of_outputs(self, F: Array) -> Array:
+        several = hasattr(self, "decomposition_")
+        return combined(self.multi_class, F, len(self.classes_)) if several else F

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
 from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
-from cvxens.estimators.fitting.progress import fit_task
+from cvxens.estimators.fitting.progress import fit_task, time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.types import Array, Attempt
 
@@ -142,7 +143,10 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     def predict(self, X: Any) -> NDArray:
         """Return the class of the largest score for each sample of X (n_samples, n_features)."""
-        scores = self.decision_function(X)
+        return self._classes(self.decision_function(X))
+
+    def _classes(self, scores: Array) -> NDArray:
+        """The class of the largest score, (n_samples,)."""
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
 
     def __sklearn_clone__(self) -> Any:
@@ -154,7 +158,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = accepts.sparse, accepts.missing
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
         tags.input_tags.categorical = accepts.nominal
         return tags
 
@@ -192,7 +196,7 @@ class Weighted:
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        with self._whole(), as_part(self):
+        with self._whole(), as_part(self), limit_time(time_limit(self), alone=True):
             sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
             # sub-problems merge their own samples, and learn from the given ones what these are like

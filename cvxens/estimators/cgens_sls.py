@@ -93,6 +93,6 @@ class CGEnsSLSClassifier(Ensemble, Weighted, Classifier):
     def _known(self, sample: Sample) -> dict[str, Any]:
         return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
 
-    def _scores(self, X: Any) -> Array:
-        scores = super()._scores(X) @ self.codes_.T
+    def _of_outputs(self, F: Array) -> Array:
+        scores = F @ self.codes_.T
         return scores[:, 1] if len(self.classes_) == 2 else scores

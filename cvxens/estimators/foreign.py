@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
@@ -20,8 +20,11 @@ from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting.audit import Task, audit
+from cvxens.estimators.fitting.sample import check_weights
 from cvxens.estimators.voting.foreign_votes import LIBRARIES, ROUNDING, ForeignVote
 from cvxens.problems import SVMDual
+from cvxens.problems.offsets import centres
+from cvxens.rounding import dot
 from cvxens.types import Array
 from cvxens.validation import finite_array
 
@@ -194,10 +197,8 @@ def _signs(classes: Any, y: Any) -> Array:
 def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificate:
     check_is_fitted(model)
     signs = _signs(model.classes_, y)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights = check_weights(sample_weight, X)
     validation.same_length("y", signs, len(X))
-    if weights.min() < 0:
-        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
     prices = model.C * weights * np.where(signs > 0, model.class_weight_[1], model.class_weight_[0])
     # LIBSVM leaves out what has no price, and numbers the support vectors among the rest
     kept = np.flatnonzero(prices > 0)
@@ -209,11 +210,18 @@ def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificat
     v[model.support_] = model.dual_coef_[0]
     if (v * signs < 0).any():
         raise InvalidInput("y", "found other classes than those of the fit", "give the classes of the training sample")
-    K = X if given else _svc_kernel(model, X)
+    b = float(model.intercept_[0])
+    if model.kernel == "linear":
+        # v sums to 0, so features far from 0 may be shifted to it: f loses a constant, which the intercept takes
+        centre = centres(X.T)
+        b += dot(centre, (X - centre).T @ v)
+        K = (X - centre) @ (X - centre).T
+    else:
+        K = X if given else _svc_kernel(model, X)
     f = K @ v
     # what the numbers of f are made of; n_samples epsilon of it is rounding
-    size = float((np.abs(K) @ np.abs(v)).max()) + float(np.abs(model.intercept_[0]))
-    off = 0.0 if given and len(kept) < len(weights) else _off_by(model, X, f + model.intercept_[0])
+    size = float((np.abs(K) @ np.abs(v)).max()) + abs(b) + abs(float(model.intercept_[0]))
+    off = 0.0 if given and len(kept) < len(weights) else _off_by(model, X, f + b)
     if not off <= ROUNDING * size:
         raise InvalidInput(
             "model",
@@ -221,7 +229,7 @@ def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificat
             "give an SVC as its fit left it, whose decision_function is scikit-learn's",
         )
     _check_prices(model, np.abs(v), signs, f, prices, rounding=_rounding_of_libsvm(model, X) * size)
-    certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=model.intercept_)
+    certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=b)
     weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"
     return replace(certificate, note=f"of LL08 P2 with C = {model.C:g} and {weighted}")
 

@@ -16,13 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.sample import Accepts, check_classes
+from cvxens.estimators.fitting.sample import Accepts, check_classes, check_weights
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
@@ -70,6 +71,11 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     best_estimator_ : InfiniteEnsembleSVC
         Fitted to all samples with the best parameters.
+    certificate_ : Certificate
+        How far the best estimator is at most from the optimum at its C and gamma; a list over the sub-problems of more
+        than two classes, as is `history_`.
+    history_ : tuple of Level
+        Of its fit.
     best_params_ : dict
         The first of the best in the order of `cv_results_`.
     best_score_ : float
@@ -93,6 +99,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     >>> model = InfiniteEnsembleSVCCV(Cs=[0.001, 0.1, 10.0]).fit(X, y)
     >>> len(model.cv_results_["params"]), bool(model.cv_results_["max_relative_gap"].max() <= 1e-3)
     (3, True)
+    >>> model.certificate_.holds(1e-3), model.certify(X, y).holds(1e-3)
+    (True, True)
     """
 
     source = "LL08 Algorithm 1"
@@ -163,6 +171,51 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
+    @documented
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the best estimator, or a machine over its support vectors, is from the optimum on a sample.
+
+        The price is the C that was chosen; see `InfiniteEnsembleSVC.certify`.
+
+        Parameters
+        ----------
+        <CERTIFIED_SAMPLE>
+        weights : array-like, shaped as ``best_estimator_.dual_coef_``, optional
+            Coefficients from anywhere, with the sum 0; by default the fitted ones.
+        intercept : float, optional
+            By default the fitted one, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            A list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        given = {"sample_weight": sample_weight, "weights": weights, "intercept": intercept}
+        return self.best_estimator_.certify(X, y, **given)
+
+    @property
+    def certificate_(self) -> Certificate | list[Certificate]:
+        """That of the best estimator: nothing is proven about the choice of C, nor about gamma."""
+        return self._best("certificate_")
+
+    @property
+    def history_(self) -> Any:
+        """That of the best estimator's fit."""
+        return self._best("history_")
+
+    @property
+    def shape_functions_(self) -> Any:
+        """Those of the best estimator, if its kernel is additive."""
+        return self._best("shape_functions_")
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Those of the best estimator, if its kernel is additive."""
+        return self._best("feature_importances_")
+
     @property
     def classes_(self) -> NDArray:
         """The classes."""
@@ -204,10 +257,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """X, classes and weights."""
         X, y = Accepts().labelled(template, X, y)
         check_classes(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
-        return X, y, weights
+        return X, y, check_weights(sample_weight, X)
 
     def _grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
         """The values of every parameter that is searched, for all folds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,11 +12,19 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.deadline import limit_time
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.progress import rounds_of, warn_of_ending
+from cvxens.estimators.fitting.progress import rounds_of, warn_of_gap
 from cvxens.estimators.fitting.sample import Sample
-from cvxens.estimators.machines.kernel_expansion import FixedKernel, KernelExpansion, left_out, of_exact_kernel
+from cvxens.estimators.machines.kernel_expansion import (
+    LOW_RANK,
+    FixedKernel,
+    KernelExpansion,
+    left_out,
+    of_exact_kernel,
+    shortfall,
+)
 from cvxens.estimators.machines.soft_margin import certify_soft_margin
 from cvxens.solvers.partial_svms import ensemble_of
 from cvxens.solvers.rho_svm_low_rank import certificates
@@ -64,7 +73,8 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float
-        The relative gap of the last SVM at which updates end.
+        The relative gap of the last SVM, with the low-rank kernel, at which updates end. Where its gap with the exact
+        kernel is larger, there is a ConvergenceWarning.
     max_updates : int
         At most so many updates.
     <CLASS_WEIGHT>
@@ -87,7 +97,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = PartialSVMEnsembleClassifier().fit(X, y)
+    >>> model = PartialSVMEnsembleClassifier(max_rank=569).fit(X, y)
     >>> model.score(X, y) > 0.97, len(model.history_) > 5
     (True, True)
     """
@@ -120,7 +130,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fixed(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
-        with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
+        with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
             K = self._softened(kernel, X, sample)
             votes = _Votes(np.zeros(len(y)))
             updates = until(
@@ -131,14 +141,17 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
                 return self._expanded(sample, kernel, K.pivots, K.on_pivots(y * votes.total))
 
             ensemble = ensemble_of(rounds.over(votes.counted(updates), limit + 1, _told, fitted), y)
-        last = float(ensemble.gaps[-1])
-        reached = f"after {len(ensemble.gaps)} hypotheses; the relative gap is {last:.3g}, tol is {tol:g}"
-        warn_of_ending(self, rounds.ending, reached, "raise max_time or tol")
         low_rank, _ = certificates(K, y, y * ensemble.last)
+        certificate = of_exact_kernel(low_rank, left_out(kernel, X, K, ensemble.last), maximise=True)
+        if not rounds.stopped:
+            reason, remedy = shortfall(clock, rounds.ending)
+            if ensemble.gaps[-1] > tol and reason == LOW_RANK:
+                reason, remedy = "the updates have ended", "raise max_updates or tol"
+            warn_of_gap(self, certificate, tol, f"{reason} after {len(ensemble.gaps)} hypotheses", remedy)
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
         return {
             **self._expanded(sample, kernel, K.pivots, K.on_pivots(ensemble.coefficients)),
-            "certificate_": of_exact_kernel(low_rank, left_out(kernel, X, K, ensemble.last), maximise=True),
+            "certificate_": certificate,
             "history_": tuple(PartialSVM(*row) for row in rows),
             "dual_weights_": sample.spread(np.abs(ensemble.coefficients)),
         }

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.parameters import documented
@@ -74,6 +75,15 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         with self._whole():
             self._fit(Sample.read(self, X, y, self._accepts()))
         return self
+
+    @documented
+    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
+        """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
+
+        <CERTIFIED_EXPERTS>
+        """
+        sample = self._sample_again(X, y)
+        return self._certified(sample.X, self.codes_[sample.labels], weights)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         codes = simplex_codes(len(sample.classes))[::-1]
@@ -156,6 +166,18 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
         learnt = self._learn(X, y, (y - y.mean())[:, None])
         self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
         return self
+
+    @documented
+    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
+        """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
+
+                The targets are ``y - intercept_``.
+
+        <CERTIFIED_EXPERTS>
+        """
+        check_is_fitted(self)
+        X, y = self._accepts().labelled(self, X, y, reset=False, y_numeric=True)
+        return self._certified(X, (y.astype(np.float64) - self.intercept_)[:, None], weights)
 
     def predict(self, X: Any) -> Array:
         """Return the mean of the experts for each sample of X (n_samples, n_features)."""

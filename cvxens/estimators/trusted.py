@@ -33,11 +33,14 @@ from cvxens.estimators.column_generation import soft_margin
 from cvxens.estimators.files.persistence import loaded_estimators
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
-from cvxens.estimators.machines.kernels import Clipped, TrainingKernel
+from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.voting.coded import Coded
-from cvxens.kernels.kernel import Scaled, Sum
+from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
+from cvxens.kernels.kernel import Product, Scaled, Sum
+from cvxens.kernels.logic import Logical
 from cvxens.kernels.simplified import Centred
+from cvxens.kernels.tree_ensemble import PassesNode
 from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
@@ -61,11 +64,13 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
-    *(kernels.Linear, kernels.StumpRegion, Centred, kernels.TreeEnsemble, Sum, Scaled),
+    *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
+    *(Centred, Sum, Scaled, Product, Logical, _given),
+    *(Threshold, LinearForm, Wave, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )
-"""The kernels that have a name, their sums and multiples; formulations of the losses and penalties for margins."""
+"""Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
 HELD = (
     "cvxens.problems.columns._Steps",
@@ -84,7 +89,7 @@ TRUSTED_TYPES = tuple(
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
-What you give an estimator yourself, such as an oracle, a function to a formulation or another kernel, is yours to
+What you give an estimator yourself, such as an oracle, a function to a formulation or a kernel of your own, is yours to
 trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code, which
 follows the numbers of a file without a look at where they lead. So do parts of ours, whose numbers `load_model` checks
 and skops does not: a forged file of skops runs nothing, but can end the process when it is used.

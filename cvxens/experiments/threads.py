@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numba
 from threadpoolctl import threadpool_limits
+
+from cvxens.threads import limit_threads
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compiled loops and linear algebra keep to one thread."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        numba.set_num_threads(before)
+    with limit_threads(1), threadpool_limits(1):
+        yield

@@ -51,6 +51,12 @@ class MiddleStump(Kernel):
     def _columns(self) -> StumpColumns:
         return StumpColumns(validation.samples(self.X), constant=False)
 
+    @cached_property
+    def _thresholds(self) -> list[Array]:
+        """Those of each feature, found once: kernels are evaluated for a few samples at a time."""
+        columns = self._columns
+        return [columns.thresholds[columns.features == d] for d in range(columns.X.shape[1])]
+
     def columns(self) -> StumpColumns:
         """The stumps on their own sample, without the constant."""
         return self._columns
@@ -86,8 +92,7 @@ class MiddleStump(Kernel):
         """How many thresholds of each feature are at or below the value."""
         columns = self._columns
         same_features("X", X, columns.X.shape[1], "the sample")
-        per_feature = [columns.thresholds[columns.features == d] for d in range(X.shape[1])]
-        ranks = [np.searchsorted(t, X[:, d], side="right") for d, t in enumerate(per_feature)]
+        ranks = [np.searchsorted(t, X[:, d], side="right") for d, t in enumerate(self._thresholds)]
         return np.stack(ranks, axis=1).astype(float)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass
 class ConvergenceDisplay(TraceDisplay):
     """Objective (solid) and bound (dashed) against rounds or seconds; the optimum lies between.
+
+    Of AdaBoost the objective is the smallest margin, and the bound on the largest possible one the smallest edge.
 
     Parameters
     ----------
@@ -37,10 +39,11 @@ class ConvergenceDisplay(TraceDisplay):
     def _draw(self, ax: Axes) -> None:
         for trace in self.traces:
             x, objective, bound = self._horizontal(trace), _drawable(trace.objective), _drawable(trace.bound)
-            line = ax.plot(x, objective, label=trace.name or "objective")[0]
-            ax.plot(x, bound, "--", color=line.get_color(), label="" if trace.name else "bound")
+            style: dict[str, Any] = {"marker": self._marker(trace), "markersize": 4}
+            line = ax.plot(x, objective, label=trace.name or trace.quantity, **style)[0]
+            ax.plot(x, bound, "--", color=line.get_color(), label="" if trace.name else "bound", **style)
             ax.fill_between(x, bound, objective, color=line.get_color(), alpha=0.12, linewidth=0)
-        self._finish(ax, "objective (solid), bound (dashed)")
+        self._finish(ax, f"{self._quantity} (solid), bound (dashed)")
 
 
 def _drawable(values: Array) -> Array:

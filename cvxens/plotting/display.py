@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import combinations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,6 +28,12 @@ PALETTE = (
     "#92dadd",
 )
 """Colours that colour-blind people can tell apart (M. A. Petroff, *Accessible color sequences*, 2021)."""
+
+MOST_INSIDE, MOST_IN_COLUMN = 6, 16
+"""More names than the first go beside a picture, in columns of at most the second."""
+
+NOTE = "0.35"
+"""The grey of notes."""
 
 FAINT = "0.75"
 """The grey of reference lines and of what stays in the background."""
@@ -105,9 +112,29 @@ def checked_axes(ax: Any) -> Axes:
 
 
 def add_legend(ax: Axes, **where: Any) -> None:
-    """Name what has a label, on a ground that keeps names readable over lines."""
-    if ax.get_legend_handles_labels()[1]:
+    """Name what has a label, on a ground that keeps names readable over lines; many names go beside the picture."""
+    n = len(ax.get_legend_handles_labels()[1])
+    if n > MOST_INSIDE:
+        columns = -(-n // MOST_IN_COLUMN)
+        where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "ncols": columns, **where}
+    if n:
         ax.legend(edgecolor="none", framealpha=0.8, **where)
+
+
+def note(ax: Axes, text: str, *, below: bool) -> None:
+    """Say what a picture leaves out: below all pictures of its figure, or above the picture, at the right."""
+    if below:
+        ax.figure.supxlabel(text, fontsize="small", color=NOTE, x=0.99, ha="right")
+    else:
+        ax.set_title(text, loc="right", fontsize="small", color=NOTE)
+
+
+def problem_names(estimator: Any) -> list[str]:
+    """What each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
+    names = [str(label) for label in fitted(estimator, "classes_")]
+    if fitted(estimator, "multi_class") == "ovr":
+        return [f"{name} vs rest" for name in names]
+    return [f"{second} vs {first}" for first, second in combinations(names, 2)]
 
 
 def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, ...]:
@@ -120,6 +147,11 @@ def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, .
             "feature_names", f"found {len(given)} names for {n_features} features", "give one name per feature"
         )
     return tuple(str(name) for name in given)
+
+
+def best_of(estimator: Any) -> Any:
+    """Return what a search over parameters has chosen, or the estimator itself."""
+    return getattr(estimator, "best_estimator_", estimator)
 
 
 def fitted(estimator: Any, attribute: str) -> Any:

@@ -42,5 +42,5 @@ class GapDisplay(TraceDisplay):
         for trace in self.traces:
             gap = trace.relative_gap
             drawn = np.where(np.isfinite(gap), np.maximum(gap, SMALLEST), np.nan)
-            ax.plot(self._horizontal(trace), drawn, marker=".", markersize=4, label=trace.name)
+            ax.plot(self._horizontal(trace), drawn, marker=self._marker(trace), markersize=4, label=trace.name)
         self._finish(ax, "relative gap")

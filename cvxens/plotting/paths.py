@@ -76,28 +76,40 @@ class PathDisplay(Display):
         self.C, self.coefficients = C[order], coefficients[order]
 
     @classmethod
-    def from_runs(cls, runs: Mapping[float, Run], *, n_named: int = 8, ax: Axes | None = None) -> Self:
+    def from_runs(
+        cls,
+        runs: Mapping[float, Run],
+        *,
+        feature_names: Sequence[Any] | None = None,
+        n_named: int = 8,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
         validation.instance("runs", runs, Mapping)
-        return cls._of({C: Ensemble.of_run(run) for C, run in runs.items()}, n_named).plot(ax)
+        return cls._of({C: Ensemble.of_run(run, feature_names) for C, run in runs.items()}, n_named).plot(ax)
 
     @classmethod
     def from_estimators(
         cls, estimators: Mapping[float, Any], *, xlabel: str = "C", n_named: int = 8, ax: Axes | None = None
     ) -> Self:
-        """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C or what `xlabel` says."""
+        """Draw the ``weights_`` of all ``weak_learners_`` of several fitted estimators, by C or what `xlabel` says.
+
+        The features are called as in ``feature_names_in_`` where there is that.
+        """
         return cls._of({C: Ensemble.of_estimator(one) for C, one in estimators.items()}, n_named, xlabel).plot(ax)
 
     @classmethod
     def _of(cls, ensembles: Mapping[float, Ensemble], n_named: int, xlabel: str = "C") -> Self:
         place: dict[Hypothesis, int] = {}
+        names: list[str] = []
         for ensemble in ensembles.values():
             for hypothesis in ensemble.hypotheses:
-                place.setdefault(hypothesis, len(place))
+                if hypothesis not in place:
+                    place[hypothesis] = len(place)
+                    names.append(ensemble.called(hypothesis))
         weights = np.zeros((len(ensembles), len(place)))
         for row, ensemble in zip(weights, ensembles.values(), strict=True):
             row[[place[hypothesis] for hypothesis in ensemble.hypotheses]] = ensemble.weights
-        names = [str(hypothesis) for hypothesis in place]
         return cls(list(ensembles), weights, names, n_named=n_named, xlabel=xlabel)
 
     def _draw(self, ax: Axes) -> None:
@@ -109,7 +121,10 @@ class PathDisplay(Display):
         if self.C[-1] < 10 * self.C[0]:
             self._mark_points(ax)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
-        add_legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        largest = np.abs(self.coefficients).max(axis=0, initial=0.0)
+        n_used, n_named = int((largest > 0).sum()), len(ax.get_legend_handles_labels()[1])
+        title = f"the largest {n_named} of {n_used}" if n_named < n_used else None
+        add_legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", title=title)
 
     def _mark_points(self, ax: Axes) -> None:
         """Mark at most six of the points themselves: a range of less than a power of ten has too few ticks."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import Display, feature_labels
-from cvxens.plotting.ensembles import Ensemble
+from cvxens.plotting.display import Display, feature_labels, note
+from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble, ensembles_of
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -84,10 +84,16 @@ class SelectionDisplay(Display):
         n_shown: int = 20,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the share of fitted estimators, such as one per fold, that have a stump on the feature."""
-        selected = [_features(Ensemble.of_estimator(one)) for one in estimators]
+        """Draw the share of fitted estimators, such as one per fold, that use the feature.
+
+        Those are features of more than a negligible share in ``feature_importances_`` or, without that, in the weights
+        of stumps. They are called as in ``feature_names_in_`` where no names are given, and all models have those.
+        """
+        models = list(estimators)
+        selected = [_selected(one) for one in models]
+        names = _common_names(models) if feature_names is None else feature_names
         xlabel = f"share of models that select the feature (of {len(selected)})"
-        return cls(_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+        return cls(_shares(selected, names), names, xlabel, n_shown).plot(ax)
 
     @classmethod
     def from_run(
@@ -107,11 +113,27 @@ class SelectionDisplay(Display):
         ax.invert_yaxis()
         ax.locator_params(axis="x", nbins=5)
         ax.set(xlabel=self.xlabel)
+        if n_others := int(np.count_nonzero(self.shares)) - len(shown):
+            note(ax, f"{n_others} further {'feature is' if n_others == 1 else 'features are'} left out", below=False)
 
 
 def _features(ensemble: Ensemble) -> set[int]:
     """The features that an ensemble uses."""
     return {stump.feature for stump in ensemble.stumps()}
+
+
+def _selected(estimator: Any) -> set[int]:
+    """The features that a fitted estimator uses."""
+    if not hasattr(estimator, "feature_importances_"):
+        return set().union(*(_features(ensemble) for _, ensemble in ensembles_of(estimator)))
+    shares = np.asarray(estimator.feature_importances_)
+    return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())
+
+
+def _common_names(models: Sequence[Any]) -> list[str] | None:
+    """The names of features that all models have."""
+    names = [list(getattr(model, "feature_names_in_", [])) for model in models]
+    return names[0] if names and names[0] and all(each == names[0] for each in names) else None
 
 
 def _shares(selected: Sequence[set[int]], names: Sequence[Any] | None) -> Array:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, checked_axes, feature_labels, new_axes
-from cvxens.plotting.ensembles import Ensemble, WeightedStump
+from cvxens.plotting.display import (
+    FAINT,
+    PALETTE,
+    best_of,
+    checked_axes,
+    feature_labels,
+    fitted,
+    new_axes,
+    note,
+    problem_names,
+)
+from cvxens.plotting.ensembles import Ensemble, WeightedStump, ensembles_of
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -22,6 +32,12 @@ if TYPE_CHECKING:
 
 ACROSS = 4
 """Pictures in a row."""
+
+MOST_ABREAST = 5
+"""Names in a row of the legend."""
+
+YLABEL = "contribution to f"
+"""What the functions of one score add to."""
 
 RUG = 1000
 """At most so many samples are marked below a function, evenly spaced in rank."""
@@ -41,6 +57,8 @@ class ShapeFunction:
         The feature's values, to be marked below.
     steps : bool
         Whether it is constant from each knot to the next; else it is linear there.
+    of : str
+        Of several scores the one that it is part of: a class, or what a sub-problem tells apart.
 
     Raises
     ------
@@ -58,6 +76,7 @@ class ShapeFunction:
     values: Array
     sample: Array | None = None
     steps: bool = False
+    of: str = ""
 
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
@@ -72,7 +91,7 @@ class ShapeFunction:
             )
 
     @classmethod
-    def of_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None) -> Self:
+    def of_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None, of: str = "") -> Self:
         """Sum the stumps of one feature; the knots reach over the sample, or a little over the thresholds."""
         thresholds, place = np.unique([stump.threshold for stump in stumps], return_inverse=True)
         rises = np.array([stump.weight * stump.sign for stump in stumps])
@@ -81,27 +100,55 @@ class ShapeFunction:
         spare = np.ptp(thresholds) / 20 or 1.0
         ends = thresholds[[0, -1]] + [-spare, spare] if sample is None else sample[[sample.argmin(), sample.argmax()]]
         first, last = min(ends[0], thresholds[0]), max(ends[1], thresholds[-1])
-        return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, steps=True)
+        return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, True, of)
 
     @property
     def extent(self) -> float:
         """Its largest value less its smallest."""
         return float(np.ptp(self.values))
 
+    @property
+    def variation(self) -> float:
+        """Its total variation: twice the sum of |weights| of stumps that it is the sum of, one for each threshold."""
+        return float(np.abs(np.diff(self.values)).sum())
+
+    @property
+    def two_values(self) -> Array | None:
+        """The two values of the feature in the sample, if it has no more: an indicator."""
+        distinct = np.zeros(0) if self.sample is None else np.unique(self.sample)
+        return distinct if len(distinct) == 2 else None
+
+    def at(self, x: Array) -> Array:
+        """Evaluate at values of the feature; beyond the knots it is constant."""
+        if self.steps:
+            return self.values[np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, None)]
+        return np.interp(x, self.knots, self.values)
+
+
+Panel: TypeAlias = Sequence[ShapeFunction]
+"""The functions of one feature, of one score or of several."""
+
 
 @dataclass
 class ShapeDisplay:
     """The functions g_d of an additive model f(x) = b + sum_d g_d(x_d), one picture per feature, on one scale.
 
+    A feature that has two values in the sample is drawn as two bars. Of several classes each picture has the functions
+    of all of them, in the colours of the legend.
+
     Parameters
     ----------
     shapes : sequence of ShapeFunction
-        At least one.
+        At least one; those of one feature and several scores (`of`) one after the other.
+    n_left_out : int
+        So many further features, which the figure tells of.
+    ylabel : str
+        What the functions add to.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One per shape.
+        One per feature.
     figure_ : matplotlib Figure
         The figure of the first.
 
@@ -120,6 +167,8 @@ class ShapeDisplay:
     """
 
     shapes: Sequence[ShapeFunction]
+    n_left_out: int = 0
+    ylabel: str = YLABEL
 
     def __post_init__(self) -> None:
         if not self.shapes:
@@ -135,27 +184,25 @@ class ShapeDisplay:
         n_shown: int = 12,
         ax: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw continuous piecewise linear functions.
+        """Draw continuous piecewise linear functions, the most important first: those of the largest total variation.
 
         Parameters
         ----------
         shapes : mapping of str to (knots, values), or sequence of (knots, values)
             One per feature.
         X : array-like of shape (n_samples, n_features), optional
-            The sample to mark below, its columns in the order of the shapes.
+            The sample to mark below, its columns in the order of the shapes. Features of two values get bars.
         feature_names : sequence of str, optional
             Instead of the mapping's, or of x[0], x[1], ...
         n_shown : int
-            The functions of the largest extent are drawn, at most so many.
+            At most so many features are drawn; the figure says how many others are not constant.
         ax : sequence of matplotlib Axes, optional
-            One per shape that is drawn.
+            One per feature that is drawn.
         """
         pairs = list(shapes.values()) if isinstance(shapes, Mapping) else list(shapes)
         known = list(shapes) if isinstance(shapes, Mapping) else None
-        names = feature_labels(known if feature_names is None else feature_names, len(pairs))
-        marked = _per_feature(_columns(X), len(pairs))
-        made = [ShapeFunction(n, *_pair(n, pair), x) for n, pair, x in zip(names, pairs, marked, strict=True)]
-        return cls(_widest(made, n_shown)).plot(ax)
+        names = known if feature_names is None else feature_names
+        return cls._most_important(_panels([("", pairs)], X, names), n_shown).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -163,12 +210,24 @@ class ShapeDisplay:
     ) -> Self:
         """Draw the ``shape_functions_`` of a fitted estimator, or else the sums of its stumps, feature by feature.
 
-        The features are called as in ``feature_names_in_`` where there is that.
+        The features are called as in ``feature_names_in_`` where there is that, and come in the order of
+        ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class, or
+        of each sub-problem.
         """
+        estimator = best_of(estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if hasattr(estimator, "shape_functions_"):
-            return cls.from_shapes(estimator.shape_functions_, X, feature_names=names, n_shown=n_shown, ax=ax)
-        return cls(_staircases(Ensemble.of_estimator(estimator), X, names, n_shown)).plot(ax)
+            several = hasattr(estimator, "decomposition_")
+            called = problem_names(estimator) if several else [""]
+            parts = estimator.shape_functions_ if several else [estimator.shape_functions_]
+            panels = _panels(list(zip(called, parts, strict=True)), X, names)
+        else:
+            panels = _staircases(ensembles_of(estimator), X, names)
+        ylabel = YLABEL
+        one_score = all(not shape.of for panel in panels.values() for shape in panel)
+        if one_score and hasattr(estimator, "classes_"):
+            ylabel = f"{YLABEL} (above 0: {fitted(estimator, 'classes_')[1]})"
+        return cls._most_important(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
 
     @classmethod
     def from_run(
@@ -180,8 +239,20 @@ class ShapeDisplay:
         n_shown: int = 12,
         ax: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the sums of a run's stumps, feature by feature; the functions of the other features are 0."""
-        return cls(_staircases(Ensemble.of_run(run), X, feature_names, n_shown)).plot(ax)
+        """Draw the sums of a run's stumps, the most important first; the functions of the other features are 0."""
+        return cls._most_important(_staircases([("", Ensemble.of_run(run))], X, feature_names), n_shown).plot(ax)
+
+    @classmethod
+    def _most_important(
+        cls, panels: Mapping[int, Panel], n_shown: int, ylabel: str = YLABEL, importances: Any = None
+    ) -> Self:
+        """At most so many features, by importances or else by the sum of the total variations of their functions."""
+        variations = {d: sum(shape.variation for shape in panel) for d, panel in panels.items()}
+        sizes = variations if importances is None else {d: float(importances[d]) for d in panels}
+        ranked = sorted(panels, key=lambda d: (-sizes[d], d))
+        shown, others = ranked[: validation.whole("n_shown", n_shown)], ranked[n_shown:]
+        n_left_out = sum(variations[d] > 0 for d in others)
+        return cls([shape for d in shown for shape in panels[d]], n_left_out, ylabel)
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
         """Draw.
@@ -189,7 +260,7 @@ class ShapeDisplay:
         Parameters
         ----------
         ax : sequence of matplotlib Axes, optional
-            One per shape; a new figure by default.
+            One per feature; a new figure by default.
 
         Raises
         ------
@@ -198,47 +269,113 @@ class ShapeDisplay:
         ImportError
             matplotlib is not installed.
         """
+        panels = self._panels
         given = np.ravel(np.asarray(ax, object)).tolist()
-        self.axes_ = self._new_axes() if ax is None else [checked_axes(one) for one in given]
-        if len(self.axes_) != len(self.shapes):
-            found = f"found {len(self.axes_)} axes for {len(self.shapes)} shapes"
+        self.axes_ = self._new_axes(len(panels)) if ax is None else [checked_axes(one) for one in given]
+        if len(self.axes_) != len(panels):
+            found = f"found {len(self.axes_)} axes for {len(panels)} shapes"
             raise InvalidInput("ax", found, "give one per shape, or None for a new figure")
         self.figure_: Figure | SubFigure = self.axes_[0].figure
-        for one, shape in zip(self.axes_, self.shapes, strict=True):
-            _draw(one, shape)
+        for one, panel in zip(self.axes_, panels, strict=True):
+            _draw(one, panel)
+        self._tell_apart(own=ax is None)
+        if self.n_left_out:
+            features = "feature is" if self.n_left_out == 1 else "features are"
+            note(self.axes_[-1], f"{self.n_left_out} less important {features} left out", below=ax is None)
         return self
 
-    def _new_axes(self) -> list[Axes]:
-        n_across = min(ACROSS, len(self.shapes))
-        n_down = -(-len(self.shapes) // n_across)
-        axes = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.2), len(self.shapes), n_across)
-        for first in axes[::n_across]:
-            first.set_ylabel("contribution to f")
+    @property
+    def _panels(self) -> list[list[ShapeFunction]]:
+        """The shapes of each feature; a shape that is part of no named score is alone."""
+        panels: list[list[ShapeFunction]] = []
+        for shape in self.shapes:
+            before = panels[-1] if panels else []
+            joins = shape.of and before and before[0].name == shape.name and shape.of not in {b.of for b in before}
+            panels[-1:] = [[*before, shape]] if joins else [*panels[-1:], [shape]]
+        return panels
+
+    def _new_axes(self, n_panels: int) -> list[Axes]:
+        n_across = min(ACROSS, n_panels)
+        n_down = -(-n_panels // n_across)
+        axes = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), n_panels, n_across)
+        if n_down == 1:
+            axes[0].set_ylabel(self.ylabel.replace(" (", "\n("))
+        else:
+            axes[0].figure.supylabel(self.ylabel, fontsize="medium")
         return axes
 
+    def _tell_apart(self, *, own: bool) -> None:
+        """Name the scores, above all pictures of an own figure, else in the first."""
+        handles, labels = self.axes_[0].get_legend_handles_labels()
+        if labels and own:
+            n_columns = min(len(labels), MOST_ABREAST)
+            self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, edgecolor="none")
+        elif labels:
+            self.axes_[0].legend(handles, labels, edgecolor="none", framealpha=0.8, fontsize="small")
 
-def _draw(ax: Axes, shape: ShapeFunction) -> None:
+
+def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
     ax.axhline(0.0, color=FAINT, linewidth=0.8, zorder=0)
-    ax.plot(shape.knots, shape.values, drawstyle="steps-post" if shape.steps else "default")
-    ax.set_xlabel(shape.name)
+    ax.set_xlabel(panel[0].name)
     ax.margins(y=0.12)
-    if shape.sample is not None:
-        ranks = np.linspace(0, len(shape.sample) - 1, min(RUG, len(shape.sample))).round().astype(int)
-        marks = np.sort(shape.sample)[ranks]
+    if panel[0].two_values is not None:
+        _draw_bars(ax, panel, panel[0].two_values)
+        return
+    sample = panel[0].sample
+    ends = np.concatenate([*(shape.knots[[0, -1]] for shape in panel), *([] if sample is None else [sample])])
+    for k, shape in enumerate(panel):
+        knots, values = shape.knots, shape.values
+        # constant beyond its knots, as far as the picture goes
+        if ends.min() < knots[0]:
+            knots, values = np.append(ends.min(), knots), np.append(values[0], values)
+        if ends.max() > knots[-1]:
+            knots, values = np.append(knots, ends.max()), np.append(values, values[-1])
+        drawstyle = "steps-post" if shape.steps else "default"
+        ax.plot(knots, values, drawstyle=drawstyle, color=PALETTE[k % len(PALETTE)], label=shape.of or None)
+    if sample is not None:
+        ranks = np.linspace(0, len(sample) - 1, min(RUG, len(sample))).round().astype(int)
+        marks = np.sort(sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
 
 
-def _staircases(ensemble: Ensemble, X: Any, names: Sequence[Any] | None, n_shown: int) -> list[ShapeFunction]:
-    """The functions of the features that have stumps."""
-    by_feature: dict[int, list[WeightedStump]] = {}
-    for stump in ensemble.stumps():
-        by_feature.setdefault(stump.feature, []).append(stump)
+def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], two_values: Array) -> None:
+    """Two bars for each score, at the values of an indicator, with the number of samples below."""
+    width = 0.7 / len(panel)
+    for k, shape in enumerate(panel):
+        places = np.arange(2) + (k - (len(panel) - 1) / 2) * width
+        ax.bar(places, shape.at(two_values), 0.9 * width, color=PALETTE[k % len(PALETTE)], label=shape.of or None)
+    counts = [int((panel[0].sample == value).sum()) for value in two_values]
+    ax.set_xticks([0, 1], [f"{value:g}\nn = {count}" for value, count in zip(two_values, counts, strict=True)])
+
+
+def _panels(parts: Sequence[tuple[str, Any]], X: Any, names: Sequence[Any] | None) -> dict[int, Panel]:
+    """The functions of every feature, of all scores, from (knots, values) of every feature for each score."""
+    n_features = len(parts[0][1])
+    called, marked = feature_labels(names, n_features), _per_feature(_columns(X), n_features)
+    return {
+        d: [ShapeFunction(called[d], *_pair(called[d], pairs[d]), marked[d], of=of) for of, pairs in parts]
+        for d in range(n_features)
+    }
+
+
+def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Sequence[Any] | None) -> dict[int, Panel]:
+    """The functions of the features that have stumps; of several scores, of all of them."""
+    found: dict[int, dict[str, list[WeightedStump]]] = {}
+    for of, ensemble in ensembles:
+        for stump in ensemble.stumps():
+            found.setdefault(stump.feature, {}).setdefault(of, []).append(stump)
     columns = _columns(X)
     known = [len(each) for each in (names, columns) if each is not None]
-    n_features = max([1 + max(by_feature, default=-1), *known])
+    n_features = max([1 + max(found, default=-1), *known])
     called, marked = feature_labels(names, n_features), _per_feature(columns, n_features)
-    made = [ShapeFunction.of_stumps(called[d], by_feature[d], marked[d]) for d in sorted(by_feature)]
-    return _widest(made, n_shown)
+
+    def panel(d: int) -> Panel:
+        # a score without stumps on the feature is 0 there: the stumps of another with no weight
+        some = next(iter(found[d].values()))
+        flat = [replace(stump, weight=0.0) for stump in some]
+        return [ShapeFunction.of_stumps(called[d], found[d].get(of, flat), marked[d], of) for of, _ in ensembles]
+
+    return {d: panel(d) for d in sorted(found)}
 
 
 def _pair(name: str, pair: Any) -> tuple[Any, Any]:
@@ -261,9 +398,3 @@ def _per_feature(columns: Sequence[Array] | None, n_features: int) -> Sequence[A
     if len(columns) != n_features:
         raise InvalidInput("X", f"found {len(columns)} columns for {n_features} features", "give one per feature")
     return columns
-
-
-def _widest(shapes: Sequence[ShapeFunction], n_shown: int) -> list[ShapeFunction]:
-    """The shapes of the largest extent, in their order."""
-    ranked = np.argsort([-shape.extent for shape in shapes], kind="stable")
-    return [shapes[k] for k in sorted(ranked[: validation.whole("n_shown", n_shown)].tolist())]

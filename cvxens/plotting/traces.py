@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,13 +11,16 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import Display, add_legend, fitted
+from cvxens.plotting.display import Display, add_legend, best_of, fitted, problem_names
 from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cvxens.colgen import Round, Run
+    from cvxens.colgen import BoostingRound, Round, Run
+
+FEW = 30
+"""Up to so many rounds each is marked."""
 
 HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
 """What can be on the horizontal axis, and its label."""
@@ -31,10 +34,12 @@ class Trace:
     ----------
     objective, bound : array-like of shape (n_rounds,)
         The optimum lies between; infinite where there is none yet.
-    seconds : array-like of shape (n_rounds,)
-        Wall-clock time from the start to the end of each round.
+    seconds : array-like of shape (n_rounds,), optional
+        Wall-clock time from the start to the end of each round, where it is known.
     name : str
         For the legend.
+    quantity : str
+        What the objective is called.
 
     Raises
     ------
@@ -49,17 +54,48 @@ class Trace:
 
     objective: Array
     bound: Array
-    seconds: Array
+    seconds: Array | None = None
     name: str = ""
+    quantity: str = "objective"
 
     def __post_init__(self) -> None:
-        for field in ("objective", "bound", "seconds"):
+        fields = ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]
+        for field in fields:
             object.__setattr__(self, field, _numbers(field, getattr(self, field)))
-        lengths = [len(self.objective), len(self.bound), len(self.seconds)]
+        lengths = [len(getattr(self, field)) for field in fields]
         if len(set(lengths)) > 1:
-            raise InvalidInput("objective, bound, seconds", f"found lengths {lengths}", "give one number per round")
+            raise InvalidInput(", ".join(fields), f"found lengths {lengths}", "give one number per round")
         if not lengths[0]:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
+
+    @classmethod
+    def of_history(cls, history: Sequence[Any], name: str = "") -> Self:
+        """The trace of a fitted estimator's ``history_``, whatever kind of rounds it has.
+
+        Raises
+        ------
+        InvalidInput
+            Rows that have no objective with a bound, nor edges and margins.
+        """
+        known = (attribute for attribute in ROWS if hasattr(next(iter(history), None), attribute))
+        attribute = next(known, None)
+        if attribute is None and len(history):
+            found = f"found rows of {type(history[0]).__name__}, which have neither bounds nor edges"
+            raise InvalidInput("history", found, "give Trace(objective, bound, seconds) what the rows have")
+        return cls.of_levels(history, name) if attribute is None else ROWS[attribute](history, name)
+
+    @classmethod
+    def of_boosting(cls, history: Sequence[BoostingRound], name: str = "") -> Self:
+        """The trace of AdaBoost: the smallest margin, below the largest possible one, which no edge bound is below."""
+        bound = np.minimum.accumulate(_column(history, "edge_bound"))
+        margin = _column(history, "margin")
+        return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
+
+    @classmethod
+    def of_updates(cls, history: Sequence[Any], name: str = "") -> Self:
+        """The trace of a solver whose rows have `objective` and `gap`, relative to the objective, above the optimum."""
+        objective = _column(history, "objective")
+        return cls(objective, objective * (1 - _column(history, "gap")), None, name)
 
     @classmethod
     def of_rounds(cls, history: Sequence[Round], name: str = "") -> Self:
@@ -87,6 +123,15 @@ class Trace:
         return np.array(gaps)
 
 
+ROWS: Mapping[str, Callable[..., Any]] = {
+    "dual_bound": Trace.of_rounds,
+    "bound": Trace.of_levels,
+    "edge_bound": Trace.of_boosting,
+    "gap": Trace.of_updates,
+}
+"""What makes a trace of rows that have an attribute."""
+
+
 @dataclass
 class TraceDisplay(Display):
     """Traces of one or more runs, on one axis: rounds or seconds.
@@ -111,6 +156,8 @@ class TraceDisplay(Display):
         if not self.traces:
             raise InvalidInput("runs", "found none", "give at least one")
         validation.one_of("against", self.against, HORIZONTAL)
+        if self.against == "seconds" and any(trace.seconds is None for trace in self.traces):
+            raise InvalidInput("against", "found 'seconds' for a history without times", "give 'rounds'")
 
     @classmethod
     def from_run(cls, run: Run, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
@@ -125,15 +172,29 @@ class TraceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
-        """Draw the ``history_`` of a fitted estimator that generates columns; of several classes, all sub-problems."""
+        """Draw the ``history_`` of a fitted estimator; of several classes, all sub-problems, by what they tell apart.
+
+        Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
+        """
+        estimator = best_of(estimator)
         history = fitted(estimator, "history_")
         if not hasattr(estimator, "decomposition_"):
-            return cls([Trace.of_rounds(history, name)], against).plot(ax)
-        parts = [Trace.of_rounds(part, f"{name}[{k}]") for k, part in enumerate(history)]
-        return cls(parts, against).plot(ax)
+            return cls([Trace.of_history(history, name)], against).plot(ax)
+        called = [f"{name}: {problem}" if name else problem for problem in problem_names(estimator)]
+        return cls([Trace.of_history(part, each) for part, each in zip(history, called, strict=True)], against).plot(ax)
 
     def _horizontal(self, trace: Trace) -> Array:
         return getattr(trace, self.against)
+
+    @property
+    def _quantity(self) -> str:
+        """What the objectives are called."""
+        called = {trace.quantity for trace in self.traces}
+        return called.pop() if len(called) == 1 else "objective"
+
+    def _marker(self, trace: Trace) -> str:
+        """Rounds are marked where they are few: a line through one of them is not seen."""
+        return "." if len(trace.objective) <= FEW else ""
 
     def _finish(self, ax: Axes, ylabel: str) -> None:
         """Label the axes, and name the runs that have names."""

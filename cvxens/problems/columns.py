@@ -13,6 +13,7 @@ from scipy import sparse
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import cp
+from cvxens.problems.offsets import centres
 from cvxens.rounding import product, sum_error
 from cvxens.types import Array
 
@@ -217,7 +218,7 @@ class _Steps:
         place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
         feature_of_value = np.repeat(np.arange(d), counts)
         last_value = first_value + counts - 1
-        inner_value = np.setdiff1d(np.arange(counts.sum()), last_value)
+        inner_value = np.delete(np.arange(counts.sum()), last_value)
         gap_at = np.full(len(upper_of_slot), -1)
         gap_at[slot] = np.arange(len(slot))
         slot_of_value = np.arange(counts.sum()) + feature_of_value
@@ -346,14 +347,8 @@ class Shifted:
         """
         if not isinstance(H, DenseColumns) or not H.H.size:
             return cls(H, None)
-        low, high = H.H.min(axis=0), H.H.max(axis=0)
-        middle = low / 2 + high / 2
-        far = (np.abs(middle) > 4 * (high - low)) & (high > low)
-        return (
-            cls(DenseColumns(H.H - np.where(far, middle, 0.0)), np.where(far, middle, 0.0))
-            if far.any()
-            else cls(H, None)
-        )
+        centre = centres(H.H.T)
+        return cls(DenseColumns(H.H - centre), centre) if centre.any() else cls(H, None)
 
 
 ColumnsLike: TypeAlias = Array | Columns

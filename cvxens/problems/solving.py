@@ -6,10 +6,12 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import inf
 from typing import Any
 
 import numpy as np
 
+from cvxens.deadline import check_time, time_left
 from cvxens.errors import CvxensError, InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.modelling import Model, cp
 from cvxens.types import Attempt, Solution
@@ -21,6 +23,14 @@ TIGHT: Mapping[str, Mapping[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
 }
 """Options that ask each solver for nine digits."""
+
+TIME_LIMITS: Mapping[str, str] = {
+    "CLARABEL": "time_limit",
+    "HIGHS": "time_limit",
+    "OSQP": "time_limit",
+    "SCS": "time_limit_secs",
+}
+"""The option of each solver that has a limit of seconds; ECOS has none."""
 
 
 def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
@@ -86,9 +96,18 @@ def _solution(model: Model, attempts: list[Attempt]) -> Solution:
 
 
 def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
-    """Ask one solver; an error of cvxpy's or the solver's own is an outcome, not an accident."""
+    """Ask one solver; an error of cvxpy's or the solver's own is an outcome, not an accident.
+
+    Raises
+    ------
+    TimeUp
+        There is no time left, and no optimum.
+    """
+    check_time()
     start = time.perf_counter()
     message = ""
+    if name in TIME_LIMITS and (left := time_left()) < inf:
+        options = {TIME_LIMITS[name]: left, **options}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -97,6 +116,8 @@ def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
         status = model.problem.status
     except (cp.SolverError, ArithmeticError, ValueError, TypeError) as error:
         status, message = "error", " ".join(str(error).split())
+    if status != "optimal":
+        check_time()
     return Attempt(name, status, time.perf_counter() - start, message)
 
 

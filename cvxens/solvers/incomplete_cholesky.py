@@ -13,6 +13,7 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
+from cvxens.deadline import Pace, interruptible
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 
@@ -95,7 +96,7 @@ def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10
     X : array-like of shape (n_samples, n_features)
         Sample.
     rank : int
-        At most so many pivots.
+        At most so many pivots; fewer where a limit of time or Ctrl-C ends a fit that this is part of.
     tol : float
         Stop when the largest residual is so small relative to the largest entry of the diagonal.
 
@@ -131,18 +132,28 @@ def _factored(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
     if size <= 0:
         raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
     G, pivots = np.zeros((len(X), rank), order="F"), np.zeros(rank, np.intp)
-    for k in range(rank):
-        pivot = int(residual.argmax())
-        if residual[pivot] <= tol * size:
-            return LowRankKernel(G[:, :k], pivots[:k], residual)
-        column = _evaluated(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
-        if abs(column[pivot] - residual[pivot]) > 1e-8 * size:
-            found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
-            raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")
-        G[:, k] = column / np.sqrt(residual[pivot])
-        G[pivots[:k], k], pivots[k] = 0.0, pivot
-        residual = _without(residual - G[:, k] ** 2, pivots[: k + 1], size)
-    return LowRankKernel(G, pivots, residual)
+    if tol >= 1:
+        return LowRankKernel(G[:, :0], pivots[:0], residual)
+    # one pivot at least; fewer than asked for make as good a factor, with a larger residual
+    residual, k, pace = _next_pivot(kernel, X, (G, pivots, residual), 0, size), 1, Pace()
+    with interruptible():
+        while k < rank and residual.max() > tol * size and pace.allows_step():
+            residual = _next_pivot(kernel, X, (G, pivots, residual), k, size)
+            k += 1
+    return LowRankKernel(G[:, :k], pivots[:k], residual)
+
+
+def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp], Array], k: int, size: float) -> Array:
+    """Put the k-th pivot, that of the largest residual, into G and the pivots; returns the new residual."""
+    G, pivots, residual = factor
+    pivot = int(residual.argmax())
+    column = _evaluated(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
+    if abs(column[pivot] - residual[pivot]) > 1e-8 * size:
+        found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
+        raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")
+    G[:, k] = column / np.sqrt(residual[pivot])
+    G[pivots[:k], k], pivots[k] = 0.0, pivot
+    return _without(residual - G[:, k] ** 2, pivots[: k + 1], size)
 
 
 def _without(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.deadline import Pace, interruptible, time_is_up
 from cvxens.rounding import sum_error
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.rho_svm_updates import adaptive_updates, relative_gap, uniform, until
@@ -95,7 +97,7 @@ def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_u
         reached = until(updates, tol, min(limit, WARM_UPDATES) if soft else limit)
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
         u = last.u
-        if soft and last.gap > tol:
+        if soft and last.gap > tol and not time_is_up():
             u, n_steps = _newton(K, y, u, tol)
     low_rank, exact = certificates(K, y, u)
     return LowRankRhoSVM(u, y * u, K.on_pivots(y * u), low_rank, exact, n_updates, n_steps)
@@ -141,20 +143,26 @@ def _newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, in
     # the best length of that w were it without slacks
     z = signed @ w
     w *= float(prices @ z / (prices @ z**2 + ridge * (w @ w)))
-    for step in range(MAX_STEPS):
-        pull = prices * np.maximum(1 - signed @ w, 0.0)
-        u = pull / pull.sum() if pull.any() else u
-        q = y * (K @ (y * u))
-        if relative_gap(q, float(u @ q)) <= tol:
-            return u, step
-        active = signed[pull > 0]
-        hessian = active.T @ (prices[pull > 0, None] * active) + ridge * np.eye(K.rank)
-        direction = cho_solve(cho_factor(hessian), active.T @ pull[pull > 0] - ridge * w)
-        length = squared.backtracked(w, direction)
-        if length == 0:
-            return u, step
-        w = w + length * direction
-    return u, MAX_STEPS
+    best, lowest, n_steps, pace = u, inf, 0, Pace()
+    with interruptible():
+        while True:
+            pull = prices * np.maximum(1 - signed @ w, 0.0)
+            u = pull / pull.sum() if pull.any() else u
+            q = y * (K @ (y * u))
+            gap = relative_gap(q, float(u @ q))
+            if gap < lowest:
+                best, lowest = u, gap
+            if gap <= tol or n_steps == MAX_STEPS or not pace.allows_step():
+                break
+            active = signed[pull > 0]
+            hessian = active.T @ (prices[pull > 0, None] * active) + ridge * np.eye(K.rank)
+            direction = cho_solve(cho_factor(hessian), active.T @ pull[pull > 0] - ridge * w)
+            length = squared.backtracked(w, direction)
+            if length == 0:
+                break
+            w = w + length * direction
+            n_steps += 1
+    return best, n_steps
 
 
 @dataclass(frozen=True)

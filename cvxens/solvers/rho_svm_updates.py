@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 
 from cvxens import validation
+from cvxens.deadline import time_is_up
 from cvxens.solvers.entropy_projection import multiplier, tilted
 from cvxens.types import Array
 
@@ -162,7 +163,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
 
 
 def until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
-    """Cut updates after the first one within a relative `gap`, or after `max_updates` steps.
+    """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[U
     """
     for update in islice(updates, max_updates + 1):
         yield update
-        if update.gap <= gap:
+        if update.gap <= gap or time_is_up():
             return
 
 

@@ -95,6 +95,8 @@ class SVMSolution(Generic[P]):
         One row for every point that was certified.
     ending : Ending
         Why the solver ended.
+    drift : float
+        A bound on the rounding error of f, which is a sum of many changes; 0 where f was evaluated at once.
     """
 
     problem: P
@@ -105,6 +107,7 @@ class SVMSolution(Generic[P]):
     bound: float
     history: Sequence[Level] = field(default=(), repr=False)
     ending: Ending = Ending.OPTIMAL
+    drift: float = 0.0
 
     @classmethod
     def at(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
@@ -134,7 +137,7 @@ class SVMSolution(Generic[P]):
     def certificate(self) -> Certificate:
         """The gap, and how far the point is from the conditions of optimality; f is taken as K (y u)."""
         problem, hinge = self.problem, Hinge(self.problem.C)
-        errors = problem.score_errors(self.u, self.f)
+        errors = problem.score_errors(self.u, self.f) + self.drift
         slackness = hinge.slackness(self.problem.y * (self.f + self.b), self.u)
         return Certificate.between(
             self.objective,

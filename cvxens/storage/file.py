@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.storage.archive import UNREADABLE, Arrays, pack, unpack
+from cvxens.storage.bounded import read_file
+
+FIRST_LINE = rb"cvxens %b (\d{1,9}) ([0-9a-f]{64})"
+
+LONGEST_LINE = 1000
+"""Bytes that say whether a file is of a kind, before the rest of it is read."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,12 @@ class FileKind:
             It cannot be read, is of another kind or version, truncated or damaged, or holds more than plain arrays.
         """
         try:
-            content = path.read_bytes()
+            with path.open("rb") as file:
+                begins_so = re.fullmatch(FIRST_LINE % self.name.encode(), file.read(LONGEST_LINE).split(b"\n")[0])
+            content = read_file(path) if begins_so else b""
         except (OSError, ValueError) as error:
             raise self._error(f"that {path} cannot be read ({error})", "name another file") from error
-        first_line = re.match(rb"cvxens %b (\d{1,9}) ([0-9a-f]{64})\n" % self.name.encode(), content)
+        first_line = re.match(FIRST_LINE % self.name.encode() + b"\n", content)
         if first_line is None:
             raise self._error(f"no {self.name} in {path}", "name another file")
         if int(first_line[1]) != self.version:

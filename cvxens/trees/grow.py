@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from numba import njit
 
+from cvxens.deadline import check_time
 from cvxens.trees.records import Cases, Codes, Nodes, Training
 from cvxens.trees.splits import TINY, best_split
 from cvxens.types import Array
@@ -79,6 +80,7 @@ def grow(
     at, depth = [cases], [0]
     feature, cut, first, counts = [], [], [], []
     for node, here in enumerate(at):
+        check_time()
         counts.append(np.bincount(data.y[here.samples], here.weights, data.n_classes).astype(float))
         split, midpoint = -1, np.nan
         if depth[node] < max_depth and _divisible(counts[node], min_cases):

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from scipy.special import betaincinv
 
+from cvxens.deadline import check_time
 from cvxens.trees.grow import divide
 from cvxens.trees.records import Cases, Codes, Nodes, Training
 from cvxens.trees.splits import TINY
@@ -68,6 +69,7 @@ def prune(nodes: Nodes, at: list[Cases], data: Training, confidence: float) -> N
     leaf = predicted_errors(nodes.counts, confidence)
     tree = leaf.copy()
     for node in np.flatnonzero(nodes.feature >= 0)[::-1]:
+        check_time()
         first = nodes.first[node]
         tree[node] = tree[first : first + branches[nodes.feature[node]]].sum()
         while pruned.feature[node] >= 0:

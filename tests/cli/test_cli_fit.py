@@ -210,8 +210,6 @@ def test_certify_fails_above_the_tolerance(capsys, tmp_path, model):
 def test_what_cannot_be_certified(capsys, tmp_path, csv, model):
     (tmp_path / "unlabelled.csv").write_text("x0,x1\n1,2\n")
     assert "found no target" in refused(capsys, "certify", model, tmp_path / "unlabelled.csv")
-    assert run(capsys, "fit", csv, "--model", "SupervisedKernelRLSClassifier", "--out", tmp_path / "rls")[0] == 0
-    assert "which is certified where it is fitted" in refused(capsys, "certify", tmp_path / "rls", csv)
     assert "found the classes ['bad' 'odd']" in refused(
         capsys, "certify", model, write_words(tmp_path / "odd.csv", "odd")
     )
@@ -245,10 +243,14 @@ def test_samples_that_a_model_cannot_use(capsys, tmp_path, csv):
     assert "what the model cannot use" in refused(capsys, "fit", csv, *arguments, "--out", tmp_path / "model")
 
 
-def test_a_model_without_a_certificate(capsys, tmp_path, csv):
+@pytest.mark.parametrize("name", ["InfiniteEnsembleSVCCV", "SupervisedKernelRLSClassifier"])
+def test_every_model_is_certified_by_its_fit_and_on_data(capsys, tmp_path, csv, name):
     out = tmp_path / "model"
-    assert run(capsys, "fit", csv, "--model", "InfiniteEnsembleSVCCV", "--out", out)[0] == 0
-    assert "has no certificate" in refused(capsys, "certify", out)
+    assert run(capsys, "fit", csv, "--model", name, "--out", out)[0] == 0
+    for data in ([], [csv]):
+        status, printed, _ = run(capsys, "certify", out, *data)
+        assert status == 0
+        assert "proven" in printed
 
 
 @pytest.mark.parametrize("place", ["nowhere/model", ".", "x" * 300])

@@ -69,6 +69,9 @@ def test_limits_without_a_bound():
     assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.0), sense=-1.0) is Ending.STALLED
     assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.2), sense=-1.0) is None
     assert reached(rows=rows(0.0, 0.0, 0.0, 0.0, 0.0)) is Ending.STALLED
+    # the gain counts relative to the objective
+    assert reached(rows=rows(9e3, 1.05e3, 1e3, 1e3, 1e3)) is Ending.STALLED
+    assert reached(rows=rows(9e-3, 1.2e-3, 1e-3, 1e-3, 1e-3)) is None
 
 
 def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():

@@ -1,5 +1,10 @@
 """The linear program that stays alive: rows are added, the basis is kept, multipliers have the right sign."""
 
+import sys
+import warnings
+from types import ModuleType
+
+import cvxpy
 import highspy
 import numpy as np
 import pytest
@@ -9,10 +14,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from cvxens.colgen import Formulation, formulations, iterate
+from cvxens.colgen import Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.masters.live_program import LiveProgram
-from cvxens.errors import SolverFailed
+from cvxens.colgen.oracles import Pool
+from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge
 from cvxens.problems.penalties import L1
 
@@ -148,3 +154,31 @@ def test_the_intercept_is_that_of_the_primal(intercept):
         expected = linear_program(X - 1.0, labels, slack=slack, intercept=intercept)
         assert last.solution.objective == pytest.approx(expected, rel=1e-8)
         assert (last.solution.b != 0) == intercept
+
+
+def test_the_clash_of_highs_and_ortools_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    monkeypatch.setitem(sys.modules, "ortools", ModuleType("ortools"))
+    with pytest.raises(ImportError, match=r"highspy cannot be imported .*; ortools, which this process has loaded"):
+        HighsMaster(MASTERS["soft margin"][0], y)
+
+
+def test_a_missing_highs_is_not_blamed_on_ortools(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    monkeypatch.delitem(sys.modules, "ortools", raising=False)
+    with pytest.raises(ImportError) as raised:
+        LiveProgram(np.array([1.0]), np.zeros(1), np.ones(1))
+    assert "ortools" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", MASTERS)
+def test_without_highs_another_master_finds_the_same_optimum_and_says_so(name, monkeypatch):
+    expected = column_generation(MASTERS[name][0], Pool(H), y).certificate.primal
+    assert "HIGHS" in cvxpy.installed_solvers()
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        run = column_generation(MASTERS[name][0], Pool(H), y, tol=1e-6)
+    fallbacks = [str(each.message) for each in warned if each.category is SolverFallbackWarning]
+    assert any("answers instead of HighsMaster" in said for said in fallbacks)
+    assert run.certificate.primal == pytest.approx(expected)

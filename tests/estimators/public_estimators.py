@@ -14,7 +14,6 @@ QUICK = {
     "AdaBoostECCClassifier": {"n_rounds": 5},
     "AdaBoostMHClassifier": {"n_rounds": 5},
     "InfiniteEnsembleSVCCV": {"Cs": [0.1], "cv": 2},
-    "PartialSVMEnsembleClassifier": {"max_updates": 5},
     "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(5), "n_experts": 5, "random_state": 0},
     "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(5), "n_experts": 5, "random_state": 0},
 }

@@ -109,7 +109,8 @@ def used(model, use, *data):
 
 
 def uses_of_new_samples(name):
-    uses = ("predict", "decision_function", "predict_proba", "staged_decision_function")
+    staged = ("staged_decision_function", "staged_predict", "staged_predict_proba")
+    uses = ("predict", "decision_function", "predict_proba", *staged)
     return [use for use in uses if hasattr(PUBLIC[name], use)]
 
 
@@ -142,6 +143,9 @@ ARGUMENTS = {
     "decision_function": (X,),
     "predict_proba": (X,),
     "staged_decision_function": (X,),
+    "staged_predict": (X,),
+    "staged_predict_proba": (X,),
+    "staged_score": (X, Y),
     "score": (X, Y),
     "sample_ensemble": (3,),
     "save": ("nowhere",),

@@ -25,6 +25,11 @@ from cvxens.estimators.machines.soft_margin import soft_margin
 from cvxens.kernels import DecisionStump, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, Signed, StumpColumns, SVMDual
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
 NEW, NEW_Y = two_classes(30, random_state=7)

@@ -143,8 +143,8 @@ def test_simplified_stumps_with_scales():
     K = SimplifiedStump([1.0, 0.5])(X)
     assert_allclose(K, -(np.abs(X[:, None] - X) * [1.0, 0.5]).sum(axis=2))
     assert SimplifiedStump([1.0, 0.5]) == SimplifiedStump(np.array([1.0, 0.5])) != SimplifiedStump()
-    machine = InfiniteEnsembleSVC(SimplifiedStump([1.0, 0.5]), tol=1e-8).fit(X, Y)
-    scaled = InfiniteEnsembleSVC("stump", tol=1e-8).fit(X * [1.0, 0.5], Y)
+    machine = InfiniteEnsembleSVC(SimplifiedStump([1.0, 0.5]), C=1.0, tol=1e-8).fit(X, Y)
+    scaled = InfiniteEnsembleSVC("stump", C=1.0, tol=1e-8).fit(X * [1.0, 0.5], Y)
     assert machine.certificate_.primal == pytest.approx(scaled.certificate_.primal, rel=1e-7)
     assert (
         SVMDual(K, np.where(Y > 0, 1.0, -1.0), 1.0).certify(u=machine.dual_weights_, b=machine.intercept_).holds(1e-6)

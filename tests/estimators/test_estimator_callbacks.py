@@ -26,6 +26,9 @@ from cvxens import (
 from cvxens.estimators.fitting import callbacks
 from cvxens.kernels import Laplacian
 
+pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
+"""Few updates are all that these tests want."""
+
 X, Y = two_classes()
 
 BOOSTING = [AdaBoostClassifier(n_rounds=6), AdaBoostMHClassifier(n_rounds=6), AdaBoostECCClassifier(n_rounds=6)]

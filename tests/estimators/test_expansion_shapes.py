@@ -9,6 +9,11 @@ from sklearn.exceptions import NotFittedError
 from cvxens import InfiniteEnsembleSVC, PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.kernels import MiddleStump, Stump
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes()
 NEW = 2 * two_classes(50, random_state=7)[0] + 0.013
 EVERY = [RhoSVC(), PartialSVMEnsembleClassifier(), RegAdaBoostClassifier()]

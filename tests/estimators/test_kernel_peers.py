@@ -19,6 +19,11 @@ from cvxens.kernels import Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from cvxens.problems import RegularizedExpLoss, RhoSVM
 from cvxens.solvers import partial_svms, solve_regularized_exp_loss, solve_rho_svm
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes()
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
 NEW, _ = two_classes(30, random_state=7)
@@ -76,7 +81,8 @@ def test_the_margin_is_that_of_squared_slacks():
 def test_the_ensemble_of_partial_svms_is_that_of_the_updates():
     K = Gaussian(0.3)(X)
     expected = partial_svms(K + np.eye(len(X)) / 50.0, SIGNS, max_updates=8)
-    model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=50.0, max_updates=8).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="updates have ended after 9 hypotheses.*raise max_updates"):
+        model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=50.0, max_updates=8).fit(X, Y)
     assert [row.gap for row in model.history_] == pytest.approx(expected.gaps.tolist(), abs=1e-6)
     np.testing.assert_allclose([row.weight for row in model.history_], expected.weights, rtol=1e-5)
     np.testing.assert_allclose(model.decision_function(NEW), Gaussian(0.3)(NEW, X) @ expected.coefficients, atol=1e-6)
@@ -85,7 +91,8 @@ def test_the_ensemble_of_partial_svms_is_that_of_the_updates():
 
 
 def test_updates_are_limited():
-    assert len(PartialSVMEnsembleClassifier(max_updates=3).fit(X, Y).history_) == 4
+    with pytest.warns(ConvergenceWarning, match="updates have ended after 4 hypotheses.*raise max_updates"):
+        assert len(PartialSVMEnsembleClassifier(max_updates=3).fit(X, Y).history_) == 4
 
 
 @pytest.mark.parametrize("kernel", [MiddleStump(X), Laplacian(0.5)])

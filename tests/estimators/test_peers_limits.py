@@ -19,6 +19,9 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting import progress
 from cvxens.kernels import Laplacian
 
+pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
+"""Few updates are all that these tests want."""
+
 X, Y = two_classes()
 
 LIMITED = [
@@ -75,11 +78,6 @@ def test_limits_are_of_each_sub_problem():
 def test_bad_limits(estimator, max_time):
     with pytest.raises(InvalidInput, match="max_time"):
         clone(estimator).set_params(max_time=max_time).fit(X, Y)
-
-
-def test_newtons_method_takes_no_limit():
-    with pytest.raises(InvalidInput, match="boosting"):
-        RegAdaBoostClassifier(max_time=1.0).fit(X, Y)
 
 
 @pytest.mark.parametrize("estimator", SHOWN, ids=called)

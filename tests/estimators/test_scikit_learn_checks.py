@@ -4,12 +4,18 @@ import os
 import subprocess
 import sys
 
+import pytest
 from public_estimators import PUBLIC
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from cvxens import AdaBoostClassifier, LPBoostClassifier, RhoSVC
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
 
 SHORT = {
     "AdaBoostClassifier": {"n_rounds": 20},

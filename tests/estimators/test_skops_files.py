@@ -1,6 +1,7 @@
 """Pipelines in files of skops: the types that a reader is asked to trust, and predictions equal to the last bit."""
 
 from functools import partial
+from inspect import isabstract
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from estimator_samples import called, three_classes, two_classes
 from public_estimators import QUICK
 from sklearn.base import clone, is_regressor
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from skops.io import dumps, get_untrusted_types, loads
@@ -18,12 +20,16 @@ from cvxens import (
     ColumnGenerationClassifier,
     InfiniteEnsembleSVC,
     LPBoostClassifier,
+    RhoSVC,
     estimators,
+    kernels,
     load_model,
 )
 from cvxens.colgen import Formulation, oracles
 from cvxens.estimators import TRUSTED_TYPES
-from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion
+from cvxens.kernels import Gaussian, Linear, Stump, StumpRegion, TreeEnsemble, and_, or_
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.simplified import Centred
 from cvxens.problems import losses, penalties
 from cvxens.tables import Choice, TableEncoder
 
@@ -187,7 +193,9 @@ def test_every_trusted_type_is_one_that_files_hold():
         BY_DEFAULT.keys(),
         TREES_ALONE,
         TABLE,
-        {"MatrixExpansion", "Linear", "Centred"},
+        {"MatrixExpansion", "_given", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
+        {"Threshold", "LinearForm", "Wave", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
+        {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens", "scipy"}
@@ -198,11 +206,82 @@ def test_every_trusted_type_is_one_that_files_hold():
 def test_kernel_matrices():
     X, y = two_classes()
     model = InfiniteEnsembleSVC("precomputed").fit(X @ X.T, y)
-    found = get_untrusted_types(data=dumps(model))
-    (function,) = set(found) - set(TRUSTED_TYPES)
-    assert "MatrixExpansion" in short(found)
-    assert function == "cvxens.estimators.machines.kernels._given"
-    assert_read_as_written(model, X @ X.T, found)
+    assert {"MatrixExpansion", "_given"} <= short(get_untrusted_types(data=dumps(model)))
+    assert_read_as_written(model, X @ X.T, TRUSTED_TYPES)
+
+
+LOW, HIGH = (0.0,) * 3, (1.0,) * 3
+STUMPS = Stump(LOW, HIGH)
+SCALED_X = MinMaxScaler().fit_transform(two_classes()[0])
+GROWN = TreeEnsemble(RandomForestClassifier(3, random_state=0).fit(SCALED_X, two_classes()[1]))
+
+EVERY_KERNEL = {
+    "Centred": Centred(kernels.Linear(np.eye(3)), (0.5,) * 3),
+    "DecisionStump": kernels.DecisionStump(),
+    "DecisionTree": kernels.DecisionTree(0.1),
+    "Gaussian": kernels.Gaussian(1.0),
+    "HistogramIntersection": kernels.HistogramIntersection(),
+    "Laplacian": kernels.Laplacian(1.0),
+    "Linear": kernels.Linear(np.eye(3)),
+    "Logical": and_(STUMPS, STUMPS),
+    "Logical, or": or_(STUMPS, STUMPS),
+    "MiddleStump": kernels.MiddleStump(SCALED_X),
+    "Perceptron": kernels.Perceptron(),
+    "Precomputed": kernels.Precomputed(np.eye(40) + SCALED_X @ SCALED_X.T),
+    "Product": STUMPS * STUMPS,
+    "Scaled": 2 * STUMPS,
+    "SimplifiedGaussian": kernels.SimplifiedGaussian(1.0),
+    "SimplifiedLaplacian": kernels.SimplifiedLaplacian(1.0),
+    "SimplifiedPerceptron": kernels.SimplifiedPerceptron(),
+    "SimplifiedStump": kernels.SimplifiedStump(),
+    "Stump": Stump(),
+    "Stump, of given ranges": STUMPS,
+    "StumpRegion": kernels.StumpRegion(2, LOW, HIGH),
+    "StumpRegion, of open ranges": kernels.StumpRegion(2),
+    "Sum": STUMPS + kernels.Linear(np.eye(3)),
+    "TreeEnsemble": GROWN,
+    **{
+        f"WeakLearner, of {name}": kernels.WeakLearner(kernel.sample(5, random_state=0))
+        for name, kernel in {
+            "stumps": STUMPS,
+            "linear forms": kernels.Linear(np.eye(3)),
+            "waves": kernels.Gaussian(1.0, 3),
+            "regions": kernels.StumpRegion(2, LOW, HIGH),
+            "products": STUMPS * STUMPS,
+            "nodes": GROWN,
+        }.items()
+    },
+}
+
+
+def concrete(kind):
+    """All classes of kernels of ours that there can be objects of."""
+    below = {each for child in kind.__subclasses__() for each in concrete(child)}
+    return below if isabstract(kind) or not kind.__module__.startswith("cvxens.") else below | {kind}
+
+
+def test_every_kernel_is_in_the_table():
+    abstract = {"Exponential", "ExponentialLessOne", "NegativeDistance"}
+    # what a fit makes of open ranges, and nobody gives
+    made = {"Clipped"}
+    given = {kind.__name__ for kind in concrete(Kernel)} - abstract - made
+    assert {name.partition(",")[0] for name in EVERY_KERNEL} == given
+    assert {kind.__name__ for kind in concrete(Kernel)} >= {name for name in kernels.__all__ if name[0].isupper()}
+
+
+@pytest.mark.parametrize("name", EVERY_KERNEL)
+def test_pipelines_with_any_kernel_load_with_the_trusted_types(name):
+    X, y = two_classes()
+    kernel = EVERY_KERNEL[name]
+    X, scaler = (np.arange(40)[:, None], "passthrough") if name == "Precomputed" else (X, MinMaxScaler(clip=True))
+    machines = [InfiniteEnsembleSVC(kernel, C=0.1)]
+    if not name.startswith("Simplified"):
+        machines += [RhoSVC(kernel)]
+    for machine in machines:
+        model = make_pipeline(scaler, machine).fit(X, y)
+        forest = [FOREST] if FOREST in get_untrusted_types(data=dumps(model)) else []
+        assert bool(forest) == ("TreeEnsemble" in name or "nodes" in name)
+        assert_read_as_written(model, X, [*TRUSTED_TYPES, *forest])
 
 
 @pytest.mark.parametrize("oracle", [oracles.Stumps, partial(oracles.KernelColumns, Gaussian(0.5))])

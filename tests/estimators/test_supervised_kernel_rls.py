@@ -26,7 +26,7 @@ from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
+from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor, load_model
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.estimators.machines import supervised_kernel
 from cvxens.estimators.supervised_kernel_rls import vote
@@ -357,3 +357,79 @@ def test_samples_that_do_not_fit_into_memory(estimator, written_out, monkeypatch
     monkeypatch.setattr(supervised_kernel, "available", lambda: 1000)
     with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose 7 experts take"):
         clone(estimator).fit(X, targets_of(estimator))
+
+
+def brute_values(model, targets, X_new, coefficients):
+    """1/m |f - y|^2 + gamma c'K c of every expert, with scikit-learn's leaves as the kernel."""
+    K, rows = same_leaf(model, X, X), same_leaf(model, X_new, X)
+    for c in coefficients.transpose(1, 0, 2):
+        yield ((rows @ c - targets) ** 2).sum() / len(X_new) + model.gamma * (c * (K @ c)).sum()
+
+
+def brute_optimum(model, targets, X_new):
+    """The least value of any function of the kernel on a sample, from the stated system."""
+    K, m = same_leaf(model, X_new, X_new), len(X_new)
+    c = np.linalg.solve(m * model.gamma * np.eye(m) + K, targets)
+    return ((K @ c - targets) ** 2).sum() / m + model.gamma * (c * (K @ c)).sum()
+
+
+def coded(model, targets):
+    """The targets of the experts, (n_samples, n_outputs)."""
+    if hasattr(model, "codes_"):
+        return model.codes_[np.searchsorted(model.classes_, targets)]
+    return (targets - model.intercept_)[:, None]
+
+
+@pytest.mark.parametrize("gamma", [1e-2, 1.0])
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_certify_is_the_worst_value_beside_the_optimum_on_any_sample(estimator, gamma):
+    model = clone(estimator).set_params(kernel="leaf", gamma=gamma).fit(X, targets_of(estimator))
+    targets = targets_of(estimator)[::-1][:25]
+    certificate, codes = model.certify(NEW, targets), coded(model, targets)
+    values = list(brute_values(model, codes, NEW, model.experts_.coefficients))
+    assert certificate.primal == pytest.approx(max(values))
+    assert certificate.dual == pytest.approx(brute_optimum(model, codes, NEW))
+    assert certificate.gap > 0
+    weights = np.random.default_rng(0).normal(size=model.experts_.coefficients.shape)
+    other = model.certify(NEW, targets, weights=weights)
+    assert other.primal == pytest.approx(max(brute_values(model, codes, NEW, weights)))
+    assert other.dual == pytest.approx(certificate.dual)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_certify_of_experts_that_have_all_samples_agrees_with_the_fit(estimator):
+    y = targets_of(estimator)
+    model = clone(estimator).set_params(sample_share=1.0, n_experts=2).fit(X, y)
+    again = model.certify(X, y)
+    assert again.holds(1e-9)
+    assert again.primal == pytest.approx(model.certificate_.primal)
+    worse = model.certify(X, y, weights=0 * model.experts_.coefficients)
+    assert worse.primal == pytest.approx((coded(model, y) ** 2).sum() / len(X))
+    assert worse.gap > 0.1 * worse.primal
+
+
+def test_certify_of_three_classes_and_of_a_model_from_a_file(tmp_path):
+    model = SupervisedKernelRLSClassifier(**FEW).fit(X3, Y3)
+    expected = model.certify(X3, Y3)
+    assert 0 < expected.dual < expected.primal
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").certify(X3, Y3) == expected
+
+
+def test_certify_refuses_what_does_not_fit():
+    model = SupervisedKernelRLSClassifier(**FEW).fit(X, Y)
+    with pytest.raises(InvalidInput, match="weights: found shape"):
+        model.certify(X, Y, weights=[1.0])
+    with pytest.raises(InvalidInput, match="y: found the classes"):
+        model.certify(X, np.where(Y == "yes", "maybe", "no"))
+
+
+def test_certify_of_many_samples_is_that_of_few(monkeypatch):
+    """By products without a matrix, and in blocks, as by the matrix at once."""
+    model = SupervisedKernelRLSClassifier(gamma=0.1, **FEW).fit(X, Y)
+    expected = model.certify(X, Y)
+    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 10)
+    monkeypatch.setattr(supervised_kernel, "BLOCK", 50 * model.experts_.coefficients[0].size)
+    found = model.certify(X, Y)
+    assert found.primal == pytest.approx(expected.primal)
+    assert found.dual == pytest.approx(expected.dual)

@@ -33,6 +33,11 @@ from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
 from cvxens.problems.kernel_factor import doubly_centred
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"
+)
+"""Few updates or pivots are all that some of these tests want."""
+
 X, Y = two_classes(60)
 # off the thresholds, on which rounding decides
 NEW = two_classes(200, random_state=5)[0] + 0.0137
@@ -236,7 +241,7 @@ def test_rows_are_in_one_order_sparse_or_dense(seed):
     unsorted = csr_array(dense)
     unsorted = csr_array((unsorted.data, unsorted.indices, unsorted.indptr), shape=dense.shape)
     stored = csc_array((dense.T.ravel(), np.tile(np.arange(n), d), np.arange(0, n * d + 1, n)), shape=(n, d))
-    merged = [Sample.read(model, kind, y, Accepts(sparse=True)).merged() for kind in (dense, unsorted, stored)]
+    merged = [Sample.read(model, kind, y, Accepts(sparse=("csc",))).merged() for kind in (dense, unsorted, stored)]
     for other in merged[1:]:
         assert_array_equal(other.X.toarray(), merged[0].X)
         assert_array_equal(other.places, merged[0].places)
@@ -331,3 +336,34 @@ def test_a_weighted_estimator_takes_weights():
     for name in CLASSIFIERS:
         if isinstance(PUBLIC[name], Weighted):
             assert "sample_weight" in inspect.signature(PUBLIC[name].fit).parameters
+
+
+def test_the_mean_of_a_kernel_is_over_samples_and_not_over_their_prices():
+    sample, weights = 3.0 * X + 1.0, {"yes": 5.0, "no": 0.2}
+    mean = (sample**2).sum(axis=1).mean()
+    for estimator, given in ((RhoSVC, {"C": 10 / mean}), (PartialSVMEnsembleClassifier, {"C": 10 / mean})):
+        default = estimator(linear_kernel, class_weight=weights).fit(sample, Y)
+        explicit = estimator(linear_kernel, class_weight=weights, **given).fit(sample, Y)
+        assert_allclose(default.decision_function(NEW), explicit.decision_function(NEW), rtol=1e-2, atol=1e-3)
+    default = RegAdaBoostClassifier(linear_kernel, class_weight=weights).fit(sample, Y)
+    explicit = RegAdaBoostClassifier(linear_kernel, class_weight=weights, lam=3e-4 * mean).fit(sample, Y)
+    assert_allclose(default.decision_function(NEW), explicit.decision_function(NEW), rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["stump", "perceptron"])
+def test_a_machine_has_the_value_of_its_formula_on_any_sample(kernel):
+    model = InfiniteEnsembleSVC(kernel, C=0.7, tol=1e-6).fit(X, Y)
+    other, y = two_classes(50, random_state=3)
+    signs, v = np.where(y == "yes", 1.0, -1.0), model.dual_coef_
+    norm = v @ model._kernel.function(model.support_vectors_, model.support_vectors_) @ v
+    value = norm / 2 + 0.7 * np.maximum(0, 1 - signs * model.decision_function(other)).sum()
+    assert model.certify(other, y).primal == pytest.approx(value, rel=1e-9)
+    with pytest.raises(InvalidInput, match="weights: found the sum"):
+        model.certify(other, y, weights=v + 0.01)
+
+
+def test_the_score_of_a_vote_is_its_intercept_and_its_weighted_hypotheses():
+    model = CGEnsClassifier(C=0.1).fit(X, np.where(np.arange(len(X)) % 3, Y, "yes"))
+    assert abs(model.intercept_) > 1e-3
+    scores = model.intercept_ + sum(w * h(NEW) for w, h in zip(model.weights_, model.weak_learners_, strict=True))
+    assert_allclose(model.decision_function(NEW), scores, atol=1e-9)

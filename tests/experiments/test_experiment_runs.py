@@ -1,6 +1,5 @@
 """Running experiments: the same splits for every method, names in order, and errors that say what to do."""
 
-import numba
 import numpy as np
 import pytest
 from data_directory import make_directory, numbered
@@ -18,6 +17,7 @@ from cvxens.experiments import (
     experiment_of,
     of_paper,
 )
+from cvxens.threads import available_threads
 
 SMALL = Generated(make_twonorm, 20, 20)
 
@@ -119,17 +119,17 @@ def test_generated_data_need_no_directory(tmp_path, monkeypatch):
 
 
 def test_methods_run_on_one_thread_and_leave_the_rest_as_it_was():
-    before = numba.get_num_threads()
+    before = available_threads()
 
     def threads(_):
         blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-        return float(max([numba.get_num_threads(), *blas]))
+        return float(max([available_threads(), *blas]))
 
     with threadpool_limits(2, user_api="blas"):
         [cell] = cells(experiment(methods={"threads": threads}), data=["first"], splits=2)
         assert threads(None) == 2
     assert (cell.mean, cell.standard_error) == (1.0, 0.0)
-    assert numba.get_num_threads() == before
+    assert available_threads() == before
 
 
 @pytest.mark.parametrize("each", EXPERIMENTS, ids=lambda each: each.name)

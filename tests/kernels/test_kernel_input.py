@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from kernel_makers import EVERY
 
+import cvxens.memory
 from cvxens.errors import InvalidInput
 from cvxens.kernels import (
     DecisionStump,
@@ -225,8 +226,8 @@ def test_a_matrix_that_does_not_fit_into_memory():
 
 
 def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "CONTROL_GROUP", tmp_path / "memory.max")
+    monkeypatch.setattr(cvxens.memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(cvxens.memory, "CONTROL_GROUP", tmp_path / "memory.max")
     physical = memory.available()
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available() == physical

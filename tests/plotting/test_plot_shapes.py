@@ -67,16 +67,29 @@ def test_an_own_figure_has_one_scale_and_no_empty_axes():
     display = ShapeDisplay.from_shapes([([0, 1], [0, k]) for k in range(6)])
     assert len(display.figure_.axes) == len(display.axes_) == 6
     assert len({one.get_ylim() for one in display.axes_}) == 1
-    assert [one.get_ylabel() for one in display.axes_] == ["contribution to f", "", "", "", "contribution to f", ""]
+    assert display.figure_.get_supylabel() == "contribution to f"
     display.figure_.canvas.draw()
     assert plt.get_fignums() == [display.figure_.number]
     plt.close(display.figure_)
 
 
-def test_the_widest_functions_are_drawn_in_their_order():
-    pairs = [([0, 1], [0, extent]) for extent in (1.0, -3.0, 2.0, 0.0, -2.0)]
+def test_the_most_important_functions_are_drawn_first_and_the_others_counted():
+    pairs = [([0, 1], [0, extent]) for extent in (1.0, -3.0, 2.0, 0.0, -2.0)] + [([0, 1, 2], [0, 1.3, 0])]
     display = ShapeDisplay.from_shapes(pairs, n_shown=3, ax=axes(3))
-    assert [one.get_xlabel() for one in display.axes_] == ["x[1]", "x[2]", "x[4]"]
+    assert [one.get_xlabel() for one in display.axes_] == ["x[1]", "x[5]", "x[2]"]
+    assert display.n_left_out == 2
+    assert display.axes_[-1].get_title(loc="right") == "2 less important features are left out"
+    assert [one.get_title(loc="right") for one in display.axes_[:-1]] == ["", ""]
+    assert ShapeDisplay.from_shapes(pairs, ax=axes(6)).axes_[-1].get_title(loc="right") == ""
+
+
+@pytest.mark.parametrize(("n_shown", "said"), [(4, "1 less important feature is left out"), (5, ""), (9, "")])
+def test_an_own_figure_says_how_many_features_are_left_out(n_shown, said):
+    pairs = [([0, 1], [0, extent]) for extent in (1.0, -3.0, 2.0, 0.0, -2.0, 0.5)]
+    display = ShapeDisplay.from_shapes(pairs, n_shown=n_shown)
+    assert display.figure_.get_supxlabel() == said
+    display.figure_.canvas.draw()
+    plt.close(display.figure_)
 
 
 def test_the_staircases_of_a_run_add_up_to_its_scores(run, sample):

@@ -129,10 +129,11 @@ def test_an_estimator_is_drawn_by_its_history(display, run, ax):
 
 
 def test_an_estimator_of_several_classes_is_drawn_by_its_sub_problems(run, ax):
-    several = estimator(history_=[run.history, run.history[:2]], decomposition_=object())
+    classes = {"classes_": np.array(["a", "b"]), "multi_class": "ovr"}
+    several = estimator(history_=[run.history, run.history[:2]], decomposition_=object(), **classes)
     drawn = ConvergenceDisplay.from_estimator(several, ax=ax)
     assert [len(part.objective) for part in drawn.traces] == [len(run.history), 2]
-    assert legend_of(ax) == ["[0]", "[1]"]
+    assert legend_of(ax) == ["a vs rest", "b vs rest"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_bad_input_opens_no_figure(display, run):
         display.from_runs({})
     with pytest.raises(InvalidInput, match="found SimpleNamespace without history_"):
         display.from_estimator(estimator())
-    with pytest.raises(InvalidInput, match="history: found rows without pricing_seconds"):
+    with pytest.raises(InvalidInput, match="history: found rows of object, which have neither bounds nor edges"):
         display.from_estimator(estimator(history_=[object()]))
     with pytest.raises(InvalidInput, match="ax: found str; give matplotlib Axes"):
         display.from_run(run, ax="left")

@@ -150,7 +150,8 @@ class HighsMaster:
 
     The restricted master has one variable per column and one constraint per sample; its dual, which is solved here,
     has one variable per sample and one row per column, so a new column is a new row and the last basis stays dual
-    feasible.
+    feasible. The first of these masters loads HiGHS, after which ortools can no longer be imported in the same process,
+    nor HiGHS after ortools: each brings shared libraries of HiGHS of another version.
 
     Parameters
     ----------
@@ -158,6 +159,11 @@ class HighsMaster:
         Hinge loss with an l1 penalty, the soft minimum margin on the simplex, or hard margins with an l1 penalty.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
+
+    Raises
+    ------
+    ImportError
+        HiGHS cannot be loaded.
     """
 
     source = "DBS02; HiGHS"

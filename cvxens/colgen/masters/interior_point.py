@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 from typing import TypeAlias
 
@@ -109,7 +110,6 @@ class InteriorPointMaster:
         self.best: MasterSolution = self.restricted.start()
         inside = self.program.aim.inside(self._v, self.program)
         self.roomy = bool((inside <= (1 - LEAST_ROOM) * self.program.upper).all())
-        self.finish = HighsMaster(formulation, y)
         self.unfinished: list[Column] = []
         self.gap = self.own_gap = inf
 
@@ -118,6 +118,11 @@ class InteriorPointMaster:
         """Whether it is the hinge loss with an l1 penalty, or the soft minimum margin on the simplex."""
         loss, penalty = formulation.terms
         return (type(loss), type(penalty)) in PROGRAMS
+
+    @cached_property
+    def finish(self) -> HighsMaster:
+        """What finds the vertex; HiGHS is loaded where one is wanted first."""
+        return HighsMaster(self.restricted.formulation, self.restricted.y)
 
     def add(self, columns: Sequence[Column]) -> None:
         """Store columns; they enter where their edge is too large."""
@@ -152,11 +157,11 @@ class InteriorPointMaster:
 
     def _finished(self) -> MasterSolution:
         """The restricted optimum, at a vertex."""
-        self.finish.add(self.unfinished)
-        self.unfinished = []
         try:
+            self.finish.add(self.unfinished)
+            self.unfinished = []
             self._take(self.finish.solve())
-        except SolverFailed as failure:
+        except (ImportError, SolverFailed) as failure:
             warnings.warn(
                 f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
             )

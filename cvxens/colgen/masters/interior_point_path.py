@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -12,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.colgen.masters.interior_point_program import Iterate, Program
 from cvxens.colgen.masters.interior_point_rows import SMALL
+from cvxens.deadline import TimeUp, check_time
 from cvxens.types import Array
 
 MAX_STEPS = 60
@@ -103,6 +105,7 @@ class Newton:
 
     def direction(self, wanted: Products) -> Iterate:
         """The direction that restores feasibility and changes the products as wanted, to first order."""
+        check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
         g = self.defect + wanted.v / at.v - wanted.t / at.t
         right = rows.times(self.theta * g)
@@ -167,28 +170,30 @@ class Newton:
         return self._solved(right)
 
     def _image(self, x: Array) -> Array:
+        check_time()
         rows = self.program.rows
         return rows.times(self.theta * rows.combined(x)) + self.diagonal * x
 
 
 def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
-    """Step until the gap is at most `target`; returns the best point and its gap.
+    """Step until the gap is at most `target`, or time is up; returns the best point and its gap.
 
     Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
     alike, which is what a point needs that will be started from again, and cost little beside the factors.
     """
     dtype: type = np.float32 if program.rows.values.size >= SMALL else np.float64
     best, lowest, worse = at, inf, 0
-    for _ in range(MAX_STEPS):
-        newton = Newton(program, at, dtype)
-        gap = newton.gap()
-        best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
-        if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
-            break
-        d = _corrected(newton)
-        p, q = at.longest(d)
-        at = at.moved(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
-        dtype = newton.dtype
+    with suppress(TimeUp):
+        for _ in range(MAX_STEPS):
+            newton = Newton(program, at, dtype)
+            gap = newton.gap()
+            best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
+            if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
+                break
+            d = _corrected(newton)
+            p, q = at.longest(d)
+            at = at.moved(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
+            dtype = newton.dtype
     return best, lowest
 
 

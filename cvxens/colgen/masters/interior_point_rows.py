@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
+from cvxens.deadline import check_time
+from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
 T = TypeVar("T")
@@ -46,7 +46,6 @@ class Rows:
 
     def __init__(self, n_samples: int) -> None:
         self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
-        self._pool = ThreadPoolExecutor(numba.get_num_threads())
         self.n_rows = 0
 
     @property
@@ -82,13 +81,13 @@ class Rows:
 
     def _parts(self, work: Callable[[slice], T]) -> list[T]:
         n_samples = self.values.shape[1]
-        threads = numba.get_num_threads() if self.values.size >= SMALL else 1
+        threads = available_threads() if self.values.size >= SMALL else 1
         return self._in_parts(work, n_samples, -(-n_samples // threads))
 
     def _in_parts(self, work: Callable[[slice], T], length: int, size: int) -> list[T]:
-        """Do the work on slices of at most `size`, by as many threads as numba may use."""
+        """Do the work on slices of at most `size`, several at a time."""
         parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
-        return list(map(work, parts) if len(parts) == 1 else self._pool.map(work, parts))
+        return map_in_threads(work, parts)
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """A diag(theta) A' for theta > 0, the products in `dtype`; every thread calls BLAS, which best has but one."""
@@ -96,6 +95,7 @@ class Rows:
         roots = np.sqrt(theta / largest).astype(dtype)
 
         def product(part: slice) -> NDArray[Any]:
+            check_time()
             scaled = np.empty((self.n_rows, part.stop - part.start), dtype)
             _scale(self.values[:, part], roots[part], scaled)
             return scaled @ scaled.T

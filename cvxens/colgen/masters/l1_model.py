@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.smooth_newton import EPS, solve_definite
+from cvxens.deadline import time_is_up
 from cvxens.types import Array
 
 MAX_PASSES = 60
@@ -49,6 +50,8 @@ class QuadraticModel:
         """Return v, given the gradient r at w; zeros of v are exact."""
         v, r = w.copy(), r.copy()
         for _ in range(MAX_PASSES):
+            if time_is_up():
+                break
             descend(self.B, r, v, self.price, self.low)
             support = np.flatnonzero((v != 0) | (self.price == 0))
             if not support.size:

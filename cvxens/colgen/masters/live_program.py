@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-import highspy
+import sys
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 
+from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFailed
 from cvxens.types import Array, Attempt
+
+
+def load_highs() -> ModuleType:
+    """Import HiGHS, which nothing but a linear program needs.
+
+    Raises
+    ------
+    ImportError
+        It is not installed, or ortools is loaded: each brings shared libraries of HiGHS, of which the first ones that
+        are loaded are taken for both.
+    """
+    try:
+        import highspy
+    except ImportError as error:
+        clash = "; ortools, which this process has loaded, brings another HiGHS, and the two do not go together"
+        found = f"highspy cannot be imported ({error}){clash if 'ortools' in sys.modules else ''}"
+        raise ImportError(found) from error
+    return highspy
 
 
 class LiveProgram:
@@ -26,7 +48,9 @@ class LiveProgram:
     """
 
     def __init__(self, cost: Array, lower: Array, upper: Array) -> None:
-        self.highs = highspy.Highs()
+        statuses = load_highs().HighsModelStatus
+        self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
+        self.highs = load_highs().Highs()
         self.highs.setOptionValue("output_flag", False)
         self.highs.setOptionValue("presolve", "off")
         self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
@@ -47,14 +71,18 @@ class LiveProgram:
         Raises
         ------
         SolverFailed
-            Neither the last basis nor a cold start led to an optimum.
+            Neither the last basis nor a cold start led to an optimum. TimeUp, where there is no time left.
         """
         attempts = []
         for start in ("warm", "cold"):
             before = self.highs.getRunTime()
+            # HiGHS counts the time of all runs
+            self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
             self.highs.run()
             status = self.highs.getModelStatus()
-            if status == highspy.HighsModelStatus.kOptimal:
+            if status == self.time_limit:
+                raise TimeUp
+            if status == self.optimal:
                 solution = self.highs.getSolution()
                 return np.array(solution.col_value), np.array(solution.row_dual)
             seconds = self.highs.getRunTime() - before
@@ -63,7 +91,7 @@ class LiveProgram:
         raise SolverFailed(attempts)
 
 
-def _check(status: highspy.HighsStatus, numbers: str) -> None:
+def _check(status: Any, numbers: str) -> None:
     """Raise where HiGHS has refused a part of a program, without which it would solve another one."""
-    if status == highspy.HighsStatus.kError:
+    if status == load_highs().HighsStatus.kError:
         raise SolverFailed([Attempt("HiGHS", "refused", 0.0, f"it takes no {numbers} of this size")])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
+from cvxens.deadline import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
 from cvxens.types import Array
@@ -119,7 +120,10 @@ class ProximalHinge:
         for _ in range(MAX_PROXIMAL_STEPS):
             if best.gap <= self.tol or idle == PATIENCE:
                 break
-            stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
+            try:
+                stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
+            except TimeUp:
+                break
             if not stepped.solved:
                 sigma, at, idle = sigma / GROWTH**2, stepped, idle + 1
                 continue
@@ -151,6 +155,7 @@ class ProximalHinge:
         fixed = multipliers(at.f, at.b)
         kept = _near(u + sigma * (1 - self.y * (at.f + at.b)), self.C, len(rows))
         while True:
+            check_time()
             problem = self._smooth(rows, u, sigma, kept, fixed)
             stepped = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed, self.C[kept]))
             stepped = replace(stepped, f=stepped.w @ rows)

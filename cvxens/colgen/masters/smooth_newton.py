@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from cvxens.deadline import Pace
 from cvxens.types import Array
 
 MAX_STEPS = 100
@@ -89,10 +90,12 @@ class SmoothProblem:
         Returns
         -------
         Iterate
-            With the best intercept to its w; also where rounding or `MAX_STEPS` ended the search.
+            With the best intercept to its w; also where rounding, `MAX_STEPS` or a limit of time ended the search.
         """
-        at = start
+        at, pace = start, Pace()
         for _ in range(MAX_STEPS):
+            if not pace.allows_step():
+                break
             z = self.y * (at.f + at.b)
             u = self.multipliers(z)
             gradient = self.weight * at.w - self.pull - self.rows @ (self.y * u)

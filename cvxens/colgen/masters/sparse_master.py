@@ -17,6 +17,7 @@ from cvxens.colgen.masters.sparse_newton import SparsePoint, SparseProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import relative_gap
+from cvxens.deadline import Pace
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import MulticlassExponential
@@ -129,8 +130,9 @@ class SparseMaster:
         """Step until the gap is within what is allowed, or neither it nor the objective falls any more."""
         problem, allowed = self._problem(), self.allowance.of(self.restricted.n_columns)
         at = self._at(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
+        pace = Pace()
         for _ in range(MAX_STEPS):
-            if at.gap <= allowed * at.objective:
+            if at.gap <= allowed * at.objective or not pace.allows_step():
                 break
             ahead = self._at(problem.step(at.point, at.U, at.edges))
             if ahead.objective >= at.objective and ahead.gap >= at.gap:

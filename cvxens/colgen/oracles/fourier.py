@@ -14,6 +14,7 @@ from scipy.spatial.distance import pdist
 from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, union
 from cvxens.colgen.oracles.sampling import chunks, linear_form
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 from cvxens.validation import generator, positive, sample_prices, samples, signed_weights, whole
@@ -167,10 +168,12 @@ class Fourier:
         The bounds of a fixed pool are exact; those of a sampled one are infinite.
         """
         s = signed_weights(s, len(self.X))
-        found = union((part.price(s, inside) for part in self._fixed or self._sample()), self.columns_per_round)
+        found = union(
+            (part.price(s, inside) for part in in_time(self._fixed or self._sample())), self.columns_per_round
+        )
         if not self.resample:
             return found
-        refined = (self._refined(column, s) for column in found.columns)
+        refined = (self._refined(column, s) for column in in_time(found.columns))
         return Priced(best_first(refined, self.columns_per_round))
 
     def _sample(self) -> Iterator[Pool]:

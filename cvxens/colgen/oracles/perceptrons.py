@@ -14,6 +14,7 @@ from cvxens.colgen.oracles.pool import Pool, best_first, union
 from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
 from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 from cvxens.validation import finite_array, generator, samples, signed_weights, whole
@@ -193,10 +194,10 @@ class Perceptrons:
         s = signed_weights(s, len(self.X))
         constant = self._constant.price(s, inside)
         limit = max(self.columns_per_round, self.refined)
-        found = union((part.price(s, inside) for part in self._fixed or self._sample()), limit)
+        found = union((part.price(s, inside) for part in in_time(self._fixed or self._sample())), limit)
         if not self.resample:
             return union([found, constant], self.columns_per_round)
-        trained = [self._trained(column, s, inside) for column in found.columns[: self.refined]]
+        trained = [self._trained(column, s, inside) for column in in_time(found.columns[: self.refined])]
         columns = [*trained, *found.columns[self.refined :], *constant.columns]
         return Priced(best_first(columns, self.columns_per_round))
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from cvxens.errors import InvalidInput
+from cvxens.features import in_ranges
 from cvxens.types import Array
 
 CHUNK_SIZE = 2**20
@@ -56,24 +57,27 @@ def project(X: Any, directions: Any) -> Array:
     directions = np.ascontiguousarray(directions, np.float64)
     if columns.ndim != 2 or len(columns) != directions.shape[1]:
         raise InvalidInput("X", f"found shape {np.shape(X)}", f"give (n_samples, {directions.shape[1]})")
-    if columns.size * len(directions) >= FEW:
-        return _project(columns, directions).T
-    # to start threads takes longer than so few products
     projections = np.zeros((len(directions), columns.shape[1]))
-    for feature, values in enumerate(columns):
-        projections += np.multiply.outer(directions[:, feature], values)
+    if columns.size * len(directions) < FEW:
+        # to call compiled code takes longer than so few products
+        for feature, values in enumerate(columns):
+            projections += np.multiply.outer(directions[:, feature], values)
+        return projections.T
+    in_ranges(
+        lambda first, end: _project(columns, directions[first:end], projections[first:end]),
+        len(directions),
+        len(directions) * columns.size,
+    )
     return projections.T
 
 
-@njit(parallel=True, cache=True)
-def _project(columns: Array, directions: Array) -> Array:
+@njit(cache=True, nogil=True)
+def _project(columns: Array, directions: Array, projections: Array) -> None:
     n_features, n_samples = columns.shape
-    projections = np.zeros((len(directions), n_samples))
-    for k in prange(len(directions)):
+    for k in range(len(directions)):
         for j in range(n_features):
             for i in range(n_samples):
                 projections[k, i] += directions[k, j] * columns[j, i]
-    return projections
 
 
 def linear_form(theta: tuple[float, ...], terms: int = 5) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
@@ -35,6 +36,27 @@ class FittedClassifier:
 
     def __str__(self) -> str:
         return str(self.estimator)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The classifier's own, or the sizes of its `coef_`, with the sum 1 or all 0; (n_features,).
+
+        Coefficients tell as much of importance as their features are of one scale.
+
+        Raises
+        ------
+        AttributeError
+            It has neither.
+        """
+        if hasattr(self.estimator, "feature_importances_"):
+            sizes = np.asarray(self.estimator.feature_importances_, np.float64)
+        elif hasattr(self.estimator, "coef_"):
+            coefficients = self.estimator.coef_
+            dense = coefficients.toarray() if issparse(coefficients) else np.atleast_2d(coefficients)
+            sizes = np.abs(dense).sum(axis=0)
+        else:
+            raise AttributeError(f"{type(self.estimator).__name__} has neither feature_importances_ nor coef_")
+        return sizes / (sizes.sum() or 1.0)
 
 
 class SklearnLearner:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import N_BINS, Bins, Ints, cut_into_bins
-from cvxens.features import SortedFeatures, threads_for
+from cvxens.features import SortedFeatures, in_ranges
 from cvxens.types import Array
 
 N_LANES = 4
@@ -142,13 +142,20 @@ class StumpSearch:
         shape = len(query.totals), len(self.walk.features), n_bins
         prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
         best = query.empty_answer()
-        with threads_for(query.integers.size * self.n_features):
-            _visit_bins(query, self.bins, prospect, best)
-            top = np.abs(best.edges).max(axis=0)
-            rank = max(self.n_features - count, 0)
-            floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
-            prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-            _visit_places(query, self.walk, prospect, best)
+        n_outputs, n_entries = len(query.totals), query.integers.size * self.n_features
+
+        def visit_bins(first: int, end: int) -> None:
+            _visit_bins((first, end), query, self.bins, prospect, best)
+
+        def visit_places(first: int, end: int) -> None:
+            _visit_places((first, end), query, self.walk, prospect, best)
+
+        in_ranges(visit_bins, n_outputs * len(self.bins.features), n_entries)
+        top = np.abs(best.edges).max(axis=0)
+        rank = max(self.n_features - count, 0)
+        floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
+        prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
+        in_ranges(visit_places, n_outputs * len(self.walk.features), n_entries)
         return best.over_outputs()
 
 
@@ -164,10 +171,10 @@ def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
     return Walk(chosen, cuts, cut_starts, features.starts, rows, changes, features.has_zeros)
 
 
-@njit(parallel=True, cache=True)
-def _visit_bins(query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
+@njit(cache=True, nogil=True)
+def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
     """Compare the edges at the cuts between bins; note the prospect of what is inside the bins."""
-    for task in prange(len(query.totals) * len(bins.features)):
+    for task in range(tasks[0], tasks[1]):
         _visit_bins_of(task, query, bins, prospect, best)
 
 
@@ -221,10 +228,10 @@ def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
     return sums.reshape((2, n_bins))
 
 
-@njit(parallel=True, cache=True)
-def _visit_places(query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
+@njit(cache=True, nogil=True)
+def _visit_places(tasks: tuple[int, int], query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
-    for task in prange(len(query.totals) * len(walk.features)):
+    for task in range(tasks[0], tasks[1]):
         _visit_places_of(task, query, walk, prospect, best)
 
 

@@ -40,9 +40,18 @@ class ExponentialLink:
         check_is_fitted(self)
         if hasattr(self, "decomposition_") and self.multi_class == "ovo":
             X = self._accepts().new(self, X)
-            parts = [2 * part.decision_function(X) for part in self.decomposition_.estimators_]
-            return coupled(np.stack(parts, axis=1), len(self.classes_))
-        return normalised(np.atleast_2d(2 * self.decision_function(X).T).T)
+            parts = [part.decision_function(X) for part in self.decomposition_.estimators_]
+            return self._probabilities(np.stack(parts, axis=1))
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self: Any, F: Array) -> Array:
+        """The probabilities (n_samples, n_classes) at which scores, of all sub-problems, have the least mean loss.
+
+        For one-vs-one those of all pairs are coupled.
+        """
+        if hasattr(self, "decomposition_") and self.multi_class == "ovo":
+            return coupled(2 * F, len(self.classes_))
+        return normalised(np.atleast_2d(2 * F.T).T)
 
 
 def normalised(log_odds: Array) -> Array:

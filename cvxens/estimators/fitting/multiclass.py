@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import has_fit_parameter
 
 from cvxens import validation
@@ -45,9 +46,31 @@ REQUESTS = "_metadata_request"
 """What ``set_fit_request`` leaves on an estimator; it refers back to it, which writers such as skops do not end on."""
 
 
+def combined(multi_class: str, scores: Array, n_classes: int) -> Array:
+    """Return scikit-learn's scores of classes, (n_samples, n_classes), from those of sub-problems (n_samples, n_parts).
+
+    Those of one-vs-rest are the scores themselves; pairs vote, and the sums of their scores settle ties.
+    """
+    return scores if multi_class == "ovr" else _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
+
+
 def scheme_of(multi_class: Any) -> tuple[Any, Callable[[NDArray[np.intp], int], Iterator[Part]]]:
     """The decomposition of a name."""
     return SCHEMES[validation.one_of("multi_class", multi_class, SCHEMES)]
+
+
+def sides_of(multi_class: str, classes: Sequence[Any]) -> list[tuple[str, str]]:
+    """What the sub-problems tell apart, in their order: the names of the sides of negative and of positive scores.
+
+    Examples
+    --------
+    >>> sides_of("ovr", ["cat", "cow", "dog"])
+    [('rest', 'cat'), ('rest', 'cow'), ('rest', 'dog')]
+    >>> sides_of("ovo", ["cat", "cow", "dog"])
+    [('cat', 'cow'), ('cat', 'dog'), ('cow', 'dog')]
+    """
+    names = [str(label) for label in classes]
+    return [("rest", name) for name in names] if multi_class == "ovr" else list(combinations(names, 2))
 
 
 def check_decomposition(estimator: Any) -> None:
@@ -59,20 +82,6 @@ def check_decomposition(estimator: Any) -> None:
 def n_parts(estimator: Any, n_classes: int) -> int:
     """The number of sub-problems."""
     return sum(1 for _ in scheme_of(estimator.multi_class)[1](np.arange(n_classes), n_classes))
-
-
-def names_of_parts(multi_class: str, classes: Sequence[Any]) -> Iterator[str]:
-    """Yield what the sub-problems are called, in their order: "a vs rest", or "b vs a", the positive class first.
-
-    Examples
-    --------
-    >>> list(names_of_parts("ovr", ["setosa", "versicolor", "virginica"]))
-    ['setosa vs rest', 'versicolor vs rest', 'virginica vs rest']
-    """
-    if multi_class == "ovr":
-        yield from (f"{name} vs rest" for name in classes)
-    else:
-        yield from (f"{second} vs {first}" for first, second in combinations(classes, 2))
 
 
 def decompose(estimator: Any, sample: Sample, fitted: tuple[str, ...]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ oracle : str or callable
         The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
         "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
         ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X; trees take NaN, and data frames
-        with columns of categories, strings or booleans, whose values `features_` then lists. Those that are
+        with columns of categories, strings or booleans, whose values `features_` then lists. Classifiers of
+        scikit-learn, as in ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take
+        what they take by themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are
         sampled or learned, the last three, are heuristic: nothing is proven over all of them.
     columns_per_round : int, optional
         At most so many weak learners enter per round; None for the oracle's own choice.
@@ -150,6 +152,11 @@ Parameters
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`; rows sum to 1.""",
+    "STAGED_SAMPLE": """\
+Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.""",
     "CERTIFIED_SAMPLE": """\
 X : array-like of shape (n_samples, n_features)
             Features of any sample.
@@ -157,6 +164,24 @@ X : array-like of shape (n_samples, n_features)
             Its classes: those of the fitted sample, all of them.
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`, where that takes them.""",
+    "CERTIFIED_EXPERTS": """\
+Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
+        is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
+        whole of it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; classes are those of the fitted sample, all of them.
+        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
+            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
+
+        Returns
+        -------
+        Certificate
+            Of the expert with the largest gap.""",
     "CLASSES": """\
 classes_ : ndarray of shape (n_classes,)
         The classes.

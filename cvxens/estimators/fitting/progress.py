@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,9 @@ from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
-from cvxens.certificates import relative
+from cvxens.certificates import Certificate, relative
 from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
+from cvxens.deadline import Pace, TimeUp
 from cvxens.estimators.fitting.callbacks import context_of
 
 T = TypeVar("T")
@@ -96,8 +96,6 @@ class Rounds:
         Whose callbacks are told.
     tell : callable
         Shows a text.
-    max_time : float
-        Seconds.
 
     Attributes
     ----------
@@ -109,12 +107,10 @@ class Rounds:
 
     task: FitTask | None
     tell: Callable[[str], None]
-    max_time: float = inf
     ending: Ending | None = None
     stopped: bool = False
     _n_ended: int = 0
     _context: Any = None
-    _began: float = field(default_factory=time.perf_counter)
 
     def begin(self) -> None:
         """Begin a round; if a callback has said to stop, raise `Stopped`."""
@@ -143,10 +139,10 @@ class Rounds:
 
         What `fitted` makes is asked for once whoever takes the steps has taken the round's.
         """
-        remaining, done = iter(steps), 0
+        remaining, done, pace = iter(steps), 0, Pace()
         try:
             while done < n_steps:
-                if time.perf_counter() - self._began >= self.max_time and done:
+                if not pace.allows_step() and done:
                     self.ending = Ending.MAX_TIME
                     return
                 self.begin()
@@ -156,6 +152,8 @@ class Rounds:
                 self.end(told(step), fitted)
         except (StopIteration, Stopped):
             return
+        except TimeUp:
+            self.ending = Ending.MAX_TIME
         except KeyboardInterrupt:
             if not done:
                 raise
@@ -220,6 +218,13 @@ def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: 
         warn_of(estimator, f"{ending.value} {reached}", advice)
 
 
+def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+    """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
+    if not certificate.holds(tol):
+        reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
+        warn_of(estimator, reached, remedy)
+
+
 def warn_of(estimator: Any, reached: str, remedy: str) -> None:
     """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
     warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
@@ -234,9 +239,8 @@ def time_limit(estimator: Any) -> float:
 @contextmanager
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
-    seconds = time_limit(estimator)
     with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
-        rounds = Rounds(getattr(estimator, "_task", None), tell, seconds)
+        rounds = Rounds(getattr(estimator, "_task", None), tell)
         try:
             yield rounds
         finally:

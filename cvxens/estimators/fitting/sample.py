@@ -28,12 +28,14 @@ class Accepts:
 
     Parameters
     ----------
-    sparse, missing, nominal : bool
-        Sparse matrices; NaN as a missing value; data frames with nominal columns, of which X then holds the codes and
-        the estimator, as `features_`, the categories.
+    sparse : tuple of str
+        Formats of sparse matrices; others become the first of them. None are taken if it is empty.
+    missing, nominal : bool
+        NaN as a missing value; data frames with nominal columns, of which X then holds the codes and the estimator, as
+        `features_`, the categories.
     """
 
-    sparse: bool = False
+    sparse: tuple[str, ...] = ()
     missing: bool = False
     nominal: bool = False
 
@@ -82,7 +84,7 @@ class Accepts:
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
-            return validate_data(estimator, *data, accept_sparse="csc" if self.sparse else False, **self._kinds, **more)
+            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
@@ -109,7 +111,7 @@ class Sample:
 
     Parameters
     ----------
-    X : ndarray or csc_array of shape (n_kept, n_features)
+    X : ndarray or sparse matrix of shape (n_kept, n_features)
         The features.
     labels : ndarray of int, shape (n_kept,)
         Indices into `classes`.
@@ -160,9 +162,7 @@ class Sample:
         """
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
-        masses = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if masses.min() < 0:
-            raise InvalidInput("sample_weight", f"found {masses.min():g}", "give weights of 0 or above")
+        masses = check_weights(sample_weight, X)
         weights = masses * class_factors(class_weight, y, masses)
         kept = weights > 0
         classes, labels = np.unique(y[kept], return_inverse=True)
@@ -201,6 +201,22 @@ class Sample:
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given.
+
+    Raises
+    ------
+    InvalidInput
+        Negative weights, or nothing but 0; others than numbers are refused by scikit-learn.
+    """
+    if sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+        raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
+    weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if weights.min() < 0:
+        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
+    return weights
 
 
 def check_classes(y: NDArray) -> None:

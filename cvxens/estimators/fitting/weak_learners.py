@@ -7,9 +7,22 @@ from functools import partial
 from inspect import signature
 from typing import Any, TypeAlias
 
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+
 from cvxens import validation
 from cvxens.colgen import Oracle
-from cvxens.colgen.oracles import Fourier, Perceptrons, QuantileStumps, Stumps, Trees
+from cvxens.colgen.oracles import (
+    Fourier,
+    KernelColumns,
+    ParallelPerceptrons,
+    Perceptrons,
+    Pool,
+    QuantileStumps,
+    SklearnLearner,
+    Stumps,
+    Trees,
+)
 from cvxens.errors import InvalidInput
 from cvxens.estimators.fitting.sample import Accepts
 from cvxens.trees import Feature
@@ -27,21 +40,40 @@ ORACLES: Mapping[str, OracleFactory] = {
 """The oracles that have a name."""
 
 ACCEPTS: Mapping[Any, Accepts] = {
-    Stumps: Accepts(sparse=True),
-    QuantileStumps: Accepts(sparse=True),
+    Stumps: Accepts(sparse=("csc",)),
+    QuantileStumps: Accepts(sparse=("csc",)),
     Trees: Accepts(missing=True, nominal=True),
+    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
 }
-"""What oracles take beyond dense finite numbers."""
+"""What our oracles take beyond dense finite numbers."""
+
+AS_GIVEN = ("csr", "csc")
+"""The formats of sparse matrices that others' oracles and learners are handed as they are."""
 
 REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to an oracle"
 """What to do about a parameter `oracle` that makes none."""
 
 
 def accepts(oracle: str | OracleFactory) -> Accepts:
-    """What X may be; a partial function takes what its function does, an unknown oracle dense finite numbers."""
+    """What X may be: a partial function takes what its function does, a learner of scikit-learn what its tags say.
+
+    An oracle that is not ours is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
+    """
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     function = getattr(factory, "func", factory)
-    return next((what for known, what in ACCEPTS.items() if known is function), Accepts())
+    if function is SklearnLearner:
+        return _accepted_by(factory)
+    known = (what for ours, what in ACCEPTS.items() if isinstance(function, type) and issubclass(function, ours))
+    return next(known, Accepts(sparse=AS_GIVEN if callable(function) else ()))
+
+
+def _accepted_by(factory: Any) -> Accepts:
+    """What the learner of a partial `SklearnLearner` says that it takes; dense finite numbers where there is none."""
+    learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
+    if not learners:
+        return Accepts()
+    tags = get_tags(learners[0]).input_tags
+    return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
 
 
 def over_codes(oracle: str | OracleFactory, features: Sequence[Feature]) -> OracleFactory:
@@ -56,7 +88,7 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
     ----------
     oracle : str or callable
         A key of `ORACLES`, or a function from X to an oracle.
-    X : ndarray or csc_array of shape (n_samples, n_features)
+    X : ndarray or sparse matrix of shape (n_samples, n_features)
         The features.
     columns_per_round : int or None
         If given, the oracle must take it.

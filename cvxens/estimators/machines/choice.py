@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.deadline import time_left
 from cvxens.errors import InvalidInput
 from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
 from cvxens.estimators.machines.training import AdditiveTrainer, Beginning, RowsTrainer, Trainer, libsvm, reference
-from cvxens.kernels.memory import available
+from cvxens.memory import available
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM
 from cvxens.solvers.blockwise import CachedRows, DenseRows, expand
 from cvxens.solvers.svm_solution import SVMSolution
@@ -22,6 +25,12 @@ from cvxens.types import Array
 
 SMALL = 1000
 """Samples up to which a kernel matrix is the fastest way for any kernel."""
+
+FIRST_ROWS = 64
+"""Rows of a kernel matrix whose time is that of all, in proportion."""
+
+MATRIX_SHARE = 0.25
+"""Of the time that is left, for a kernel matrix: rows evaluated as they are wanted come further in less."""
 
 Predictor: TypeAlias = Callable[[Any], Array]
 """From samples (n, n_features) to scores (n,)."""
@@ -173,8 +182,19 @@ def _additive(kernel: TrainingKernel, X: Any, _room: float) -> Trainer:
 
 def _blockwise(kernel: TrainingKernel, X: Any, room: float) -> Trainer:
     X = np.asarray(X, np.float64)
-    rows = DenseRows(kernel.matrix(X)) if fits(kernel, len(X)) else CachedRows(kernel.function, X, room)
-    return RowsTrainer(rows, "blockwise")
+    whole = fits(kernel, len(X)) and (kernel.given or in_time(kernel, X))
+    return RowsTrainer(DenseRows(kernel.matrix(X)) if whole else CachedRows(kernel.function, X, room), "blockwise")
+
+
+def in_time(kernel: TrainingKernel, X: Array) -> bool:
+    """Whether the kernel matrix takes a small part of the time that is left, as its first rows tell."""
+    left = time_left()
+    if left == inf:
+        return True
+    kernel.function(X[:1], X)  # compiles
+    began = time.perf_counter()
+    kernel.function(X[:FIRST_ROWS], X)
+    return (time.perf_counter() - began) * len(X) / FIRST_ROWS <= MATRIX_SHARE * left
 
 
 def _dense(solver: str, begin: Beginning, kernel: TrainingKernel, X: Any, _room: float) -> Trainer:

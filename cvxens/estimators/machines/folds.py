@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.multiclass import scheme_of
+from cvxens.estimators.fitting.multiclass import combined, scheme_of
 from cvxens.estimators.fitting.sample import class_factors
 from cvxens.estimators.machines.choice import Choice
 from cvxens.estimators.machines.kernels import TrainingKernel
@@ -53,20 +52,6 @@ class Answers(ClassifierMixin, BaseEstimator):
         """Return the classes of the largest scores."""
         binary = self.scores.ndim == 1
         return self.classes_[(self.scores > 0).astype(np.intp) if binary else self.scores.argmax(axis=1)]
-
-
-def _of_pairs(scores: Array, n_classes: int) -> Array:
-    """scikit-learn's scores of classes from those of pairs, (n_samples, n_pairs)."""
-    return _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
-
-
-def _of_rest(scores: Array, _n_classes: int) -> Array:
-    """The scores themselves."""
-    return scores
-
-
-COMBINE: Mapping[str, Callable[[Array, int], Array]] = {"ovr": _of_rest, "ovo": _of_pairs}
-"""How the scores of sub-problems become those of classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +100,9 @@ class Folds:
                 raise KeyboardInterrupt
             scores.append(evaluate(solutions))
             gaps.append([solution.relative_gap for solution in solutions])
-        combine = COMBINE[self.multi_class]
-        found = [combine(s, len(classes)) for s in np.stack(scores, axis=-1)] if several else scores[0]
+        found = scores[0]
+        if several:
+            found = np.stack([combined(self.multi_class, s, len(classes)) for s in np.stack(scores, axis=-1)])
         return self._scored(test, [Answers(classes, each) for each in found]), np.max(gaps, axis=0)
 
     def _training(self, train: Indices) -> tuple[Indices, Array, NDArray, NDArray[np.intp]]:

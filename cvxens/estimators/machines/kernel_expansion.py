@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.colgen import Ending
+from cvxens.deadline import Deadline, Pace, limit_time, time_left
 from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.multiclass import certify_parts
 from cvxens.estimators.fitting.parameters import documented
@@ -30,11 +32,18 @@ BLOCK = 2**22
 PRICE = 10.0
 """The default C, for kernels with k(x, x) = 1 on average."""
 
+FACTOR_SHARE = 0.5
+"""Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
+
 LARGE = 25_000
 """Samples up to which all kernel values are evaluated once, for the certificate."""
 
 NEGLIGIBLE = 1e-6
 """The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
+
+
+LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
+"""Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +181,8 @@ class KernelExpansion(ABC):
         return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _low_rank(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
-        return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+        with limit_time(FACTOR_SHARE * time_left()):
+            return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
 
     def _softened(self: Any, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
         """The same with the ridge of squared slacks that an estimator's C and the weights of the samples mean."""
@@ -201,6 +211,15 @@ class KernelExpansion(ABC):
         return expand(self.kernel_, X, self.support_vectors_, coefficients)
 
 
+def shortfall(clock: Deadline, ending: Ending | None = None) -> tuple[str, str]:
+    """Why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low."""
+    if clock.interrupted or ending is Ending.INTERRUPTED:
+        return Ending.INTERRUPTED.value, "fit again to go further"
+    if clock.cut or ending is Ending.MAX_TIME:
+        return Ending.MAX_TIME.value, "raise max_time or tol, or lower max_rank"
+    return LOW_RANK, "raise max_rank or tol"
+
+
 def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
     """The solver of a name.
 
@@ -213,15 +232,19 @@ def chosen(solvers: Mapping[str, Any], solver: Any) -> Any:
 
 
 def left_out(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
-    """Compute v'E v, E = kernel(X, X) - G G'; above `LARGE` samples the bound (sum_i |v_i| sqrt(E_ii))^2."""
+    """Compute v'E v, E = kernel(X, X) - G G'; (sum_i |v_i| sqrt(E_ii))^2 above `LARGE` samples or without the time."""
     kept = float(((K.G.T @ v) ** 2).sum())
     bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
     used = np.flatnonzero(v)
     if len(used) > LARGE or bound <= NEGLIGIBLE * kept:
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
-    blocks = (used[first : first + n_rows] for first in range(0, len(used), n_rows))
-    form = sum(float(v[rows] @ (kernel(X[rows], X[used]) @ v[used])) for rows in blocks)
+    form, pace = 0.0, Pace()
+    for first in range(0, len(used), n_rows):
+        if not pace.allows_step():
+            return bound
+        rows = used[first : first + n_rows]
+        form += float(v[rows] @ (kernel(X[rows], X[used]) @ v[used]))
     return min(bound, max(form - kept, 0.0))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -13,11 +13,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.sample import Accepts
 from cvxens.kernels import TreeEnsemble
-from cvxens.kernels.memory import SMALL, available
 from cvxens.kernels.tree_ensemble import KINDS
+from cvxens.memory import SMALL, available
 from cvxens.solvers import (
     LeastSquaresExperts,
     draw_members,
@@ -115,6 +117,33 @@ class SupervisedKernelExperts(ABC):
         if "random_state" in (given := forest.get_params()) and given["random_state"] is None:
             forest.set_params(random_state=seed)
         return forest.fit(X, y)
+
+    def _certified(self, X: Array, targets: Array, weights: Any) -> Certificate:
+        """Hold the experts, or others over the same samples, against the optimum on a sample: the worst one counts.
+
+        Expert e is f_e(x) = sum_i c_ie k(x, x_i) with the squared norm c_e'K c_e, wherever it is evaluated.
+        """
+        gamma, fitted = validation.positive("gamma", self.gamma), self.experts_.coefficients
+        c = fitted if weights is None else shaped("weights", weights, fitted.shape)
+        validation.n_jobs(self.n_jobs)
+        check_room_for_experts((len(X), 1), targets.shape[1], len(X), self.n_jobs)
+        X = X.astype(np.float64, copy=False)
+        # all samples are one expert's: the optimum is that of the kernel, whichever samples a function is expanded over
+        optimum = self._solved(self.kernel_, X, targets, gamma, np.full((len(X), 1), True)).certificate
+        errors = self._summed(X, c, lambda rows, f: (f - targets[rows, np.newaxis]) ** 2)
+        norms = self._summed(self.X_fit_, c, lambda rows, f: f * c[rows])
+        values = errors / len(X) + gamma * norms
+        worst = int(values.argmax())
+        note = f"the largest gap of {len(values)} experts, that of expert {worst}; the kernel is given"
+        return Certificate.between(float(values[worst]), optimum.dual, residuals={}, repair={}, note=note)
+
+    def _summed(self, X: Array, c: Array, term: Callable[[slice, Array], Array]) -> Array:
+        """Sum terms of the scores (n_rows, n_experts, n_outputs) over samples and outputs; returns (n_experts,)."""
+        total, first = np.zeros(c.shape[1]), 0
+        for f in self._expert_scores(X, c):
+            total += term(slice(first, first + len(f)), f).sum(axis=(0, 2))
+            first += len(f)
+        return total
 
     def _expert_scores(self, X: Array, coefficients: Array) -> Iterator[Array]:
         """Yield sum_i c_i k(x, x_i) (n_rows, ...) of some samples after the others, for c (n_samples, ...)."""

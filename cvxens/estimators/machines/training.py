@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol, TypeAlias
@@ -16,6 +18,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.colgen.formulation import FormulationProblem
+from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems.kernel_factor import doubly_centred, factor
 from cvxens.solvers.additive import (
@@ -31,6 +34,9 @@ from cvxens.types import Array
 MAX_STEPS = 1_000_000
 """Steps of LIBSVM, or 1000 per sample where that is more; the block-wise solver goes on from there."""
 
+
+PRODUCTS_AFTER = 20
+"""What the certificate and the model take once an additive problem is solved, in products with the kernel."""
 
 Beginning: TypeAlias = Callable[[KernelSVM, float], Array]
 """Finds multipliers for a problem whose kernel matrix is in memory."""
@@ -88,8 +94,16 @@ class AdditiveTrainer:
 
     def path(self, y: Array, weights: Array, Cs: Any, limits: Limits) -> Sequence[SVMSolution[AdditiveSVM]]:
         """Solve P2 along C."""
-        options = {"max_time": limits.max_time, "random_state": validation.generator(limits.random_state)}
+        max_time = limits.max_time
+        if (left := time_left()) < inf:
+            max_time = max(min(max_time, left - PRODUCTS_AFTER * self._seconds_of_product()), np.finfo(float).eps)
+        options = {"max_time": max_time, "random_state": validation.generator(limits.random_state)}
         return solve_additive_path(AdditiveSVM.of(self.kernel, y, weights), Cs, limits.tol, **options)
+
+    def _seconds_of_product(self) -> float:
+        began = time.perf_counter()
+        self.kernel.product(np.ones(self.kernel.n_samples))
+        return time.perf_counter() - began
 
     def certificate(self, solution: SVMSolution[AdditiveSVM]) -> Certificate:
         """Certify, by products with the kernel."""
@@ -118,7 +132,8 @@ class RowsTrainer:
         start = None
         if self.begin is not None:
             priced = replace(problem, C=Cs[0] * problem.C)
-            start = priced.evaluate(self.begin(priced, limits.tol))
+            with suppress(TimeUp):
+                start = priced.evaluate(self.begin(priced, limits.tol))
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certificate(self, solution: SVMSolution[KernelSVM]) -> Certificate:

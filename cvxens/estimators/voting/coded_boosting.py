@@ -22,11 +22,11 @@ from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.fitting.weak_learners import OracleFactory, accepts, make_oracle
 from cvxens.estimators.voting.boosting import boost, certify_margins
 from cvxens.estimators.voting.coded import CodedOracle, Pairs
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.voting.staged import Staged
 from cvxens.types import Array
 
 
-class CodedBoosting(Vote, Weighted, Classifier):
+class CodedBoosting(Staged, Weighted, Classifier):
     """F(x) = sum_j w_j h_j(x), with a vote w_jk of every weak learner for every class.
 
     Parameters
@@ -69,7 +69,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
         """
         check_is_fitted(self)
         X = self._accepts().new(self, X)
-        return self._probabilities(super()._scores(X))
+        return self._probabilities(self._votes(X))
 
     def _accepts(self) -> Accepts:
         return accepts(self.oracle)
@@ -128,8 +128,7 @@ class CodedBoosting(Vote, Weighted, Classifier):
         size, oracle = float(np.abs(W).max(axis=1).sum()), self._oracle(sample, pairs)
         return certify_margins(pairs.margins(F), size, oracle, pairs.signs, time_limit(self))
 
-    def _scores(self, X: Any) -> Array:
-        F = super()._scores(X)
+    def _of_outputs(self, F: Array) -> Array:
         return (F[:, 1] - F[:, 0]) / 2 if len(self.classes_) == 2 else F
 
 

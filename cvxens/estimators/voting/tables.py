@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
+from textwrap import indent
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,18 @@ from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 
 from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles.perceptrons import Perceptron
+from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
 from cvxens.colgen.oracles.trees import SignedTree
-from cvxens.estimators.fitting.multiclass import names_of_parts
+from cvxens.colgen.protocols import with_names
+from cvxens.estimators.fitting.multiclass import sides_of
+from cvxens.trees import Feature
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
+
+Sides: TypeAlias = tuple[str, ...]
+"""The names of the classes; of two, those of negative and of positive scores."""
 
 
 def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
@@ -31,11 +39,14 @@ def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
 
 
 def importances(ensemble: Any) -> Array:
-    """The share of each feature in the sum of |weights| of stumps and trees; the mean over the sub-problems."""
+    """The share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
     n_problems = len(ensemble.weights_) if hasattr(ensemble, "decomposition_") else 1
     sums = np.zeros((n_problems, ensemble.n_features_in_))
     for problem, hypothesis, w in parts(ensemble):
         features, shares = shares_of(hypothesis)
+        if np.max(features, initial=0) >= sums.shape[1]:
+            found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
+            raise AttributeError(f"feature_importances_: {found}")
         np.add.at(sums[problem], features, np.abs(w).sum() * shares)
     totals = sums.sum(axis=1, keepdims=True)
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
@@ -45,11 +56,17 @@ def importances(ensemble: Any) -> Array:
 def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
     """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
 
-    The tests of a tree have shares in proportion to the training weight that comes to them.
+    The tests of a tree have shares in proportion to the training weight that comes to them; other hypotheses have
+    `feature_importances_` of their own, or none.
     """
-    raise AttributeError(
-        f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree; ensembles of these have them"
-    )
+    try:
+        shares = np.asarray(hypothesis.feature_importances_, np.float64)
+    except AttributeError as error:
+        raise AttributeError(
+            f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree, and has none ({error}); "
+            "ensembles of stumps, trees, and classifiers with feature_importances_ or coef_ have them"
+        ) from None
+    return np.arange(len(shares)), shares
 
 
 @shares_of.register
@@ -60,6 +77,16 @@ def _(_hypothesis: Constant) -> tuple[Indices, Array]:
 @shares_of.register
 def _(hypothesis: Stump) -> tuple[Indices, Array]:
     return np.array([hypothesis.feature]), np.ones(1)
+
+
+@shares_of.register
+def _(hypothesis: Negated) -> tuple[Indices, Array]:
+    return shares_of(hypothesis.hypothesis)
+
+
+@shares_of.register
+def _(hypothesis: TabulatedColumn) -> tuple[Indices, Array]:
+    return np.array([hypothesis.index]), np.ones(1)
 
 
 @shares_of.register
@@ -82,17 +109,79 @@ def frame(ensemble: Any) -> Any:
 
 
 def text(ensemble: Any, most: int) -> str:
-    """The ensemble as lines, see `Ensemble.to_text`."""
+    """The ensemble as lines, see `Vote.to_text`."""
     names = _names(ensemble)
-    ranked = sorted(parts(ensemble), key=_rank)
-    several = hasattr(ensemble, "decomposition_")
-    heads = [f"[{name}] " for name in names_of_parts(ensemble.multi_class, ensemble.classes_)] if several else [""]
-    lines = [
-        f"{heads[problem]}{'  '.join(f'{value:+.6g}' for value in w)}  {_readable(hypothesis, names)}"
-        for problem, hypothesis, w in ranked[:most]
-    ]
-    rest = len(ranked) - len(lines)
-    return "\n".join([*lines, *([f"and {rest} more"] if rest else [])])
+    found = []
+    for head, sides, learners, votes in _problems(ensemble):
+        sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
+        ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
+        found += [(head, _for_side if votes.ndim == 1 else _for_each, learners[j], votes[j], sides) for j in ranked]
+    lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
+    return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
+
+
+def _problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
+    """What lines of each sub-problem begin with, its sides, weak learners, and their votes as scores count them.
+
+    Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
+    """
+    if hasattr(ensemble, "decomposition_"):
+        parts = zip(ensemble.weak_learners_, ensemble.weights_, strict=True)
+        for sides, part in zip(sides_of(ensemble.multi_class, ensemble.classes_), parts, strict=True):
+            yield f"[{sides[1]} vs {sides[0]}] ", sides, *part
+    else:
+        classes = tuple(str(label) for label in ensemble.classes_)
+        yield "", classes, ensemble.weak_learners_, ensemble._of_outputs(ensemble.weights_)
+
+
+def _for_side(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
+    """The line of a vote for one side where a test holds, and for the other where it does not."""
+    if isinstance(hypothesis, SignedTree):
+        negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
+        classes = tuple(positive if label > 0 else negative for label in hypothesis.tree.classes)
+        return f"{abs(vote):+.6g}\n{_indented(hypothesis, names, classes)}"
+    said, is_test, sign = _oriented(hypothesis)
+    side = sides[int(vote * sign > 0)]
+    return f"{abs(vote):+.6g}  {with_names(said if is_test else f'{said} > 0', names)} -> {side}"
+
+
+def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
+    """The line of the votes for all classes, which change their signs where a test does not hold."""
+    said, is_test, sign = _oriented(hypothesis)
+    told = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
+    if isinstance(hypothesis, SignedTree):
+        return f"{told}  times\n{_indented(hypothesis, names, hypothesis.tree.classes)}"
+    word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
+    return f"{told}  {word}{with_names(said, names)}"
+
+
+@singledispatch
+def _oriented(hypothesis: Any) -> tuple[str, bool, float]:
+    """The text of a hypothesis, whether it is a test, and the value where that holds, or what it is multiplied by."""
+    return str(hypothesis), False, 1.0
+
+
+@_oriented.register(Stump)
+@_oriented.register(Constant)
+@_oriented.register(Perceptron)
+def _(hypothesis: Any) -> tuple[str, bool, float]:
+    return str(hypothesis).rpartition(" -> ")[0], True, float(hypothesis.sign)
+
+
+@_oriented.register
+def _(hypothesis: SignedTree) -> tuple[str, bool, float]:
+    return str(hypothesis.tree), False, hypothesis.sign
+
+
+@_oriented.register
+def _(hypothesis: Negated) -> tuple[str, bool, float]:
+    said, is_test, sign = _oriented(hypothesis.hypothesis)
+    return said, is_test, -sign
+
+
+def _indented(hypothesis: SignedTree, names: Mapping[int, str], classes: tuple[Any, ...]) -> str:
+    tree = replace(hypothesis.tree, features=_features(hypothesis, names), classes=classes)
+    return indent(str(tree), "    ")
 
 
 def _rank(part: tuple[int, Any, Array]) -> tuple[int, float]:
@@ -105,22 +194,20 @@ def _names(ensemble: Any) -> Mapping[int, str]:
 
 
 @singledispatch
-def _readable(hypothesis: Any, _names: Mapping[int, str]) -> str:
+def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
     """The text of a hypothesis, with the names of the features that have one."""
-    return str(hypothesis)
-
-
-@_readable.register
-def _(hypothesis: Stump, names: Mapping[int, str]) -> str:
-    d = hypothesis.feature
-    return str(hypothesis).replace(f"x[{d}]", names.get(d, f"x[{d}]"), 1)
+    return with_names(str(hypothesis), names)
 
 
 @_readable.register
 def _(hypothesis: SignedTree, names: Mapping[int, str]) -> str:
-    tree = hypothesis.tree
-    features = (replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(tree.features))
-    return str(replace(hypothesis, tree=replace(tree, features=tuple(features))))
+    return str(replace(hypothesis, tree=replace(hypothesis.tree, features=_features(hypothesis, names))))
+
+
+def _features(hypothesis: SignedTree, names: Mapping[int, str]) -> tuple[Feature, ...]:
+    """The features of a tree under the names that they have."""
+    features = hypothesis.tree.features
+    return tuple(replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(features))
 
 
 def _weights(w: Array) -> dict[str, float]:

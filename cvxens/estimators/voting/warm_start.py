@@ -89,5 +89,5 @@ def _part(sample: Sample, part: Part) -> Sample:
     rows, labels = part
     kept = np.flatnonzero(rows)
     places, shares = np.arange(len(kept)), np.ones(len(kept))
-    part_of_it = {"X": sample.X[kept], "labels": labels, "classes": np.arange(2), "weights": sample.weights[kept]}
-    return replace(sample, **part_of_it, places=places, shares=shares)
+    of_rows = {"X": sample.X[kept], "weights": sample.weights[kept], "masses": sample.masses[kept]}
+    return replace(sample, **of_rows, labels=labels, classes=np.arange(2), places=places, shares=shares)

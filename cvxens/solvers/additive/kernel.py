@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.rounding import sum_error
+from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -128,12 +127,9 @@ class AdditiveKernel:
     def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of a task for shares of the features, one to a thread; used ones come first."""
         n_features = len(self.scale)
-        n_threads = min(numba.get_num_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
-        if n_threads == 1:
-            return [task(slice(0, n_features))]
+        n_threads = min(available_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
         ends = np.linspace(0, n_features, n_threads + 1).astype(int)
-        with ThreadPoolExecutor(n_threads) as threads:
-            return list(threads.map(task, map(slice, ends[:-1], ends[1:])))
+        return map_in_threads(task, list(map(slice, ends[:-1], ends[1:])))
 
 
 def _checked_scale(scale: Any, n_features: int) -> Array:

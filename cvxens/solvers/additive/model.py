@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-import numba
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -19,6 +17,7 @@ from cvxens.solvers.additive.ensemble import Cells
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.svm_solution import SVMSolution
+from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
 Starts: TypeAlias = NDArray[np.int64]
@@ -101,14 +100,13 @@ class AdditiveModel:
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
         X = _checked(X, self.n_features)
         scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
-        n_threads = max(1, min(numba.get_num_threads(), len(X) // BLOCK))
+        n_threads = max(1, min(available_threads(), len(X) // BLOCK))
         ends = np.linspace(0, len(X), n_threads + 1).astype(int)
 
         def add(rows: slice) -> None:
             _add_functions(X[rows], table, lines, scores[rows])
 
-        with ThreadPoolExecutor(n_threads) as threads:
-            list(threads.map(add, map(slice, ends[:-1], ends[1:])))
+        map_in_threads(add, list(map(slice, ends[:-1], ends[1:])))
         return scores
 
     @cached_property

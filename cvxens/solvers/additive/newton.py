@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from cvxens.deadline import time_is_up
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.proximal import Line, Proximal
 from cvxens.types import Array
@@ -107,7 +108,7 @@ def _by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, wanted: Ar
     direction, square = residual, float(residual @ residual)
     enough = ACCURACY**2 * square
     for _ in range(MAX_PRODUCTS):
-        if square <= enough:
+        if square <= enough or time_is_up():
             break
         product = kernel.product(direction) + stiffness * direction
         shift = float(product.mean())

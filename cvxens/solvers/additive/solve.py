@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
+from cvxens.deadline import Deadline, limit_time, time_is_up
 from cvxens.solvers.additive.newton import State, newton_step
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.additive.proximal import Proximal
@@ -103,10 +103,10 @@ def solve_additive_svm(
     limits = _Limits(
         validation.positive("tol", tol),
         max_steps if max_steps == inf else validation.positive("max_steps", max_steps),
-        max_time if max_time == inf else validation.positive("max_time", max_time),
     )
-    search = _Search(problem, limits)
-    with threadpool_limits(1, "blas"):
+    max_time = max_time if max_time == inf else validation.positive("max_time", max_time)
+    with threadpool_limits(1, "blas"), limit_time(max_time) as clock:
+        search = _Search(problem, limits, clock)
         try:
             search.take(np.zeros(len(problem.y)))
             ending = _begin(search, start, sample_size, random_state) or search.run()
@@ -153,23 +153,13 @@ def solve_additive_path(
 class _Limits:
     tol: float
     max_steps: float
-    max_time: float
-    began: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
-
-    @property
-    def left(self) -> float:
-        return max(self.max_time - self.seconds, 1e-3)
 
 
 class _Search:
     """The incumbent, and the point that the next proximal problem starts from."""
 
-    def __init__(self, problem: AdditiveSVM, limits: _Limits) -> None:
-        self.problem, self.limits = problem, limits
+    def __init__(self, problem: AdditiveSVM, limits: _Limits, clock: Deadline) -> None:
+        self.problem, self.limits, self.clock = problem, limits, clock
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
@@ -183,7 +173,7 @@ class _Search:
         new = self.problem.evaluate(u)
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
-        self.history.append(new.level(self.n_steps, self.limits.seconds))
+        self.history.append(new.level(self.n_steps, self.clock.seconds))
         return new
 
     def start_at(self, c: Array, b: float) -> None:
@@ -226,7 +216,7 @@ class _Search:
             u = proximal.multipliers(self.state.scores)
             if np.abs(proximal.y * u - self.state.c).sum() <= self.accuracy * u.sum():
                 return True
-            if self.n_steps >= self.limits.max_steps or self.limits.seconds >= self.limits.max_time:
+            if self.n_steps >= self.limits.max_steps or time_is_up():
                 break
         return False
 
@@ -241,7 +231,7 @@ class _Search:
             return Ending.OPTIMAL
         if self.n_steps >= self.limits.max_steps:
             return Ending.MAX_STEPS
-        if self.limits.seconds >= self.limits.max_time:
+        if time_is_up():
             return Ending.MAX_TIME
         return Ending.ROUNDING if self.waited >= PATIENCE else None
 
@@ -273,7 +263,7 @@ def _begin_with_sample(search: _Search, sample_size: int | None, random_state: A
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
     limits = search.limits
-    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=limits.max_steps, max_time=limits.left)
+    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=limits.max_steps)
     c = np.zeros(n)
     c[chosen] = part.y * solution.u
     search.start_at(c, solution.b)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.deadline import check_time
 from cvxens.solvers.blockwise.smo import add_rows
 from cvxens.types import Array
 
@@ -44,6 +45,10 @@ class Rows(Protocol):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
+
+    @property
+    def largest(self) -> float:
+        """The largest |k(x_i, x_j)| so far where products evaluate the kernel anew; inf where they cost little."""
 
     def block(self, chosen: Indices, /) -> Array:
         """The matrix among distinct samples, in order where they are all."""
@@ -90,6 +95,11 @@ class DenseRows:
     def n_samples(self) -> int:
         """Number of samples."""
         return len(self.K)
+
+    @property
+    def largest(self) -> float:
+        """Products cost little."""
+        return np.inf
 
     def block(self, chosen: Indices) -> Array:
         """The matrix among distinct samples, in order where they are all."""
@@ -142,6 +152,7 @@ class CachedRows:
     def __init__(self, kernel: KernelFunction, X: Any, n_bytes: float) -> None:
         self.kernel, self.X, self.n_bytes = kernel, np.asarray(X, np.float64), validation.positive("n_bytes", n_bytes)
         self.n_evaluated = 0
+        self.largest = 0.0
         self._matrix = np.empty((0, self.n_samples))
         self._place = np.full(self.n_samples, -1, np.intp)
         self._owner = np.empty(0, np.intp)
@@ -166,12 +177,12 @@ class CachedRows:
     def product(self, v: Array) -> Array:
         """K v, evaluated anew."""
         used = np.flatnonzero(v)
-        return expand(self.kernel, self.X, self.X[used], v[used])
+        return expand(self._values, self.X, self.X[used], v[used])
 
     def absolute_product(self, v: Array) -> Array:
         """|K| v, evaluated anew."""
         used = np.flatnonzero(v)
-        return expand(lambda X, Z: np.abs(self.kernel(X, Z)), self.X, self.X[used], v[used])
+        return expand(lambda X, Z: np.abs(self._values(X, Z)), self.X, self.X[used], v[used])
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
         """The matrix between some samples and others, times v."""
@@ -181,6 +192,12 @@ class CachedRows:
     def among(self, chosen: Indices) -> CachedRows:
         """Some samples, nothing kept yet."""
         return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
+
+    def _values(self, X: Array, Z: Array) -> Array:
+        """The kernel between samples, whose size is put down."""
+        values = np.asarray(self.kernel(X, Z))
+        self.largest = max(self.largest, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        return values
 
     def _kept(self, chosen: Indices) -> Indices:
         """Where the chosen rows are kept; those that were not take the places of the ones used longest ago."""
@@ -193,7 +210,13 @@ class CachedRows:
             places = np.argsort(self._used, kind="stable")[: len(missing)]
             evicted = self._owner[places]
             self._place[evicted[evicted >= 0]] = -1
-            self._matrix[places] = self.kernel(self.X[missing], self.X)
+            self._owner[places] = -1
+            height = max(1, TILE // self.n_samples)
+            for first in range(0, len(missing), height):
+                if first:
+                    check_time()
+                part = slice(first, first + height)
+                self._matrix[places[part]] = self._values(self.X[missing[part]], self.X)
             self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
             self.n_evaluated += len(missing)
         return self._place[chosen]

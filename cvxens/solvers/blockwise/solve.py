@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
+from cvxens.deadline import Deadline, Pace, TimeUp, limit_time
 from cvxens.solvers.blockwise.problem import KernelSVM
 from cvxens.solvers.blockwise.rows import Indices
 from cvxens.solvers.blockwise.smo import optimise_block
@@ -55,7 +55,7 @@ def solve_blockwise(
     start : SVMSolution, optional
         For the same samples, at C that differ by one factor.
     max_time : float
-        Stop after so many seconds.
+        Stop after so many seconds; a block is not begun that might take longer.
 
     Returns
     -------
@@ -76,12 +76,15 @@ def solve_blockwise(
     """
     tol = validation.positive("tol", tol)
     max_time = max_time if max_time == inf else validation.positive("max_time", max_time)
-    search = _Search(problem, start)
-    try:
-        ending = search.run(tol, max_time)
-    except KeyboardInterrupt:
-        ending = Ending.INTERRUPTED
-    return search.result(ending)
+    with limit_time(max_time) as clock:
+        search = _Search(problem, start, clock)
+        try:
+            ending = search.run(tol)
+        except KeyboardInterrupt:
+            ending = Ending.INTERRUPTED
+        except TimeUp:
+            ending = Ending.MAX_TIME
+        return search.result(ending)
 
 
 def solve_blockwise_path(
@@ -119,22 +122,20 @@ def solve_blockwise_path(
 class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
-    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None) -> None:
-        self.problem, self.began = problem, time.perf_counter()
+    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
+        self.problem, self.clock, self.drift = problem, clock, 0.0
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
         self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
         if start is not None:
             stretch = _stretch(start, problem)
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
+            self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
         self.history: list[Level] = []
         self.best: SVMSolution[KernelSVM]
         self.n_blocks = self.waited = 0
+        self.pace = Pace()
         self.take()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
 
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
@@ -142,9 +143,9 @@ class _Search:
         self.waited += 1
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
-        self.history.append(new.level(self.n_blocks, self.seconds))
+        self.history.append(new.level(self.n_blocks, self.clock.seconds))
 
-    def run(self, tol: float, max_time: float) -> Ending:
+    def run(self, tol: float) -> Ending:
         """Optimise one block after the other."""
         while self.best.relative_gap > tol:
             r = self.problem.y - self.f
@@ -153,7 +154,7 @@ class _Search:
             violation = float(up.max() - down.min())
             if self.waited >= PATIENCE or violation <= 0:
                 return Ending.ROUNDING
-            if self.seconds >= max_time:
+            if not self.pace.allows_step():
                 return Ending.MAX_TIME
             self.block = _next_block(up, down, self.block)
             self._optimise(r, SHARPER * violation)
@@ -161,7 +162,12 @@ class _Search:
         return Ending.OPTIMAL
 
     def result(self, ending: Ending) -> SVMSolution[KernelSVM]:
-        """The best point with the history, evaluated anew if its scores have drifted by rounding."""
+        """The best point with the history, evaluated anew if its scores have drifted by rounding.
+
+        Where there is no time for that, a bound on the drift is part of its certificate.
+        """
+        if ending in {Ending.MAX_TIME, Ending.INTERRUPTED} and self.problem.rows.largest < inf:
+            return replace(self.best, history=tuple(self.history), ending=ending, drift=self.drift)
         best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
         if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
             best = self.problem.evaluate(best.u)
@@ -172,7 +178,11 @@ class _Search:
         block, rows = self.block, self.problem.rows
         point = np.stack([self.v[block], r[block]])
         optimise_block(rows.block(block), point, self.bounds[:, block], tol, STEPS * len(block))
-        rows.add(block, point[0] - self.v[block], self.f)
+        change = point[0] - self.v[block]
+        rows.add(block, change, self.f)
+        # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
+        sizes = float(np.abs(change).sum()) * rows.largest
+        self.drift += np.finfo(float).eps * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
         self.v[block] = point[0]
         self.n_blocks += 1
 

@@ -1,0 +1,199 @@
+"""When a computation has to be over: one clock from the beginning of a fit down to its innermost loops.
+
+Whoever is given a `max_time` enters `limit_time` at once; whatever iterates below it asks whether there is time left.
+No argument is handed down: loops are many calls away from whoever knows the limit, some of them behind protocols that
+users implement. A loop that has an incumbent ends with it where `time_is_up`; one that has none calls `check_time`,
+and whoever has a certified state catches `TimeUp`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import inf
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class TimeUp(Exception):
+    """There is no time left, in a loop that has nothing to show yet."""
+
+
+def _now() -> float:
+    return time.perf_counter()
+
+
+@dataclass
+class Deadline:
+    """A clock that runs from when it is made.
+
+    Parameters
+    ----------
+    max_time : float
+        Seconds.
+    outer : Deadline or None
+        One that holds as well.
+    interrupted : bool
+        Whether Ctrl-C has ended it.
+    cut : bool
+        Whether a loop has ended because of it.
+    """
+
+    max_time: float = inf
+    outer: Deadline | None = None
+    interrupted: bool = False
+    cut: bool = False
+    began: float = field(default_factory=_now)
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time since it began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, negative once it is over."""
+        own = -inf if self.interrupted else self.max_time - self.seconds
+        return own if self.outer is None else min(own, self.outer.left)
+
+    def restart(self) -> None:
+        """Begin anew: what was so far does not count."""
+        self.began = time.perf_counter()
+
+    def note_cut(self) -> None:
+        """Note that a loop has ended because of it, or of one around it."""
+        self.cut = True
+        if self.outer is not None:
+            self.outer.note_cut()
+
+    def interrupt(self) -> None:
+        """End it now, and those around it: Ctrl-C."""
+        self.interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
+
+
+_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
+    """Let what is computed meanwhile be over after so many seconds from now, and within any limit around this one.
+
+    Parameters
+    ----------
+    max_time : float
+        Seconds, inf for no further limit.
+    alone : bool
+        Whether limits around this one do not hold: sub-problems have limits of their own.
+
+    Examples
+    --------
+    >>> with limit_time(60.0), limit_time(inf):
+    ...     59.0 < time_left() <= 60.0, time_is_up()
+    (True, False)
+    """
+    deadline = Deadline(max_time, None if alone else _CURRENT.get())
+    token = _CURRENT.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _CURRENT.reset(token)
+
+
+def time_left() -> float:
+    """Return the seconds that are left; inf without a limit, negative once time is up.
+
+    Examples
+    --------
+    >>> time_left()
+    inf
+    """
+    deadline = _CURRENT.get()
+    return inf if deadline is None else deadline.left
+
+
+def time_is_up() -> bool:
+    """Return whether there is no time left, for a loop that ends if so."""
+    return _ends(time_left() <= 0)
+
+
+def _ends(over: bool) -> bool:
+    if over and (deadline := _CURRENT.get()) is not None:
+        deadline.note_cut()
+    return over
+
+
+def check_time() -> None:
+    """Raise `TimeUp` where there is no time left."""
+    if time_is_up():
+        raise TimeUp
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a loop that has an incumbent as a deadline would: what comes after it finds that time is up.
+
+    Without a limit around it, which every fit has, Ctrl-C is raised as ever.
+
+    Examples
+    --------
+    >>> with limit_time(inf) as deadline, interruptible():
+    ...     raise KeyboardInterrupt
+    >>> deadline.interrupted, deadline.left
+    (True, -inf)
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        deadline = _CURRENT.get()
+        if deadline is None:
+            raise
+        deadline.interrupt()
+
+
+def in_time(items: Iterable[Item]) -> Iterator[Item]:
+    """Hand on items as long as there is time left, then raise `TimeUp`.
+
+    Examples
+    --------
+    >>> list(in_time("ab"))
+    ['a', 'b']
+    """
+    for item in items:
+        check_time()
+        yield item
+
+
+class Pace:
+    """Whether there is time for another step of a loop whose steps cannot be cut: as long as the longest so far.
+
+    Parameters
+    ----------
+    reserve : float
+        Seconds that are to be left for what comes after the loop.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> [pace.allows_step() for _ in range(2)]
+    [True, True]
+    """
+
+    def __init__(self, reserve: float = 0.0) -> None:
+        self.reserve = reserve
+        self.longest = 0.0
+        self._last: float | None = None
+
+    def allows_step(self) -> bool:
+        """Ask before every step."""
+        now = time.perf_counter()
+        if self._last is not None:
+            self.longest = max(self.longest, now - self._last)
+        self._last = now
+        left = time_left() - self.reserve
+        return not _ends(left <= 0 or left < self.longest)

@@ -1,0 +1,188 @@
+"""Limits of time and Ctrl-C at any moment of a fit: it ends with a certified state that says so, or as it began.
+
+Time is counted in looks at the clock, so that a limit passes at the same moment of a fit on any machine.
+"""
+
+import warnings
+from itertools import count
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from estimator_samples import two_classes
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cvxens import (
+    AdaBoostClassifier,
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    ColumnGenerationClassifier,
+    InfiniteEnsembleSVC,
+    LPBoostClassifier,
+    MultiBoostClassifier,
+    PartialSVMEnsembleClassifier,
+    RegAdaBoostClassifier,
+    RhoSVC,
+    deadline,
+)
+from cvxens.colgen import Ending, column_generation, formulations, masters, oracles
+from cvxens.deadline import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
+
+X, Y = two_classes(60)
+SIGNS = np.where(Y == "yes", 1.0, -1.0)
+
+TIGHT = {"tol": 1e-9}
+
+LIMITED = {
+    "LPBoost": LPBoostClassifier(nu=0.2, columns_per_round=1, **TIGHT),
+    "LPBoost by cvxpy": LPBoostClassifier(nu=0.2, solver="reference", columns_per_round=1, **TIGHT),
+    "LPBoost of perceptrons": LPBoostClassifier(oracle="perceptrons", nu=0.2, max_columns=100, random_state=0),
+    "LPBoost of Fourier features": LPBoostClassifier(oracle="fourier", nu=0.2, max_columns=100, random_state=0),
+    "LPBoost of trees": LPBoostClassifier(oracle="trees", nu=0.2, max_columns=5),
+    "CGEns": CGEnsClassifier(C=10.0, **TIGHT),
+    "CGEns-SLS": CGEnsSLSClassifier(**TIGHT),
+    "logistic": ColumnGenerationClassifier(**TIGHT),
+    "MultiBoost": MultiBoostClassifier(**TIGHT),
+    "AdaBoost": AdaBoostClassifier(n_rounds=50),
+    "AdaBoost of trees": AdaBoostClassifier(oracle="trees", n_rounds=5),
+    "SVM, additive": InfiniteEnsembleSVC(solver="additive", **TIGHT),
+    "SVM, blockwise": InfiniteEnsembleSVC("perceptron", C=10.0, solver="blockwise", **TIGHT),
+    "SVM, cvxpy": InfiniteEnsembleSVC(solver="reference", **TIGHT),
+    "rho-SVM": RhoSVC(**TIGHT),
+    "RegAdaBoost": RegAdaBoostClassifier(**TIGHT),
+    "RegAdaBoost as printed": RegAdaBoostClassifier(solver="boosting", tol=1e-2),
+    "partial SVMs": PartialSVMEnsembleClassifier(**TIGHT),
+}
+
+
+@pytest.fixture
+def ticks(monkeypatch):
+    """The clock advances by one with every look; at the look of this number it raises KeyboardInterrupt."""
+    state = SimpleNamespace(looks=count(), interrupt_at=None)
+
+    def look():
+        now = next(state.looks)
+        if now == state.interrupt_at:
+            raise KeyboardInterrupt
+        return float(now)
+
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=look))
+    return state
+
+
+def is_sound(model):
+    """Whether the certificate is of a feasible point: weak duality holds, and so do the shapes of what is fitted."""
+    certificate = model.certificate_
+    assert certificate.gap >= 0
+    assert len(model.decision_function(X)) == len(X)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert len(model.dual_weights_) == len(X)
+    return True
+
+
+@pytest.mark.parametrize("looks", [1, 3, 8, 30])
+@pytest.mark.parametrize("name", list(LIMITED))
+def test_whenever_time_is_up_there_is_a_certified_state(name, looks, ticks):
+    model = clone(LIMITED[name]).set_params(max_time=float(looks))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(X, Y)
+    assert is_sound(model)
+    kept = getattr(model, "tol", np.inf)
+    if not model.certificate_.holds(kept) and np.isfinite(kept):
+        assert [word for word in map(str, (warning.message for warning in told)) if "tol is" in word]
+
+
+@pytest.mark.parametrize("name", ["rho-SVM", "RegAdaBoost", "partial SVMs", "LPBoost", "SVM, additive"])
+@pytest.mark.parametrize("look", [0, 1, 2, 4, 9, 20, 60])
+def test_ctrl_c_at_any_moment_leaves_a_certified_state_or_none(name, look, ticks):
+    model = clone(LIMITED[name])
+    ticks.interrupt_at = look
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model.fit(X, Y)
+        except KeyboardInterrupt:
+            assert not hasattr(model, "classes_")
+            assert vars(model) == vars(clone(LIMITED[name]))
+        else:
+            assert is_sound(model)
+
+
+@pytest.mark.parametrize("name", ["rho-SVM", "RegAdaBoost", "partial SVMs"])
+def test_ctrl_c_after_the_first_pivots_keeps_them(name, ticks):
+    ticks.interrupt_at = 20
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = clone(LIMITED[name]).fit(X, Y)
+    assert is_sound(model)
+    assert model.certificate_.relative_gap > 0
+
+
+@pytest.mark.parametrize("estimator", [RhoSVC(), RegAdaBoostClassifier(), PartialSVMEnsembleClassifier()])
+def test_a_low_rank_that_leaves_out_too_much_is_told_of(estimator):
+    low = clone(estimator).set_params(max_rank=3)
+    with pytest.warns(ConvergenceWarning, match=r"relative gap is .*, tol is .*raise max_rank"):
+        low.fit(X, Y)
+    assert not low.certificate_.holds(low.tol)
+    assert clone(estimator).fit(X, Y).certificate_.holds(low.tol)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "master"),
+    [
+        (formulations.soft_margin(0.5), masters.InteriorPointMaster),
+        (formulations.svm(1.0), masters.HingeMaster),
+        (formulations.exponential(len(X), 0.1), masters.SmoothMaster),
+    ],
+)
+@pytest.mark.parametrize("looks", [4, 10, 25, 60, 150])
+def test_a_master_that_is_cut_hands_over_a_feasible_point(formulation, master, looks, ticks):
+    run = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, max_time=float(looks), master=master)
+    whole = column_generation(formulation, oracles.Stumps(X), SIGNS, tol=1e-9, master=master)
+    assert run.ending in {Ending.MAX_TIME, Ending.OPTIMAL}
+    assert run.certificate.gap >= 0
+    slack = 1e-8 * abs(whole.certificate.primal)
+    assert run.certificate.dual - slack <= whole.certificate.primal <= run.certificate.primal + slack
+
+
+def test_limits_nest_and_end(ticks):
+    assert time_left() == np.inf
+    with limit_time(100.0), limit_time(10.0):
+        assert time_left() < 10
+        with limit_time(1000.0, alone=True):
+            assert time_left() > 900
+        with limit_time(np.inf):
+            assert time_left() < 10
+    assert time_left() == np.inf
+    check_time()
+
+
+def test_what_is_over_is_noted_all_around(ticks):
+    with limit_time(np.inf) as outer, limit_time(3.0) as inner:
+        while not time_is_up():
+            assert not inner.cut
+        assert inner.cut
+        assert outer.cut
+        with pytest.raises(TimeUp):
+            check_time()
+        with pytest.raises(TimeUp):
+            list(in_time(range(3)))
+        assert not Pace().allows_step()
+
+
+def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
+    with limit_time(20.0):
+        pace = Pace()
+        steps = 0
+        while pace.allows_step():
+            steps += 1
+            for _ in range(4):
+                deadline.time.perf_counter()
+        # every step takes six looks: four, and two of the pace's own
+        assert steps == 3
+
+
+def test_ctrl_c_without_a_limit_is_raised():
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        raise KeyboardInterrupt

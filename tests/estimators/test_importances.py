@@ -1,0 +1,171 @@
+"""Importances of features are the weights of the weak learners, added up by hand."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from estimator_samples import called, three_classes, two_classes
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    CGEnsClassifier,
+    CGEnsSLSClassifier,
+    ColumnGenerationClassifier,
+    LPBoostClassifier,
+    MultiBoostClassifier,
+)
+from cvxens.colgen import Column, Priced, oracles
+from cvxens.colgen.oracles import Stump
+from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
+
+VOTES = [
+    AdaBoostClassifier(n_rounds=9),
+    AdaBoostMHClassifier(n_rounds=9),
+    AdaBoostECCClassifier(n_rounds=9),
+    LPBoostClassifier(),
+    CGEnsClassifier(),
+    CGEnsSLSClassifier(),
+    ColumnGenerationClassifier(),
+    MultiBoostClassifier(),
+]
+
+
+def by_hand(learners, weights, n_features, share):
+    """The sums over weak learners of |weights| times the shares of features, with the sum 1."""
+    total = np.zeros(n_features)
+    for hypothesis, w in zip(learners, weights, strict=True):
+        total += np.abs(w).sum() * share(hypothesis)
+    return total / total.sum()
+
+
+def of_stump(n_features):
+    units = np.eye(n_features)
+    return lambda h: units[h.feature] if isinstance(h, Stump) else np.zeros(n_features)
+
+
+@pytest.mark.parametrize("sample", [two_classes(), three_classes()], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("estimator", VOTES, ids=called)
+def test_stumps(estimator, sample):
+    X, y = sample
+    model, d = clone(estimator).fit(X, y), X.shape[1]
+    found = model.feature_importances_
+    if hasattr(model, "decomposition_"):
+        parts = zip(model.weak_learners_, model.weights_, strict=True)
+        expected = np.mean([by_hand(*part, d, of_stump(d)) for part in parts], axis=0)
+    else:
+        expected = by_hand(model.weak_learners_, model.weights_, d, of_stump(d))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found.sum() == pytest.approx(1)
+
+
+def fitted_classifier(hypothesis):
+    return fitted_classifier(hypothesis.hypothesis) if isinstance(hypothesis, Negated) else hypothesis.estimator
+
+
+@pytest.mark.parametrize(
+    ("learner", "sizes"),
+    [
+        (DecisionTreeClassifier(max_depth=2), lambda c: c.feature_importances_),
+        (LogisticRegression(), lambda c: np.abs(c.coef_[0])),
+        (LinearSVC(), lambda c: np.abs(c.coef_[0])),
+    ],
+    ids=called,
+)
+def test_learners_of_scikit_learn(learner, sizes):
+    X, y = two_classes()
+    model = AdaBoostClassifier(partial(oracles.SklearnLearner, learner), n_rounds=4, random_state=0).fit(X, y)
+    assert len(model.weak_learners_) > 1
+
+    def share(hypothesis):
+        told = sizes(fitted_classifier(hypothesis))
+        return told / told.sum()
+
+    expected = by_hand(model.weak_learners_, model.weights_, 3, share)
+    np.testing.assert_allclose(model.feature_importances_, expected)
+    assert model.feature_importances_[2] < model.feature_importances_[:2].min()
+
+
+class Backwards(DecisionTreeClassifier):
+    """A learner that is wrong wherever it can be, so that its negations are in the ensemble."""
+
+    def predict(self, X):
+        return -super().predict(X)
+
+
+def test_negations_look_where_their_hypotheses_look():
+    X, y = two_classes()
+    learner = partial(oracles.SklearnLearner, Backwards(max_depth=1))
+    model = AdaBoostClassifier(learner, n_rounds=3, random_state=0).fit(X, y)
+    assert all(isinstance(hypothesis, Negated) for hypothesis in model.weak_learners_)
+    expected = by_hand(model.weak_learners_, model.weights_, 3, lambda h: fitted_classifier(h).feature_importances_)
+    np.testing.assert_allclose(model.feature_importances_, expected)
+
+
+def test_columns_of_a_table():
+    X, y = two_classes()
+    model = LPBoostClassifier(oracle=oracles.Pool).fit(np.tanh(X), y)
+
+    def share(hypothesis):
+        assert isinstance(hypothesis, TabulatedColumn)
+        return np.eye(3)[hypothesis.index]
+
+    expected = by_hand(model.weak_learners_, model.weights_, 3, share)
+    np.testing.assert_allclose(model.feature_importances_, expected)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A user's hypothesis that says itself what it looks at."""
+
+    sign: float
+    shares: tuple = (0.5, 0.5, 0.0)
+
+    def __call__(self, X, /):
+        return self.sign * np.sign(X[:, 0] + X[:, 1])
+
+    @property
+    def feature_importances_(self):
+        return np.array(self.shares)
+
+
+def contrasts(*shares):
+    """An oracle of that hypothesis alone."""
+
+    @dataclass
+    class Contrasts:
+        X: np.ndarray
+
+        def price(self, s, /):
+            edge = float(s.sum(axis=-1) @ Contrast(1.0)(self.X)) if s.ndim > 1 else float(s @ Contrast(1.0)(self.X))
+            return Priced([Column(Contrast(np.sign(edge), *shares), self.X, abs(edge))], abs(edge), edge**2)
+
+    return Contrasts
+
+
+def test_hypotheses_of_ones_own():
+    X, y = two_classes()
+    model = LPBoostClassifier(oracle=contrasts()).fit(X, y)
+    np.testing.assert_allclose(model.feature_importances_, [0.5, 0.5, 0.0])
+
+
+def test_importances_of_other_features_are_no_importances():
+    X, y = two_classes()
+    model = LPBoostClassifier(oracle=contrasts((0.2,) * 5)).fit(X, y)
+    with pytest.raises(AttributeError, match="tells of 5 features, where X has 3"):
+        _ = model.feature_importances_
+
+
+def test_learners_without_importances_have_none():
+    X, y = two_classes()
+    model = AdaBoostClassifier(partial(oracles.SklearnLearner, GaussianNB()), n_rounds=2).fit(X, y)
+    with pytest.raises(AttributeError, match="GaussianNB has neither feature_importances_ nor coef_"):
+        _ = model.feature_importances_
+    assert not hasattr(model, "feature_importances_")
