@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from public_estimators import PUBLIC
 from sklearn import config_context
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
