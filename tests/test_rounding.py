@@ -44,6 +44,22 @@ def test_cancellation_of_sixteen_digits_costs_none():
     assert dot(A[0], x) == 1.0
 
 
+@pytest.mark.parametrize("compensated", [20_000_000, 0])
+def test_errors_are_true_where_more_cancels_than_any_precision_holds(compensated, monkeypatch):
+    """Terms that take off what is left of the exact sum, three times over: nothing of the first 48 digits remains."""
+    monkeypatch.setattr(rounding, "COMPENSATED", compensated)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        a, x = rng.normal(size=20), rng.normal(size=20)
+        for _ in range(3):
+            a, x = np.append(a, -float(exact(a, x))), np.append(x, 1.0)
+        order = rng.permutation(len(a))
+        rows, x = np.stack([a[order], rng.normal(size=len(a))]), x[order]
+        for matrix in (rows, np.asfortranarray(rows)):
+            (value, _), (error, _) = product(matrix, x)
+            assert abs(Fraction(value) - exact(rows[0], x)) <= Fraction(error)
+
+
 def test_several_vectors_are_multiplied_one_by_one():
     rng = np.random.default_rng(0)
     A, x = rng.normal(size=(5, 3)), rng.normal(size=(3, 2))
@@ -66,6 +82,15 @@ def test_products_too_large_to_be_compensated_have_larger_errors_that_are_as_tru
     for row, value, error in zip(A, values, errors, strict=True):
         assert abs(Fraction(value) - exact(row, x)) <= Fraction(error)
         assert error < 1e-12 * float(np.abs(row) @ np.abs(x))
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 1000])
+def test_the_error_of_a_sum_grows_with_its_terms_as_in_the_worst_order(n):
+    """2^-53 added to 1 is lost each time."""
+    terms = np.append(1.0, np.full(n, 2.0**-53))
+    missed = n * 2.0**-53
+    assert np.cumsum(terms)[-1] == 1.0
+    assert missed <= sum_error(n + 1, 1.0 + missed) <= 3 * missed + 1e-15
 
 
 @settings(deadline=None, max_examples=50)

@@ -24,7 +24,8 @@ from cvxens.types import Array, Attempt
 
 def _is_numerical(error: BaseException) -> bool:
     """Whether linear algebra or arithmetic failed, on numbers that are too large, too small or too far apart."""
-    if isinstance(error, np.linalg.LinAlgError | ArithmeticError):
+    # ZeroDivisionError is of callbacks and oracles of somebody's own: numpy divides by 0 without one
+    if isinstance(error, np.linalg.LinAlgError | FloatingPointError | OverflowError):
         return True
     # scipy's words for a matrix that has overflowed on the way
     return type(error) is ValueError and "array must not contain infs or NaNs" in str(error)

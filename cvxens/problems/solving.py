@@ -82,6 +82,8 @@ def _solution(model: Model, attempts: list[Attempt]) -> Solution:
     variables = {name: np.asarray(v.value, dtype=float) for name, v in model.variables.items()}
     duals = {name: sign * factor * np.asarray(c.dual_value, dtype=float) for name, (c, factor) in model.duals.items()}
     objective = float(model.problem.value)
+    if not np.isfinite(objective):  # at a point outside the domain by rounding, such as ln of -1e-11
+        objective = float(model.problem.solution.opt_val)
     return Solution(
         objective,
         variables,

@@ -48,9 +48,12 @@ def test_a_rounding_error_is_added_to_every_gap_and_hides_none():
     assert within.gap == pytest.approx(9e-10, rel=1e-3)
     assert within.holds(1e-9)
     assert not within.holds(1e-10)
-    beyond = between(1.0, 1.0 + 1e-8, rounding=1e-9)
-    assert beyond.relative_gap < 0
-    assert not beyond.holds(math.inf)
+    for missed in (1.5e-9, 1e-8):  # by less than the rounding, and by more
+        beyond = between(1.0, 1.0 + missed, rounding=1e-9)
+        assert beyond.relative_gap < 0
+        assert not beyond.proven
+        assert not beyond.holds(math.inf)
+    assert not Certificate(1.0, 2.0, -1.0, -0.5, {}, {}, proven=True).holds(math.inf)
     assert between(1.0, 1.0 - 1e-10, rounding=1e-9).gap == pytest.approx(1.1e-9, rel=1e-3)
     assert not between(1.0, 1.0, rounding=math.inf).proven
     assert not between(1.0, 1.0, rounding=math.nan).proven

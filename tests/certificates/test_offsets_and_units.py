@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens import certify
+from cvxens import certify, rounding
 from cvxens.problems import (
     SLSSVM,
     HardMarginBoosting,
     RegularizedLeastSquares,
     RhoSVM,
+    SoftMarginBoosting,
     SVMDual,
     SVMPrimal,
     simplex_codes,
@@ -157,3 +158,30 @@ def test_weights_are_not_scaled_out_of_the_domain_of_their_penalty():
     certificate = certify(problem, w=[1.0, 0.0])
     assert certificate.primal == pytest.approx(1.0)
     assert problem.solve().objective == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_from_edges_in_single_precision_of_work_are_within_their_rounding(monkeypatch, seed):
+    """Where products are too large to be compensated, edges of offset columns lose digits: the bound says how many."""
+    monkeypatch.setattr(rounding, "COMPENSATED", 0)
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    problem = SoftMarginBoosting(rng.normal(size=(40, 6)) + 1e7, y, 1.0)
+    point = problem.repair({"u": rng.uniform(0.4, 0.6, 40)})
+    u = list(map(Fraction, point["u"].tolist()))
+    edges = [sum(Fraction(s) * Fraction(h) * v for s, h, v in zip(y, h, u, strict=True)) for h in problem.H.H.T]
+    truth = sum(u) / max(1, *edges)
+    assert abs(Fraction(problem.dual_value(point)) - truth) <= Fraction(problem.dual_rounding(point))
+
+
+@pytest.mark.parametrize("offset", [1e4, -1e6])
+def test_the_reference_reports_its_intercept_for_the_columns_as_they_are_given(offset):
+    X, y = sample(3)
+    L = simplex_codes(2)[(y > 0).astype(int)]
+    for make in (lambda H: SVMPrimal(H, y, 1.0), lambda H: SLSSVM(H, L, 1.0)):
+        solution = make(X + offset).solve()
+        points = {**solution.variables, **solution.duals}
+        assert make(X + offset).certify(**points).holds(1e-5)
+        moved = {name: value for name, value in points.items() if name in {"w", "W"}}
+        centred = points["b"] + offset * sum(value.sum(axis=0) for value in moved.values())
+        assert make(X).certify(**points | {"b": centred}).holds(1e-4)

@@ -33,7 +33,7 @@ from cvxens.types import Attempt
 HOLDS = Certificate(1.0, 1.0, 0.0, 0.0, {"stationarity": 0.0}, {}, True)
 DOCUMENTED = {"formulation", "source", "reference", "fast", "relative_difference", "certificate", "agrees", "note"}
 OF_A_SIDE = {"solver", "objective", "seconds"}
-OF_A_CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "kkt_residual", "proven"}
+OF_A_CERTIFICATE = {"primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual", "proven"}
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,7 @@ def test_the_dictionary_has_what_is_documented():
         "dual": None,
         "gap": None,
         "relative_gap": 0.0,
+        "rounding": 0.0,
         "kkt_residual": 2e-9,
         "proven": True,
     }

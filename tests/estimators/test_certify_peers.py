@@ -72,9 +72,10 @@ def largest_margin(margins):
 def test_adaboost_against_the_largest_hard_margin(y):
     model = AdaBoostClassifier(n_rounds=60).fit(X, y)
     certificate = model.certify(X, y)
-    best = HardMarginBoosting(Signed(StumpColumns(X)), y).solve().objective
+    best = 1 / HardMarginBoosting(Signed(StumpColumns(X)), y).solve().objective
     assert certificate.primal == pytest.approx(model.certificate_.primal)
-    assert best * (1 - 1e-3) <= certificate.dual <= best * (1 + 1e-9)
+    assert best * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-3)
+    assert certificate.primal <= best * (1 + 1e-9)
     assert certificate.proven
 
 
@@ -82,23 +83,25 @@ def test_adaboost_with_weights_from_anywhere():
     model = AdaBoostClassifier(n_rounds=60).fit(X, Y)
     optimal = HardMarginBoosting(np.column_stack([h(X) for h in model.weak_learners_]), SIGNS).solve()
     best = model.certify(X, Y, weights=optimal.variables["w"])
-    assert best.primal == pytest.approx(optimal.objective, rel=1e-6)
-    assert best.primal <= model.certify(X, Y).primal
+    assert best.primal == pytest.approx(1 / optimal.objective, rel=1e-6)
+    assert best.primal >= model.certify(X, Y).primal
     turned = model.certify(X, Y, weights=-model.weights_)
-    assert turned.primal == np.inf
-    assert turned.residuals["primal feasibility"] > 0
+    assert turned.primal < 0
+    assert turned.gap > best.gap
 
 
-def test_an_ensemble_that_does_not_separate_is_infinitely_far():
+def test_an_ensemble_that_does_not_separate_has_its_smallest_margin():
     """Its bound is from even weights alone: the largest edge under them is above any margin."""
     model = AdaBoostClassifier(n_rounds=2).fit(X, Y)
     certificate = model.certify(X, Y)
     edge = np.abs(SIGNS @ np.column_stack([StumpColumns(X).scores(w) for w in np.eye(StumpColumns(X).shape[1])])).max()
-    assert certificate.primal == np.inf
-    assert certificate.dual == pytest.approx(len(X) / edge)
-    assert not certificate.proven
+    f = model.weights_ @ np.stack([h(X) for h in model.weak_learners_])
+    assert certificate.primal == pytest.approx((SIGNS * f).min() / np.abs(model.weights_).sum())
+    assert certificate.primal < 0
+    assert certificate.dual == pytest.approx(edge / len(X))
+    assert certificate.proven
     same = np.zeros((4, 3)) + np.arange(4)[:, None] // 2
-    assert model.certify(same, ["no", "yes", "no", "yes"]).dual > 1e9
+    assert 0 <= model.certify(same, ["no", "yes", "no", "yes"]).dual < 1e-9
 
 
 @pytest.mark.parametrize("oracle", ["trees", "perceptrons"])
@@ -106,7 +109,7 @@ def test_weak_learners_whose_edges_nobody_can_bound(oracle):
     model = AdaBoostClassifier(oracle, n_rounds=10, random_state=0).fit(X, Y)
     certificate = model.certify(X, Y)
     assert certificate.primal == pytest.approx(model.certificate_.primal)
-    assert (certificate.dual, certificate.proven) == (0.0, False)
+    assert (certificate.dual, certificate.proven) == (np.inf, False)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +121,13 @@ def test_several_classes_against_the_largest_hard_margin_over_all_codes(estimato
     Z = three_classes()[0]
     y = np.digitize(Z[:, 0], [-0.5, 0.5])
     model = clone(estimator).fit(Z, y)
-    best = largest_margin(pairs_of(codes_of_stumps(Z, 3), y))
+    best = 1 / largest_margin(pairs_of(codes_of_stumps(Z, 3), y))
     certificate = model.certify(Z, y)
-    assert best * (1 - 1e-3) <= certificate.dual <= best * (1 + 1e-9)
-    assert best <= certificate.primal <= model.certificate_.primal * (1 + 1e-9)
+    assert best * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-3)
+    assert best * (1 + 1e-9) >= certificate.primal >= model.certificate_.primal * (1 - 1e-9)
     assert certificate.proven
     votes = np.random.default_rng(0).normal(size=model.weights_.shape)
-    assert model.certify(Z, y, weights=model.weights_ + 1e-3 * votes).primal >= best
+    assert model.certify(Z, y, weights=model.weights_ + 1e-3 * votes).primal <= best * (1 + 1e-9)
 
 
 @settings(deadline=None, max_examples=30)

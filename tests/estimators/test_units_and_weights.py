@@ -241,7 +241,7 @@ def test_rows_are_in_one_order_sparse_or_dense(seed):
     unsorted = csr_array(dense)
     unsorted = csr_array((unsorted.data, unsorted.indices, unsorted.indptr), shape=dense.shape)
     stored = csc_array((dense.T.ravel(), np.tile(np.arange(n), d), np.arange(0, n * d + 1, n)), shape=(n, d))
-    merged = [Sample.read(model, kind, y, Accepts(sparse=True)).merged() for kind in (dense, unsorted, stored)]
+    merged = [Sample.read(model, kind, y, Accepts(sparse=("csc",))).merged() for kind in (dense, unsorted, stored)]
     for other in merged[1:]:
         assert_array_equal(other.X.toarray(), merged[0].X)
         assert_array_equal(other.places, merged[0].places)

@@ -52,6 +52,19 @@ def test_the_first_solver_is_clarabel_and_nobody_else_is_asked(scripted):
     assert solution.seconds == solution.attempts[0].seconds > 0
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_point_outside_the_domain_by_rounding_has_the_solvers_objective(monkeypatch, name):
+    """Where cvxpy's own evaluation at the point is infinite, as of x ln x at -1e-11."""
+    expected, solve = CASES[name].problem().solve().objective, cp.Problem.solve
+
+    def infinite(problem, *arguments, **options):
+        solve(problem, *arguments, **options)
+        problem._value = np.inf
+
+    monkeypatch.setattr(cp.Problem, "solve", infinite)
+    assert CASES[name].problem().solve().objective == pytest.approx(expected, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
