@@ -18,6 +18,7 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
+from cvxens.problems.kernel_factor import check_kernel
 from cvxens.problems.losses import Hinge
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import Simplex
@@ -185,3 +186,66 @@ def test_the_reference_reports_its_intercept_for_the_columns_as_they_are_given(o
         moved = {name: value for name, value in points.items() if name in {"w", "W"}}
         centred = points["b"] + offset * sum(value.sum(axis=0) for value in moved.values())
         assert make(X).certify(**points | {"b": centred}).holds(1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_form_of_a_kernel_that_is_indefinite_by_rounding_may_be_that_of_a_psd_one(seed):
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+    kernel = check_kernel((Q * [1.0, 0.5, 0.1, 0, 0, -1e-10]) @ Q.T, 6)
+    assert 0.9e-10 < kernel.lift < 1.1e-10
+    value, error = kernel.form(Q[:, -1])
+    assert value < 0
+    assert value + error > -1e-14  # where eigenvalues are rounded
+    c = rng.normal(size=6)
+    psd = (Q * [1.0, 0.5, 0.1, 0, 0, 0]) @ Q.T @ c
+    f, errors = kernel.product(c)
+    assert (np.abs(f - psd) <= 2 * np.linalg.norm(c) * kernel.lift).all()
+    assert (errors >= kernel.lift * np.abs(c)).all()
+
+
+def cancelling(seed):
+    """Columns in pairs of opposite values of the size 1e7, whose sums are of the size 1; labels."""
+    rng = np.random.default_rng(seed)
+    large, small = 1e7 * rng.normal(size=(2, 30, 3))
+    return np.hstack([large, 1e-7 * small - large]), np.where(rng.random(30) < 0.5, 1.0, -1.0)
+
+
+def exact_product(A, x):
+    return [sum(Fraction(a) * Fraction(v) for a, v in zip(row, x, strict=True)) for row in A.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_objectives_at_scores_that_cancel_are_within_their_rounding(monkeypatch, seed):
+    """Where products are too large to be compensated: a loss that falls in the margins, and one that has no sign."""
+    monkeypatch.setattr(rounding, "COMPENSATED", 0)
+    H, y = cancelling(seed)
+    signs, w, codes = list(map(int, y)), np.full(6, 0.3), simplex_codes(2)[(y > 0).astype(int)]
+
+    problem = SoftMarginBoosting(H, y, 1.0)
+    point = problem.repair({"w": w})
+    f = exact_product(H, point["w"].tolist())
+    truth = sum(map(Fraction, point["w"].tolist())) + sum(max(1 - s * z, 0) for s, z in zip(signs, f, strict=True))
+    assert 0 < abs(Fraction(problem.value(point)) - truth) <= Fraction(problem._primal_rounding(point))
+
+    problem = SLSSVM(H, codes, 1.0)
+    point = problem.repair({"W": w[:, None], "b": np.zeros(1)})
+    f = exact_product(H, point["W"].ravel().tolist())
+    squares = [(Fraction(c) - z - Fraction(float(point["b"][0]))) ** 2 for c, z in zip(codes.ravel(), f, strict=True)]
+    truth = (sum(Fraction(v) ** 2 for v in point["W"].ravel().tolist()) + sum(squares)) / 2
+    assert 0 < abs(Fraction(problem.value(point)) - truth) <= Fraction(problem._primal_rounding(point))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_margin_of_a_kernel_whose_scores_cancel_is_within_its_rounding(monkeypatch, seed):
+    monkeypatch.setattr(rounding, "COMPENSATED", 0)
+    H, y = cancelling(seed)
+    K = np.tril(H @ H.T + 30 * np.eye(30))
+    problem = RhoSVM(K + np.tril(K, -1).T, y)
+    point = problem.repair({"c": y / 30, "u": np.full(30, 1 / 30)})
+    c, u = point["c"].tolist(), (y * point["u"]).tolist()
+    f, from_u = exact_product(problem.K, c), exact_product(problem.K, u)
+    norm, form = (sum(Fraction(a) * b for a, b in zip(v, g, strict=True)) for v, g in ((c, f), (u, from_u)))
+    primal = 2 * min(int(s) * z for s, z in zip(y, f, strict=True)) - norm
+    off = abs(Fraction(problem.value(point)) - primal) + abs(Fraction(problem.dual_value(point)) - form)
+    assert off <= Fraction(problem.rounding(point))
