@@ -182,6 +182,8 @@ class _Search:
         self.progress: Progress | None = None
         self.certifying = 0.0
         """Seconds that a column of the certificate takes."""
+        self.pricing = 0.0
+        """The most seconds that a pricing took."""
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -214,7 +216,7 @@ class _Search:
                 clock.restart()
             else:
                 clock.max_time = limits.max_time
-            self._reserve(progress, clock)
+            self._reserve(step, clock)
             seconds = limits.max_time if clock.left <= 0 else 0.0
             best, bound = progress.primal.solution.objective, progress.dual.bound
             rows, sense = progress.history, progress.sense
@@ -229,16 +231,20 @@ class _Search:
         self.journal.keep(progress, Ending.EXHAUSTED)
         return progress, Ending.EXHAUSTED
 
-    def _reserve(self, progress: Progress, clock: Deadline) -> None:
-        """Leave time for the certificate, in proportion to its columns: measured when there are any."""
-        n_columns = len(progress.primal.columns)
-        if not n_columns or clock.left == inf:
+    def _reserve(self, step: Step, clock: Deadline) -> None:
+        """Leave time for what comes after the last master: pricing, and the certificate, in proportion to its columns.
+
+        Both are measured. The next round's columns are those of this one, and as many more as were found now.
+        """
+        if self.progress is None or clock.left == inf:
             return
-        if self.certifying == 0.0:
+        n_columns = len(self.progress.primal.columns)
+        if n_columns and self.certifying == 0.0:
             began = clock.seconds
-            _certified(self.task, progress, Ending.MAX_TIME)
+            _certified(self.task, self.progress, Ending.MAX_TIME)
             self.certifying = (clock.seconds - began) / n_columns
-        clock.reserve = self.certifying * n_columns
+        self.pricing = max(self.pricing, step.pricing_seconds)
+        clock.reserve = self.certifying * (len(step.columns) + len(step.priced.columns)) + self.pricing
 
     def _after(self, step: Step) -> Progress:
         before = self.progress or Progress(self.task.formulation.sense, step, step)
