@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 
 import cvxens
 
@@ -46,8 +46,6 @@ HARD: Mapping[str, tuple[Any, int, int]] = {
     "RhoSVC": (cvxens.RhoSVC(), N_SAMPLES, N_FEATURES),
     "PartialSVMEnsembleClassifier": (cvxens.PartialSVMEnsembleClassifier(tol=1e-6), N_SAMPLES, N_FEATURES),
     "RegAdaBoostClassifier": (cvxens.RegAdaBoostClassifier(), N_SAMPLES, N_FEATURES),
-    "SupervisedKernelRLSClassifier": (cvxens.SupervisedKernelRLSClassifier(random_state=0), N_SAMPLES, N_FEATURES),
-    "SupervisedKernelRLSRegressor": (cvxens.SupervisedKernelRLSRegressor(random_state=0), N_SAMPLES, N_FEATURES),
 }
 """Estimators with the numbers of samples and features."""
 
@@ -76,7 +74,6 @@ def run(names: str = "", asked: float = ASKED) -> list[dict[str, Any]]:
         if names not in name:
             continue
         X, y = sample(n_samples, n_features)
-        y = y.astype(float) if is_regressor(estimator) else y
         timed(clone(estimator), X[:WARM], y[:WARM])
         seconds, fitted = timed(clone(estimator).set_params(max_time=asked), X, y)
         rows.append(

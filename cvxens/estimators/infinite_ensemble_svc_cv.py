@@ -125,6 +125,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then fit all samples.
 
+        Folds of which some are missing choose nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the
+        classifier as it was.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)

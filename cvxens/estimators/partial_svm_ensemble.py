@@ -97,7 +97,7 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = PartialSVMEnsembleClassifier(max_rank=569).fit(X, y)
+    >>> model = PartialSVMEnsembleClassifier(max_rank=569, tol=0.1).fit(X, y)
     >>> model.score(X, y) > 0.97, len(model.history_) > 5
     (True, True)
     """

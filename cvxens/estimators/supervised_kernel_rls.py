@@ -40,7 +40,8 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
 
     Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
     small. A sample that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000
-    samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`.
+    samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`. Ctrl-C is a
+    KeyboardInterrupt, and leaves the estimator as it was.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
+from cvxens.deadline import Pace, TimeUp
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import SquaredL2
@@ -44,6 +45,7 @@ class LeastSquaresMaster:
                 "give it SquaredError + SquaredL2 with an intercept and free w; or use CvxpyMaster",
             )
         self.restricted = Restricted(formulation, y)
+        self.pace = Pace()
         self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)
         price = float(np.mean(self.loss.C))
         self.ridge, self.weights = self.penalty.weight / price, np.broadcast_to(self.loss.C / price, len(y))
@@ -68,9 +70,17 @@ class LeastSquaresMaster:
         self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Grow the equations by the new columns and solve them."""
+        """Grow the equations by the new columns and solve them, if that takes no longer than is left.
+
+        Raises
+        ------
+        TimeUp
+            The longest round so far took longer than what is left.
+        """
         if self.restricted.n_columns == 0:
             return self.restricted.start()
+        if not self.pace.allows_step():
+            raise TimeUp
         H = self.restricted.H
         W = (self._by_columns if H.shape[1] <= len(H) else self._by_samples).weights(H.T)
         scores = H @ W

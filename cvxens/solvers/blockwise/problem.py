@@ -65,8 +65,8 @@ class KernelSVM:
         Where there is no time to evaluate |K| u, the largest entry of the rows that were evaluated, those of u among
         them, stands for all.
         """
-        if time_left() <= 0 and self.rows.largest < np.inf:
-            return np.full(len(u), sum_error(len(u), 1.0) * self.rows.largest * float(np.abs(u).sum()))
+        if time_left() <= 0:
+            return np.full(len(u), sum_error(len(u), 1.0) * self.rows.largest_entry() * float(np.abs(u).sum()))
         return sum_error(len(u), 1.0) * self.rows.absolute_product(np.abs(u))
 
     def among(self, chosen: Indices) -> KernelSVM:

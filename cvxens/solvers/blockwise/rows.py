@@ -56,6 +56,9 @@ class Rows(Protocol):
     def add(self, chosen: Indices, weights: Array, f: Array, /) -> None:
         """Add the chosen columns, times their weights, to f (n_samples,)."""
 
+    def largest_entry(self) -> float:
+        """The largest |k(x_i, x_j)|, of the entries that were evaluated where not all are in memory."""
+
     def product(self, v: Array, /) -> Array:
         """K v, shape (n_samples,)."""
 
@@ -112,6 +115,10 @@ class DenseRows:
     def product(self, v: Array) -> Array:
         """K v."""
         return self.K @ v
+
+    def largest_entry(self) -> float:
+        """The largest |k(x_i, x_j)|, without another matrix for it."""
+        return max(float(self.K.max()), -float(self.K.min()))
 
     def absolute_product(self, v: Array) -> Array:
         """|K| v, some rows at a time."""
@@ -178,6 +185,10 @@ class CachedRows:
         """K v, evaluated anew."""
         used = np.flatnonzero(v)
         return expand(self._values, self.X, self.X[used], v[used])
+
+    def largest_entry(self) -> float:
+        """The largest |k(x_i, x_j)| of the entries that were evaluated."""
+        return self.largest
 
     def absolute_product(self, v: Array) -> Array:
         """|K| v, evaluated anew."""
