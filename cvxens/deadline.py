@@ -41,12 +41,15 @@ class Deadline:
         Whether Ctrl-C has ended it.
     cut : bool
         Whether a loop has ended because of it.
+    reserve : float
+        Seconds that are to be left for what comes after the loops, such as a certificate.
     """
 
     max_time: float = inf
     outer: Deadline | None = None
     interrupted: bool = False
     cut: bool = False
+    reserve: float = 0.0
     began: float = field(default_factory=_now)
 
     @property
@@ -58,7 +61,7 @@ class Deadline:
     def left(self) -> float:
         """Seconds that are left, negative once it is over."""
         own = -inf if self.interrupted else self.max_time - self.seconds
-        return own if self.outer is None else min(own, self.outer.left)
+        return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
 
     def restart(self) -> None:
         """Begin anew: what was so far does not count."""
@@ -115,6 +118,12 @@ def time_left() -> float:
     """
     deadline = _CURRENT.get()
     return inf if deadline is None else deadline.left
+
+
+def was_cut() -> bool:
+    """Return whether a loop has ended because of the limit: what comes after it is to be brief."""
+    deadline = _CURRENT.get()
+    return deadline is not None and deadline.cut
 
 
 def time_is_up() -> bool:

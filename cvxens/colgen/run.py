@@ -180,6 +180,8 @@ class _Search:
         self.journal = journal
         self.new_master = new_master
         self.progress: Progress | None = None
+        self.certifying = 0.0
+        """Seconds that a column of the certificate takes."""
 
     def run(self, limits: Limits) -> tuple[Progress, Ending]:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -212,6 +214,7 @@ class _Search:
                 clock.restart()
             else:
                 clock.max_time = limits.max_time
+            self._reserve(progress, clock)
             seconds = limits.max_time if clock.left <= 0 else 0.0
             best, bound = progress.primal.solution.objective, progress.dual.bound
             rows, sense = progress.history, progress.sense
@@ -225,6 +228,17 @@ class _Search:
                 return progress, ending
         self.journal.keep(progress, Ending.EXHAUSTED)
         return progress, Ending.EXHAUSTED
+
+    def _reserve(self, progress: Progress, clock: Deadline) -> None:
+        """Leave time for the certificate, in proportion to its columns: measured when there are any."""
+        n_columns = len(progress.primal.columns)
+        if not n_columns or clock.left == inf:
+            return
+        if self.certifying == 0.0:
+            began = clock.seconds
+            _certified(self.task, progress, Ending.MAX_TIME)
+            self.certifying = (clock.seconds - began) / n_columns
+        clock.reserve = self.certifying * n_columns
 
     def _after(self, step: Step) -> Progress:
         before = self.progress or Progress(self.task.formulation.sense, step, step)

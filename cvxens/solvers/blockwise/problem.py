@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.deadline import time_left
+from cvxens.deadline import was_cut
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Hinge
 from cvxens.rounding import sum_error
@@ -65,7 +65,7 @@ class KernelSVM:
         Where there is no time to evaluate |K| u, the largest entry of the rows that were evaluated, those of u among
         them, stands for all.
         """
-        if time_left() <= 0:
+        if was_cut():
             return np.full(len(u), sum_error(len(u), 1.0) * self.rows.largest_entry() * float(np.abs(u).sum()))
         return sum_error(len(u), 1.0) * self.rows.absolute_product(np.abs(u))
 
