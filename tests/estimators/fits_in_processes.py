@@ -15,10 +15,10 @@ from cvxens.colgen import column_generation, formulations, masters, oracles
 from cvxens.colgen.masters import interior_point_rows
 from cvxens.solvers.additive import kernel, model
 
-# every computation that can use threads uses them, on a sample of any size
-cvxens.features.WORTH_A_THREAD = kernel.WORTH_A_THREAD = interior_point_rows.SMALL = model.BLOCK = 1
-
-warnings.simplefilter("ignore")
+if __name__ in {"__main__", "__mp_main__"}:  # not where doctests are collected
+    # every computation that can use threads uses them, on a sample of any size
+    cvxens.features.WORTH_A_THREAD = kernel.WORTH_A_THREAD = interior_point_rows.SMALL = model.BLOCK = 1
+    warnings.simplefilter("ignore")
 
 SOLVERS = {
     "LPBoost by cvxpy": LPBoostClassifier(nu=0.3, solver="reference"),

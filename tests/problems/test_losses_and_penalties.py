@@ -187,6 +187,21 @@ def test_penalties_and_their_conjugates(name, w, edges, nonnegative):
     assert penalty.value(w) + penalty.conjugate(feasible) >= share * edges @ w - 1e-9
 
 
+@settings(deadline=None, max_examples=50)
+@given(edges=margins, n_inside=st.integers(0, 3), l1=st.floats(0.1, 2.0), l2=st.floats(0.1, 2.0))
+def test_an_elastic_net_takes_off_what_edges_inside_exceed_once_those_outside_are_feasible(edges, n_inside, l1, l2):
+    """The conjugate at the shrunken edges of all hypotheses, those outside included."""
+    sizes = np.abs(edges)
+    inside, outside = sizes[:n_inside], sizes[n_inside:]
+    largest = float(outside.max(initial=0.0))
+    summary = Edges(float(sizes.max()), float((sizes**2).sum()), lambda: inside, largest)
+    share = l1 / max(l1, largest)
+    penalty = ElasticNet(l1, l2)
+    assert penalty.shrink(summary) == pytest.approx(share)
+    expected = (np.maximum(share * sizes - l1 * (1 + 1e-12), 0) ** 2).sum() / (2 * l2)
+    assert penalty.conjugate(summary) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
 @settings(deadline=None, max_examples=30)
 @given(w=margins, edges=margins)
 def test_the_simplex_has_the_largest_edge_as_its_conjugate(w, edges):

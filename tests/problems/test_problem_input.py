@@ -202,6 +202,9 @@ def test_all_samples_alike_leave_the_intercept_to_decide():
 def test_prices_that_are_not_above_zero(argument, make, bad):
     error = refused(lambda: make(bad))
     assert error.argument == argument
+    if np.ndim(bad) and error.found.startswith("found shape"):  # SVMDual takes a price for every sample too
+        assert error.remedy.startswith("give one number or")
+        return
     assert error.found == f"found {bad!r}"
     assert error.remedy == "give a finite number above 0"
 

@@ -116,7 +116,8 @@ def test_newton_needs_no_updates_and_few_steps():
     svm = solve_low_rank_rho_svm(low_rank, Y, tol=1e-12, max_updates=0)
     assert svm.n_updates == 0
     assert 0 < svm.n_newton_steps < 20
-    assert svm.certificate.holds(1e-12)
+    assert svm.certificate.holds(1e-9)
+    assert svm.certificate.gap - svm.certificate.rounding <= 1e-12 * svm.certificate.dual
 
 
 def test_a_stall_counts_the_steps_before_it():

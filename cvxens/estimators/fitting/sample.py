@@ -209,11 +209,13 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     Raises
     ------
     InvalidInput
-        Negative weights, or nothing but 0; others than numbers are refused by scikit-learn.
+        Negative weights, nothing but 0, or what scikit-learn refuses, in its words.
     """
-    if sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
-        raise InvalidInput("sample_weight", "found nothing but 0", "give weights above 0")
-    weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    try:
+        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        found = f"found what is no weight for every sample ({error})"
+        raise InvalidInput("sample_weight", found, "give numbers of 0 or above, not all of them 0") from error
     if weights.min() < 0:
         raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
     return weights
