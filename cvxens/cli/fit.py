@@ -51,7 +51,8 @@ def fit(
     `cvxens predict`, `cvxens certify`, and cvxens.load_model(FILE); it takes tables and data frames with the columns of
     DATA. Samples for --test-share and --cv are drawn with the seed 0.
 
-    Exit status 130 where Ctrl-C ended the fit early; the model has been saved as far as it had come.
+    Exit status 130 where Ctrl-C ended the fit early; the model has been saved as far as it had come. Supervised kernels
+    and cross-validated machines have no state in between: of them nothing is saved.
     """
     from cvxens.cli.examples import Examples, check_target, describe_labels
     from cvxens.cli.files import dataset_of, write
