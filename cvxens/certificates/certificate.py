@@ -47,7 +47,7 @@ class Certificate:
         ``primal - dual + rounding`` of a minimum, ``dual - primal + rounding`` of a maximum: no point is further from
         the optimum. Below 0 weak duality is violated by more than rounding, and nothing is proven.
     relative_gap : float
-        gap / max(abs(primal), abs(dual), floor).
+        gap / max(abs(primal), abs(dual)).
     residuals : mapping of str to float
         Of the point as it was given, relative: primal feasibility, dual feasibility (signs included),
         complementary slackness, stationarity, pricing slack.
@@ -60,9 +60,6 @@ class Certificate:
         What the proof rests on, or why there is none.
     rounding : float
         Bound on what rounding can have done to the two values together; the gap contains it.
-    floor : float
-        Size below which the problem counts objectives as 0, in their units: of margins, whose optimum may be 0, a
-        billionth of the largest that there can be. 0 where no such size is stated.
 
     Examples
     --------
@@ -85,7 +82,6 @@ class Certificate:
     proven: bool
     note: str = field(default="", compare=False)
     rounding: float = 0.0
-    floor: float = 0.0
 
     @classmethod
     def between(
@@ -97,7 +93,6 @@ class Certificate:
         residuals: Mapping[str, float],
         repair: Mapping[str, float],
         rounding: float | None = None,
-        floor: float = 0.0,
         proven: bool = True,
         note: str = "",
     ) -> Certificate:
@@ -113,7 +108,7 @@ class Certificate:
             rounding = ROUNDING * max(abs(primal), abs(dual)) if finite else 0.0
         finite = finite and bool(np.isfinite(rounding))
         gap = (dual - primal if maximise else primal - dual) + rounding if finite else np.inf
-        share = relative(gap, primal, dual, floor) if finite else np.inf
+        share = relative(gap, primal, dual) if finite else np.inf
         if gap < 0:
             proven, note = False, "weak duality is violated by more than rounding: one of the two values is wrong"
         return cls(
@@ -126,7 +121,6 @@ class Certificate:
             proven and finite,
             note,
             float(rounding),
-            float(floor),
         )
 
     @property
@@ -153,11 +147,10 @@ class Certificate:
 
     def _rows(self) -> list[tuple[str, str]]:
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
-        counts_as_0 = f", to {self.floor:.3g}" if max(abs(self.primal), abs(self.dual)) < self.floor else ""
         return [
             ("primal", f"{self.primal:.10g}"),
             ("dual", f"{self.dual:.10g}"),
-            ("gap", f"{self.gap:.3g}  (relative {self.relative_gap:.3g}{counts_as_0})"),
+            ("gap", f"{self.gap:.3g}  (relative {self.relative_gap:.3g})"),
             ("rounding", f"{self.rounding:.3g}"),
             *((name, f"{value:.3g}") for name, value in self.residuals.items()),
             ("repair", moved or "none"),

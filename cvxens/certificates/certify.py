@@ -87,7 +87,6 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
             maximise=problem.maximise,
             residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
             rounding=problem.rounding(repaired),
-            floor=getattr(problem, "floor", 0.0),
             repair={name: _moved(given.get(name), repaired[name]) for name in problem.shapes if name in repaired},
         )
 

@@ -20,7 +20,6 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
-from cvxens.problems.margin_problem import NEGLIGIBLE
 from cvxens.rounding import sum_error
 from cvxens.types import Array
 
@@ -357,7 +356,6 @@ def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: boo
         repair={},
         # both are sums of products whose absolute values add up to 1 at most
         rounding=2 * sum_error(n_terms, 1.0),
-        floor=NEGLIGIBLE,  # hypotheses are within [-1, 1]
         proven=proven,
         note="over every hypothesis of the oracle" if proven else unproven,
     )

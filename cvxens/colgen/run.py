@@ -304,7 +304,6 @@ def _certified(task: Task, progress: Progress, ending: Ending) -> Run:
         residuals=restricted.residuals(primal.solution, dual.solution.u, dual.priced) if primal.columns else {},
         repair={},
         rounding=rounding,
-        floor=restricted.problem.floor if primal.columns else 0.0,
         proven=formulation.certified and dual.priced.edge_bound < inf and not violated,
         note=Ending.VIOLATED.value if violated else _basis(formulation, dual, ending),
     )

@@ -67,8 +67,10 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """Whether the objectives agree and the certificate holds."""
-        return self.relative_difference <= AGREEMENT and self.certificate.holds(AGREEMENT)
+        """Whether the objectives agree and the certificate holds; an optimum of 0 has no relative gap but infinity."""
+        largest = max(abs(self.reference.objective), abs(self.fast.objective))
+        at_zero = self.certificate.proven and largest < ZERO and 0 <= self.certificate.gap < ZERO
+        return self.relative_difference <= AGREEMENT and (self.certificate.holds(AGREEMENT) or at_zero)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON has it; a number that is not finite is null."""

@@ -32,9 +32,6 @@ from cvxens.types import Array, Point
 SHIFTED = "intercept of the shifted columns"
 """The name of that intercept among the arrays of a repaired point."""
 
-NEGLIGIBLE = 1e-9
-"""The share of the largest margin below which the margin that LPBoost maximises counts as 0."""
-
 FEASIBLE = 1e-12
 """How far weights may be from the domain of a penalty through rounding, relative to their sum or to 1."""
 
@@ -165,12 +162,6 @@ class MarginProblem(Problem):
     def rounding(self, point: Point) -> float:
         """Bound it by evaluating both objectives where the errors of margins and edges are at their worst."""
         return self._primal_rounding(point) + self.dual_rounding(point)
-
-    @final
-    @property
-    def floor(self) -> float:
-        """Size below which the objective counts as 0: of a loss in the units of margins, a share of the largest."""
-        return NEGLIGIBLE * self._shifted.H.largest if getattr(self._loss, "in_units_of_margins", False) else 0.0
 
     @final
     def dual_rounding(self, point: Point) -> float:

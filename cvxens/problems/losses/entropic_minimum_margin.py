@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, rel_entr
@@ -39,9 +39,6 @@ class EntropicMinimumMargin:
 
     D: float | Array
     eta: float
-
-    in_units_of_margins: ClassVar[bool] = True
-    """The optimum may be 0, and a relative gap then says nothing: see `Certificate.floor`."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ class Loss(Protocol):
 
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
-    are taken, which is right where no terms cancel. One with `in_units_of_margins` has an optimum that may be 0.
+    are taken, which is right where no terms cancel.
     """
 
     @property

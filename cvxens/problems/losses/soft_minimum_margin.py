@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,9 +49,6 @@ class SoftMinimumMargin:
     """
 
     D: Scalar
-
-    in_units_of_margins: ClassVar[bool] = True
-    """The optimum may be 0, and a relative gap then says nothing: see `Certificate.floor`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
