@@ -187,6 +187,20 @@ def test_penalties_and_their_conjugates(name, w, edges, nonnegative):
     assert penalty.value(w) + penalty.conjugate(feasible) >= share * edges @ w - 1e-9
 
 
+def test_an_intercept_that_is_not_unique_is_halfway():
+    """Between the scores from which every positive and up to which every negative sample costs nothing."""
+    y = np.array([1.0, -1.0, 1.0])
+    assert Hinge(1.0).best_intercept(np.array([3.0, -3.0, 4.0]), y) == 0.0
+    assert Hinge(1.0).best_intercept(np.array([5.0, -3.0, 6.0]), y) == -1.0
+
+
+@pytest.mark.parametrize("loss", [SoftMinimumMargin(1.0), EntropicMinimumMargin(1.0, 5.0)], ids=["linear", "entropic"])
+def test_multipliers_off_the_simplex_are_dual_infeasible_by_what_their_sum_lacks(loss):
+    assert loss.dual_violation(np.array([0.5, 0.25])) == 0.25
+    assert loss.dual_violation(np.array([0.75, 0.5])) == 0.25
+    assert loss.dual_violation(np.array([0.5, 0.5])) == 0.0
+
+
 @settings(deadline=None, max_examples=50)
 @given(edges=margins, n_inside=st.integers(0, 3), l1=st.floats(0.1, 2.0), l2=st.floats(0.1, 2.0))
 def test_an_elastic_net_takes_off_what_edges_inside_exceed_once_those_outside_are_feasible(edges, n_inside, l1, l2):

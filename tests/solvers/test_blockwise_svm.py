@@ -146,6 +146,13 @@ def test_a_start_at_other_prices_is_made_feasible():
     assert (warm.u <= after.C).all()
 
 
+def test_multipliers_out_of_balance_are_primal_infeasible():
+    problem = KernelSVM.of(np.eye(4), [1.0, 1.0, 1.0, -1.0], 1.0)
+    u = np.array([0.5, 0.5, 0.5, 0.5])
+    residuals = problem.at(u, problem.rows.product(problem.y * u)).certificate.residuals
+    assert residuals["primal feasibility"] == pytest.approx(0.5)
+
+
 def test_scores_that_have_drifted_are_computed_anew(monkeypatch):
     K = KERNELS[0](X[:60])
     add = DenseRows.add

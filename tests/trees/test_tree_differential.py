@@ -57,6 +57,22 @@ def test_pruned_tree_equals_brute_force(problem, confidence):
     assert_same_nodes(tree, prune(grow(rows, labels, weights, features, min_cases=1), features, confidence))
 
 
+@pytest.mark.parametrize("seed", [417, 1199, 1768, 129, 166, 213])
+def test_the_simpler_of_two_that_predict_almost_alike_is_kept(seed):
+    """Samples on which the slack of 0.1 errors decides: for a leaf in the first three, then for a raised branch."""
+    random = np.random.default_rng(seed)
+    n, d = int(random.integers(12, 50)), int(random.integers(2, 4))
+    X = random.integers(0, int(random.integers(3, 9)), (n, d)).astype(float)
+    labels = np.where(random.random(n) < 0.2, random.integers(0, 2, n), (X[:, 0] > 1) ^ (X[:, 1] > 1)).tolist()
+    rows, features = [tuple(row) for row in X.tolist()], [[]] * d
+    tree = fit_tree(rows, labels, min_cases=1, confidence=0.25)
+    pruned, strictly = (
+        prune(grow(rows, labels, [1.0] * n, features, min_cases=1), features, 0.25, slack) for slack in (0.1, 0.0)
+    )
+    assert_same_nodes(tree, pruned)
+    assert flatten(pruned, tree.classes) != flatten(strictly, tree.classes)
+
+
 @settings(deadline=None, max_examples=60)
 @given(problems(kinds=("n", "k"), gaps=False), st.sampled_from([1.0, 2.0]))
 def test_depth_one_on_numbers_is_the_stump_by_gain_ratio(problem, min_cases):
