@@ -64,7 +64,7 @@ def product(A: Array, x: Array) -> tuple[Array, Array]:
     Returns
     -------
     values, errors : ndarray of shape (n,) or (n, k)
-        In twice the precision where there are at most 5e7 terms, else as BLAS sums them.
+        In twice the precision where there are at most 2e7 terms, else as BLAS sums them.
 
     Examples
     --------
