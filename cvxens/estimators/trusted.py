@@ -73,7 +73,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
 HELD = (
-    "cvxens.problems.columns._Steps",
+    "cvxens.problems.maps._Steps",
     "cvxens.solvers.additive.model._Table",
     "scipy.sparse._csr.csr_matrix",
 )
