@@ -20,8 +20,7 @@ from cvxens.problems.columns import (
     scores_with_errors,
 )
 from cvxens.problems.duality import Edges, imbalance
-from cvxens.problems.losses import Loss
-from cvxens.problems.losses.protocol import dual_rounding, rise
+from cvxens.problems.losses import Loss, dual_rounding, rise
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Problem
@@ -262,7 +261,7 @@ class MarginProblem(Problem):
 
     def _scales(self, loss: Loss, z: Array, w: Array) -> tuple[float, ...]:
         """Factors on w and b worth trying: 1, and what the loss suggests if the penalty's domain allows it."""
-        scale = loss.scale(z)
+        scale = loss.rescaling(z)
         allowed = self.penalty().primal_violation(scale * w) <= FEASIBLE * max(1.0, float(np.abs(w).sum()))
         return (1.0, scale) if scale != 1 and allowed else (1.0,)
 
