@@ -47,8 +47,8 @@ from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
-from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
+from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
@@ -73,7 +73,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
 HELD = (
-    "cvxens.problems.columns._Steps",
+    "cvxens.problems.maps._Steps",
     "cvxens.solvers.additive.model._Table",
     "scipy.sparse._csr.csr_matrix",
 )

@@ -348,7 +348,7 @@ FORGED = {
     "another library's record": (put("tol", {"record": "os:stat_result", "of": []}), "names os:stat_result"),
     "no record": (put("tol", {"record": "cvxens.cli.main:main", "of": []}), "not a dataclass"),
     "a record of other fields": (
-        put("tol", {"record": "cvxens.certificates.certificate:Certificate", "of": []}),
+        put("tol", {"record": "cvxens.certificates:Certificate", "of": []}),
         "miss",
     ),
     "another library's estimator": (
