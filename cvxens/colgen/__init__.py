@@ -12,7 +12,7 @@ from cvxens.colgen.adaboost import (
     round_bound,
 )
 from cvxens.colgen.checkpoint import Checkpoint
-from cvxens.colgen.driver import Incumbent, Step, iterate
+from cvxens.colgen.driver import Step, iterate
 from cvxens.colgen.progress import Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.colgen.run import Run, column_generation
@@ -29,7 +29,6 @@ __all__ = [
     "Ending",
     "Formulation",
     "Hypothesis",
-    "Incumbent",
     "Master",
     "MasterSolution",
     "Oracle",
