@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptron, Perceptrons, descend, step
-from cvxens.colgen.oracles.sampling import project
-from cvxens.colgen.oracles.stumps import Constant
+from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons, descend, step
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Perceptron
 
 grid = st.integers(-2, 2).map(float)
 
@@ -162,18 +161,6 @@ def test_zero_weights_are_legitimate():
     for oracle in (Perceptrons(X, n_directions=3, refined=1), Perceptrons(X, n_directions=3, resample=False)):
         assert [column.edge for column in oracle.price(np.zeros(9)).columns] == [0.0] * 4
     assert oracle.price(np.zeros(9)).edge_bound == 0.0
-
-
-def test_perceptrons_are_values():
-    perceptron = Perceptron((0.6, -0.8), 0.25, -1)
-    assert perceptron == Perceptron((0.6, -0.8), 0.25, -1)
-    assert len({perceptron, Perceptron((0.6, -0.8), 0.25, -1)}) == 1
-    assert str(perceptron) == "0.6 x[0] - 0.8 x[1] >= 0.25 -> -1"
-    np.testing.assert_array_equal(perceptron([[1.0, 0.0], [0.0, 1.0]]), [-1.0, 1.0])
-    on_it = Perceptron((0.6, 0.8), float(project([[1.0, 1.0]], [[0.6, 0.8]])[0, 0]), 1)
-    np.testing.assert_array_equal(on_it([[1.0, 1.0]]), [1.0])
-    with pytest.raises(InvalidInput, match="X: found shape"):
-        perceptron(np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("resample", [True, False])
