@@ -98,8 +98,8 @@ def _examples(column: Any, known: list[Any]) -> str:
     """The range of numbers, or some of the values."""
     from cvxens.tables import NumericColumn
 
-    if isinstance(column, NumericColumn) and known:
-        numbers = known if isinstance(known[0], float) else column.numerals.parse(known).tolist()
+    if isinstance(column, NumericColumn) and column.kind == "numeric" and known:
+        numbers = known if isinstance(known[0], float) else column.writing.parse(known).tolist()
         return f"{min(numbers):g} to {max(numbers):g}"
     some = sorted({str(value) for value in known})
     return ", ".join(some[:3]) + (", ..." if len(some) > 3 else "")

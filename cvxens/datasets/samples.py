@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +120,7 @@ def _read_table(source: Source, encoder: TableEncoder) -> Samples:
     if not encoder.target:
         # saved by version 0.1, which did not keep the name: the one other column, the last, was the target
         others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
-        encoder = encoder.with_target(others[0] if others == [table.names[-1]] else "")
+        encoder = replace(encoder, target=others[0] if others == [table.names[-1]] else "")
     X = table.features(encoder)
     y, told = _labels(table, encoder.target)
     return Samples(X, y, (*told, *encoder.remarks(table.frame)))

@@ -13,9 +13,16 @@ from cvxens import validation
 from cvxens.datasets.memory import check_room
 from cvxens.datasets.source import Source
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.tables import Choice, OddCell, TableEncoder, columns_of, read_cells
-from cvxens.tables.learning import MOST_CATEGORIES
-from cvxens.tables.numerals import decimal_mark, recognise_numerals
+from cvxens.tables import (
+    MOST_CATEGORIES,
+    Numerals,
+    OddCell,
+    TableEncoder,
+    choose_decimal_mark,
+    columns_of,
+    read_cells,
+    recognise_numerals,
+)
 
 TARGETS = frozenset({"target", "class", "label", "y"})
 """Names that say that a column is the target, in lower case."""
@@ -120,15 +127,20 @@ class RawTable:
     def learn(self, *, rows: NDArray | None = None, raw: bool = False) -> TableEncoder:
         """Learn of (some rows of) the table how its columns become features; for errors see `features`."""
         options = self.options
-        choice = Choice(options.keep, options.decimal, self.separator)
         target = self.target
         with_target = self if rows is None else self.take(rows)
         with with_target.place():
             encoder = TableEncoder.learn(
-                with_target.frame, target=target, raw=raw, na=options.na, separator=options.separator, choice=choice
+                with_target.frame,
+                target=target,
+                raw=raw,
+                na=options.na,
+                keep=options.keep,
+                decimal=options.decimal,
+                separator=self.separator,
             )
         self._check_kept(encoder)
-        return encoder
+        return replace(encoder, separator=options.separator)
 
     def features(self, encoder: TableEncoder) -> Any:
         """Return the features of the table as a data frame.
@@ -167,10 +179,10 @@ class RawTable:
             return cells.values
         labels = cells.labels().astype(str)
         distinct = set(labels.tolist())
-        mark = self.options.decimal or decimal_mark([distinct], self.separator)
+        mark = self.options.decimal or choose_decimal_mark([distinct], self.separator)
         # a few of them are classes, whatever they are called
         numerals = recognise_numerals(distinct, mark) if len(distinct) > MOST_CATEGORIES else None
-        return labels if numerals is None or numerals.plain else numerals.parse(labels.tolist())
+        return labels if numerals is None or numerals == Numerals() else numerals.parse(labels.tolist())
 
     def take(self, rows: NDArray) -> RawTable:
         """Return some of the rows."""

@@ -53,10 +53,10 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
-from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
+from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
@@ -64,7 +64,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
     *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
-    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
+    *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """What is in the attributes of fitted estimators."""
 
@@ -81,7 +81,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
 HELD = (
-    "cvxens.problems.columns._Steps",
+    "cvxens.problems.maps._Steps",
     "cvxens.solvers.additive.model._Table",
     "scipy.sparse._csr.csr_matrix",
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.hypotheses import SignedTree, decode_table
+from cvxens.hypotheses import Hypothesis, SignedTree, decode_table
 from cvxens.trees import Feature, Table, Tree, fit_tree
-from cvxens.trees.fit import Options
+from cvxens.trees.c45 import Options
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 
@@ -68,13 +68,16 @@ class Trees:
         self.options = Options(max_depth, min_cases, confidence)
         self.n_cases = len(self.table) if n_cases is None else whole("n_cases", n_cases)
 
-    def price(self, s: Array, /) -> Priced:
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Learn a tree per output and return the distinct ones, the largest edge first.
 
         Parameters
         ----------
         s : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Signed weights, finite; an output of zeros gets no tree.
+
+        exclude : collection of Hypothesis
+            Ignored: a learner finds what it finds, and a run leaves out what it has.
 
         Returns
         -------
