@@ -73,7 +73,7 @@ def test_constant_weights_are_answered_by_the_constant():
 def test_on_a_line_perceptrons_are_the_stumps():
     X = np.array([[0.0], [1.0], [1.0], [4.0]])
     priced = Perceptrons(X, n_directions=50, resample=False).price(np.array([1.0, -1.0, -1.0, 2.0]))
-    assert [str(column.hypothesis) for column in priced.columns] == ["1 x[0] >= 2.5 -> +1", "always -> +1"]
+    assert [str(column.hypothesis) for column in priced.columns] == ["x[0] >= 2.5 -> +1", "always -> +1"]
     assert priced.edge_square_sum == pytest.approx(1.0**2 + 3.0**2 + 1.0**2, rel=1e-12)
 
 
