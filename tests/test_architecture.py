@@ -84,8 +84,8 @@ LIBRARIES = {
 """Where a library may be imported: in these modules and what is below them."""
 
 WITHIN = {
-    "problems.losses": {"problems.modelling", "problems.duality", "problems.losses"},
-    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses.protocol"},
+    "problems.losses": {"problems.modelling", "problems.duality"},
+    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses"},
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -75,8 +75,9 @@ class Priced:
         The sum of squared edges over all distinct hypotheses (h and -h counted once, all outputs
         together), or an upper bound on it; inf = not known. It prices l2 penalties.
     outside_bound : float
-        A proven upper bound on the edges of the hypotheses that `price` was not told are inside; inf = not known. It
-        prices penalties under which those inside keep larger edges than others may have.
+        A proven upper bound on the edges of the hypotheses that were not excluded; inf = not known. It prices penalties
+        under which columns of the master keep larger edges than others may have. Where it is known, the columns are
+        distinct from those that were excluded, even if they are equal on the sample; else a run compares their values.
     """
 
     columns: Sequence[Column]
@@ -93,7 +94,7 @@ class Priced:
 class Oracle(Protocol):
     """Finds hypotheses with large edges: the pricing problem.
 
-    An oracle of your own is a class with this one method::
+    An oracle of your own is a class with the sample that its hypotheses are evaluated on, and one method::
 
         class Coordinates:
             "The features themselves as hypotheses, exact over that finite set."
@@ -101,31 +102,35 @@ class Oracle(Protocol):
             def __init__(self, X):
                 self.sample = X
 
-            def price(self, s):
+            def price(self, s, exclude=()):
                 edges = self.sample.T @ s
-                best = np.argsort(-np.abs(edges))[:5]
+                left_out = {h.feature for h in exclude if isinstance(h, Coordinate)}
+                best = [j for j in np.argsort(-np.abs(edges)) if j not in left_out][:5]
                 columns = [Column(Coordinate(j, np.sign(edges[j])), self.sample, abs(edges[j])) for j in best]
-                return Priced(columns, np.abs(edges).max(), edges @ edges)
-
-    An attribute `sample`, what its hypotheses are evaluated on, lets a run start with hypotheses of others before the
-    first pricing; without it they enter after the first answer, whose columns say what the sample is.
+                outside = columns[0].edge if columns else 0.0
+                return Priced(columns, np.abs(edges).max(), edges @ edges, outside)
 
     Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
     `edge_bound` raises InvalidInput.
 
-    Penalties on squares reach their optimum only with an oracle that leaves out what is in the master already: if
-    `price` takes a further argument `inside`, it is given the hypotheses not to return, in either sign.
+    Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
+    an oracle returns again.
     """
 
-    def price(self, s: Array, /) -> Priced:
+    @property
+    def sample(self) -> Any:
+        """What the hypotheses are evaluated on: n_samples rows."""
+
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Find hypotheses with large edges under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
-        inside : collection of Hypothesis, where the oracle can be told
-            Hypotheses not to be returned, of either sign. They count in the bounds.
+        exclude : collection of Hypothesis
+            The columns in the master, not to be returned in either sign. They count in `edge_bound` and
+            `edge_square_sum`, but not in `outside_bound`.
 
         Returns
         -------

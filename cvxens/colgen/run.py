@@ -148,7 +148,7 @@ def column_generation(
     """
     limits = Limits(tol, max_columns, max_time, max_rounds, patience)
     validation.instance("formulation", formulation, Formulation)
-    validation.offers("oracle", oracle, "price")
+    validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y)
     task = Task(formulation, signs, master(formulation, signs), oracle, _distinct(start))
     journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)

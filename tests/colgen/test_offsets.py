@@ -183,8 +183,8 @@ def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):
 
 def test_a_heuristic_oracle_proves_nothing_of_separability():
     class Heuristic(Pool):
-        def price(self, s, /, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return type(priced)(priced.columns)
 
     table = np.array([[1.0], [1.0], [-1.0]])

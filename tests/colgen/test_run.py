@@ -34,11 +34,12 @@ class Failing:
 
     def __init__(self, at, error=KeyboardInterrupt):
         self.oracle, self.at, self.error, self.calls = Table(H, 1), at, error, count(1)
+        self.sample = H
 
-    def price(self, s, inside=()):
+    def price(self, s, exclude=()):
         if next(self.calls) == self.at:
             raise self.error
-        return self.oracle.price(s, inside)
+        return self.oracle.price(s, exclude)
 
 
 def test_a_run_to_the_optimum_says_so():
@@ -174,10 +175,10 @@ def test_ctrl_c_in_pricing(ctrl_c, formulation, at):
     class Pressed(Table):
         calls = count(1)
 
-        def price(self, s, inside=()):
+        def price(self, s, exclude=()):
             if next(self.calls) == at:
                 signal.raise_signal(signal.SIGINT)
-            return super().price(s, inside)
+            return super().price(s, exclude)
 
     run = column_generation(formulation, Pressed(H, 1), y)
     whole = column_generation(formulation, Table(H, 1), y)
@@ -221,8 +222,8 @@ def test_an_oracle_without_a_bound_proves_nothing():
 
 def test_an_oracle_that_overstates_its_bound_never_proves_more():
     class Loose(Table):
-        def price(self, s, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return Priced(priced.columns, 2 * priced.edge_bound, 4 * priced.edge_square_sum)
 
     for formulation, optimum in ((SOFT, OPTIMUM), (formulations.lpboost(0.1), soft_minimum_program(H, y, 0.1))):
@@ -243,7 +244,9 @@ def test_the_best_bound_so_far_is_kept():
 
 def test_an_oracle_without_any_hypothesis():
     class Nothing:
-        def price(self, s):
+        sample = X
+
+        def price(self, s, exclude=()):
             return Priced([], 0.0, 0.0)
 
     run = column_generation(SOFT, Nothing(), y)

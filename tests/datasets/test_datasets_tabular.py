@@ -213,7 +213,7 @@ def test_samples_are_encoded_as_in_the_fit(parquet_file, tmp_path):
 
 
 def test_a_truncated_file(parquet_file):
-    path.write_bytes(parquet_file.read_bytes()[:-20])
+    parquet_file.write_bytes(parquet_file.read_bytes()[:-20])
     with pytest.raises(DataFileError, match="cannot be read as a table"):
         load_file(parquet_file)
 

@@ -143,7 +143,11 @@ def contrasts(*shares):
     class Contrasts:
         X: np.ndarray
 
-        def price(self, s, /):
+        @property
+        def sample(self):
+            return self.X
+
+        def price(self, s, exclude=()):
             edge = float(s.sum(axis=-1) @ Contrast(1.0)(self.X)) if s.ndim > 1 else float(s @ Contrast(1.0)(self.X))
             return Priced([Column(Contrast(np.sign(edge), *shares), self.X, abs(edge))], abs(edge), edge**2)
 

@@ -162,14 +162,14 @@ class Fourier:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best features of a pool, as `Oracle.price` says.
 
         The bounds of a fixed pool are exact; those of a sampled one are infinite.
         """
         s = signed_weights(s, len(self.X))
         found = union(
-            (part.price(s, inside) for part in in_time(self._fixed or self._sample())), self.columns_per_round
+            (part.price(s, exclude) for part in in_time(self._fixed or self._sample())), self.columns_per_round
         )
         if not self.resample:
             return found

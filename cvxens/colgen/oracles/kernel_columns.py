@@ -111,9 +111,9 @@ class KernelColumns:
         """What its hypotheses are evaluated on."""
         return self.pool.sample
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
-        return self.pool.price(s, inside)
+        return self.pool.price(s, exclude)
 
 
 def _column(kernel: Kernel, centers: Array, index: int, sign: int) -> Hypothesis:

@@ -90,14 +90,14 @@ class ParallelPerceptrons:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
-        priced = self.stumps.price(s, self._stumps(inside))
+        priced = self.stumps.price(s, self._stumps(exclude))
         return replace(priced, columns=[self._embodied(column) for column in priced.columns])
 
-    def _stumps(self, inside: Collection[Hypothesis]) -> list[Stump]:
+    def _stumps(self, exclude: Collection[Hypothesis]) -> list[Stump]:
         """The stumps of the projections that some of the hypotheses are."""
-        perceptrons = [h for h in inside if isinstance(h, Perceptron) and h.theta in self._features]
+        perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._features]
         return [Stump(self._features[h.theta], h.alpha, h.sign) for h in perceptrons]
 
     @cached_property
@@ -186,18 +186,18 @@ class Perceptrons:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
         The bounds over fixed directions are exact; those over sampled ones are infinite.
         """
         s = signed_weights(s, len(self.X))
-        constant = self._constant.price(s, inside)
+        constant = self._constant.price(s, exclude)
         limit = max(self.columns_per_round, self.refined)
-        found = union((part.price(s, inside) for part in in_time(self._fixed or self._sample())), limit)
+        found = union((part.price(s, exclude) for part in in_time(self._fixed or self._sample())), limit)
         if not self.resample:
             return union([found, constant], self.columns_per_round)
-        trained = [self._trained(column, s, inside) for column in in_time(found.columns[: self.refined])]
+        trained = [self._trained(column, s, exclude) for column in in_time(found.columns[: self.refined])]
         columns = [*trained, *found.columns[self.refined :], *constant.columns]
         return Priced(best_first(columns, self.columns_per_round))
 
@@ -207,7 +207,7 @@ class Perceptrons:
         for chunk in chunks(len(directions), len(self.X)):
             yield ParallelPerceptrons(self.X, directions[chunk], columns_per_round=limit)
 
-    def _trained(self, column: Column, s: Array, inside: Collection[Hypothesis]) -> Column:
+    def _trained(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         w = start.sign * np.append(start.theta, -start.alpha)
@@ -215,7 +215,7 @@ class Perceptrons:
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
         if np.ptp(project(self.X, [direction])) == 0:
             return column
-        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, inside)
+        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, exclude)
         return best_first([column, *trained.columns], 1)[0]
 
 

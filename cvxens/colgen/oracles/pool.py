@@ -28,7 +28,12 @@ def union(parts: Iterable[Priced], limit: int) -> Priced:
     """Return the answer of an oracle over the union of sets from the answers over each."""
     parts = list(parts)
     columns = best_first((column for part in parts for column in part.columns), limit)
-    return Priced(columns, max(part.edge_bound for part in parts), sum(part.edge_square_sum for part in parts))
+    return Priced(
+        columns,
+        max(part.edge_bound for part in parts),
+        sum(part.edge_square_sum for part in parts),
+        max(part.outside_bound for part in parts),
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ class Pool:
         embody = partial(_signed, distinct)
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
         Of equal edges the lowest index comes first.
@@ -180,7 +185,7 @@ class Pool:
         by_output = self._shifted.T @ s + np.outer(self._centres, totals)
         edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
         ranked = np.argsort(-np.abs(edges), kind="stable")
-        columns = list(islice(self._outside(edges, ranked, set(inside)), self.columns_per_round))
+        columns = list(islice(self._outside(edges, ranked, set(exclude)), self.columns_per_round))
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
         eps = float(np.finfo(float).eps)
@@ -191,12 +196,12 @@ class Pool:
         outside = columns[0].edge + rounding if columns else 0.0
         return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2, outside)
 
-    def _outside(self, edges: Array, ranked: NDArray[np.intp], inside: Set[Hypothesis]) -> Iterator[Column]:
-        """Yield the columns that are not inside, in either sign, in the order of `ranked`."""
+    def _outside(self, edges: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]) -> Iterator[Column]:
+        """Yield the columns that are not excluded, in either sign, in the order of `ranked`."""
         for j in ranked.tolist():
             sign = 1 if edges[j] >= 0 else -1
             hypothesis = self.embody(j, sign)
-            if not inside or inside.isdisjoint((hypothesis, self.embody(j, -sign))):
+            if not exclude or exclude.isdisjoint((hypothesis, self.embody(j, -sign))):
                 yield Column(hypothesis, self.sample, float(abs(edges[j])))
 
 

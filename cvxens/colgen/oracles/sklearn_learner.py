@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,13 +114,16 @@ class SklearnLearner:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Fit one classifier per output to signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite. An output of one sign is answered by the constant, one of zeros by nothing.
+
+        exclude : collection of Hypothesis
+            Ignored: a learner finds what it finds, and a run leaves out what it has.
 
         Returns
         -------

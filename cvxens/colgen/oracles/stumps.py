@@ -126,14 +126,14 @@ class Stumps:
         """What its hypotheses are evaluated on."""
         return self.features.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Price every stump under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
-        inside : collection of Hypothesis
+        exclude : collection of Hypothesis
             Hypotheses not to be returned, of either sign, as they are in the master already. They count in the bounds.
 
         Returns
@@ -146,12 +146,12 @@ class Stumps:
             ``n_samples * 2**-52``.
         """
         weights = FixedPoint.of(s, self.features.n_samples)
-        best = self._search.best(self._query(weights, inside), self.columns_per_round)
+        best = self._search.best(self._query(weights, exclude), self.columns_per_round)
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
         found: list[tuple[int, Hypothesis]] = [(abs(int(best.edges[j])), self._stump(j, best)) for j in ranked.tolist()]
         total = int(weights.totals[np.abs(weights.totals).argmax()])
-        if self.constant and not {Constant(1), Constant(-1)} & set(inside):
+        if self.constant and not {Constant(1), Constant(-1)} & set(exclude):
             insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
             Column(hypothesis, self.features.X, weights.real(edge))
@@ -161,10 +161,10 @@ class Stumps:
         outside = weights.bound(found[0][0] if found else 0)
         return Priced(columns, weights.bound(largest), self._square_sum(weights, best), outside)
 
-    def _query(self, weights: FixedPoint, inside: Collection[Hypothesis]) -> Query:
-        """Close the places of the stumps inside."""
+    def _query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
+        """Close the places of the excluded stumps."""
         thresholds: dict[int, list[float]] = {}
-        for stump in inside:
+        for stump in exclude:
             if isinstance(stump, Stump):
                 thresholds.setdefault(stump.feature, []).append(stump.threshold)
         places = [np.empty(0, np.int64)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.trees import Feature, Table, Tree, fit_tree
 from cvxens.trees.c45 import Options
 from cvxens.types import Array
@@ -93,13 +93,16 @@ class Trees:
         self.options = Options(max_depth, min_cases, confidence)
         self.n_cases = len(self.table) if n_cases is None else whole("n_cases", n_cases)
 
-    def price(self, s: Array, /) -> Priced:
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Learn a tree per output and return the distinct ones, the largest edge first.
 
         Parameters
         ----------
         s : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Signed weights, finite; an output of zeros gets no tree.
+
+        exclude : collection of Hypothesis
+            Ignored: a learner finds what it finds, and a run leaves out what it has.
 
         Returns
         -------
