@@ -91,7 +91,7 @@ LIBRARIES = {
     ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
-    "pyarrow": ("datasets.parquet",),
+    "pyarrow": ("datasets.tabular",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""
