@@ -72,7 +72,7 @@ class Coded:
 
     Examples
     --------
-    >>> from cvxens.colgen.oracles import Stump
+    >>> from cvxens.hypotheses import Stump
     >>> coded = Coded(Stump(0, 0.5, 1), (1, -1, -1))
     >>> print(coded)
     x[0] >= 0.5 -> +1 for +--

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import inf
 from typing import Any, ClassVar, final
@@ -474,8 +474,8 @@ class EveryClass:
         """The sample of the oracle."""
         return self.oracle.sample
 
-    def price(self, s: Array, /) -> Priced:
-        """Price under signed weights (n_samples, n_classes)."""
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Price under signed weights (n_samples, n_classes); nothing is excluded, as a class may lack a hypothesis."""
         answers = [self.oracle.price(of_class) for of_class in s.T]
         found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
         best = {column.hypothesis: column for column in found}

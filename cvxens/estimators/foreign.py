@@ -21,12 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
-from cvxens.colgen import Column, Formulation, Hypothesis, Run, column_generation
-from cvxens.colgen.oracles import Constant, Pool, Stump, Stumps
+from cvxens.colgen import Column, Formulation, Run, column_generation
+from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.estimators.samples import check_weights
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems import SVMDual
 from cvxens.problems.duality import centres
 from cvxens.rounding import dot

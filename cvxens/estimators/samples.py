@@ -18,7 +18,7 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.tables import is_frame
 from cvxens.trees import Feature, Table, match
-from cvxens.trees.cells import Cells, read_cells
+from cvxens.trees.tables import Cells, read_cells
 from cvxens.types import Array
 
 

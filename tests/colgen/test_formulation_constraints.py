@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation
-from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 
@@ -127,7 +127,7 @@ def test_a_constrained_loss_is_the_loss_where_it_is_feasible(z):
         assert np.array_equal(constrained.multipliers(z), loss.multipliers(z))
         assert np.array_equal(constrained.repair(-z, y), -z)
         assert float(constrained.best_intercept(z, y)) == float(loss.best_intercept(z, y))
-        assert (constrained.shape, constrained.scale(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
+        assert (constrained.batch_shape, constrained.rescaling(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
 
 
 def test_multipliers_of_a_constraint_are_no_violation_of_slackness():

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, fastest_master
 from cvxens.colgen.oracles import Pool
-from cvxens.colgen.oracles.sampling import FEW, project
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import NotSeparable
+from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns
-from cvxens.problems.duality import balance_classes
+from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.offsets import balance_exactly, centres, edge_of
+from cvxens.problems.margin_problem import not_separable
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.problems.separation import edge_rounding, not_separable
 
 RNG = np.random.default_rng(0)
 # eighths, so that adding an offset up to 2^49 rounds nothing
@@ -184,8 +183,8 @@ def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):
 
 def test_a_heuristic_oracle_proves_nothing_of_separability():
     class Heuristic(Pool):
-        def price(self, s, /, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return type(priced)(priced.columns)
 
     table = np.array([[1.0], [1.0], [-1.0]])

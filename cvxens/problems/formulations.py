@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.formulation import Formulation
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import (
     EntropicMinimumMargin,
     Exponential,
@@ -18,8 +18,8 @@ from cvxens.problems.losses import (
     MulticlassExponential,
     SoftMinimumMargin,
     SquaredError,
+    adds_up,
 )
-from cvxens.problems.losses.soft_minimum_margin import adds_up
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.slssvm import checked_codes
 from cvxens.types import Array

@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.errors import InvalidInput
 from cvxens.problems import DenseColumns, MarginProblem
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.types import Array
@@ -102,7 +102,7 @@ class Formulation:
 
     def signs(self, y: Any) -> Array:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
-        held = self.terms[0].shape
+        held = self.terms[0].batch_shape
         if held[1:] != (() if self.outputs is None else (self.outputs,)):
             raise InvalidInput(
                 "outputs",
