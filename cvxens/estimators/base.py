@@ -1,4 +1,4 @@
-"""Classifiers as scikit-learn knows them: checks, classes, several classes, and a fit that is done whole or not at all."""
+"""Classifiers as scikit-learn knows them: checks, several classes, and a fit that is done whole or not at all."""
 
 from __future__ import annotations
 
@@ -158,7 +158,9 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         if values is None or parts == [self]:
             return [values] * len(parts)
         if len(values) != len(parts):
-            raise InvalidInput(argument, f"found {len(values)} for {len(parts)} sub-problems", "give one for each, in a list")
+            raise InvalidInput(
+                argument, f"found {len(values)} for {len(parts)} sub-problems", "give one for each, in a list"
+            )
         return list(values)
 
     def _map_problems(self, function: Callable[..., T], sample: Sample, **given: Any) -> T | list[T]:
@@ -166,8 +168,13 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         parts = self._parts()
         # a part knows the scheme of the fit, whatever the parameter is now
         problems = parts[0]._problems(sample)
-        each = [dict(zip(given, values, strict=True)) for values in zip(*(self._list(*pair) for pair in given.items()))]
-        return self._show([function(*of_part) for of_part in zip(parts, problems, each, strict=True)])
+        lists = {name: self._list(name, values) for name, values in given.items()}
+        return self._show(
+            [
+                function(part, problem, **{name: values[k] for name, values in lists.items()})
+                for k, (part, problem) in enumerate(zip(parts, problems, strict=True))
+            ]
+        )
 
     def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Read a sample to hold the fitted classifier against."""
@@ -236,8 +243,8 @@ class BinaryClassifier(Classifier):
     Attributes
     ----------
     estimators_ : list of estimators
-        Of more than two classes only: the classifiers of the sub-problems, in the order of scikit-learn, for the classes
-        0 and 1; each attribute of a fit is then a list over the sub-problems.
+        Of more than two classes only: the classifiers of the sub-problems, in the order of scikit-learn, for the
+        classes 0 and 1. Each attribute that a sub-problem has is then a list over them.
     """
 
     _: KW_ONLY
@@ -339,7 +346,7 @@ class ClassWeighted:
 
 @contextmanager
 def translate_overflow(estimator: Any) -> Iterator[None]:
-    """Raise `SolverFailed` where linear algebra or arithmetic failed, on numbers too large, too small or too far apart."""
+    """Raise `SolverFailed` where arithmetic failed, on numbers that are too large, too small or too far apart."""
     try:
         yield
     except (np.linalg.LinAlgError, FloatingPointError, OverflowError, ValueError) as error:

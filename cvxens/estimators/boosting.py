@@ -319,8 +319,8 @@ class Boosting(Limited, Probabilities, Vote):
 
         Where no margin is negative, the largest one is found anew on that sample for the bound, to a relative gap of
         0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal weights of the samples, or
-        of pairs of a sample and a class. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes with
-        weights of that sum make them. P3 ignores sample weights, except that a weight of 0 drops a sample.
+        of pairs of a sample and a class. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes
+        with weights of that sum make them. P3 ignores sample weights, except that a weight of 0 drops a sample.
 
         Parameters
         ----------
@@ -446,7 +446,7 @@ def _describe(step: BoostingStep) -> str:
 
 
 def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
-    """Yield the sums of votes on checked samples after every round; a perfect hypothesis is all that counts from then on.
+    """Yield the sums of votes on checked samples after every round; from a perfect hypothesis on it is all that counts.
 
     They are (n_samples,), or (n_samples, n_classes) of coded hypotheses; a new array for every round.
     """

@@ -15,11 +15,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Column, Ending, Formulation, Hypothesis, Master, Oracle, Priced, Run, column_generation, formulations
+from cvxens.colgen import (
+    Column,
+    Ending,
+    Formulation,
+    Hypothesis,
+    Master,
+    Oracle,
+    Priced,
+    Run,
+    column_generation,
+    formulations,
+)
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import Watched, rounds_of

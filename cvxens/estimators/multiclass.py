@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from cvxens.types import Array
 
 Scheme: TypeAlias = Callable[[NDArray[np.intp], int], Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]]
-"""From labels (n_samples,) and the number of classes to problems: which samples are in it, and their labels, 0 and 1."""
+"""From labels and the number of classes to problems: which samples are in it, and their labels, 0 and 1."""
 
 
 def split_rest(labels: NDArray[np.intp], n_classes: int) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:

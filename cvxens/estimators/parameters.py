@@ -1,14 +1,15 @@
 """Parameters of estimators: fields of dataclasses, declared once and documented once.
 
-A base class declares the parameters that its estimators share as keyword-only fields, and documents them, and the
-fitted attributes that they share, in its own docstring. `estimator` makes the class that users see: scikit-learn finds
-its parameters in the signature of the constructor that `dataclass` writes, and readers find all of them in its docstring.
+A base class declares the parameters that its estimators share as keyword-only fields, and the fitted attributes as
+fields that the constructor does not take, and documents both in its own docstring. `estimator` makes the class that
+users see: scikit-learn finds the parameters in the signature of the constructor that `dataclass` writes, and readers
+find all of them in the docstring.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from inspect import cleandoc, signature
 from typing import TypeVar, dataclass_transform
 
@@ -20,6 +21,7 @@ def estimator(kind: type[T]) -> type[T]:
     """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
 
     Parameters come in the order of the signature; attributes of the class itself come first, then those of its bases.
+    The class variable `fitted` has the names of the fields that are no parameters.
 
     Examples
     --------
@@ -52,6 +54,7 @@ def estimator(kind: type[T]) -> type[T]:
     >>> print(Machine.__doc__)
     A machine.
     <BLANKLINE>
+
     Parameters
     ----------
     C : float
@@ -61,7 +64,9 @@ def estimator(kind: type[T]) -> type[T]:
     """
     kind = dataclass(eq=False, repr=False)(kind)
     sections = dict(_sections(kind))
-    inherited = [dict(_sections(base)) for base in kind.__mro__ if base.__module__.startswith("cvxens.") or base is kind]
+    inherited = [
+        dict(_sections(base)) for base in kind.__mro__ if base.__module__.startswith("cvxens.") or base is kind
+    ]
     parameters, attributes = (
         {name: text for found in reversed(inherited) for name, text in _entries(found.get(title, ""))}
         for title in ("Parameters", "Attributes")
@@ -73,6 +78,7 @@ def estimator(kind: type[T]) -> type[T]:
     ordered = ["Parameters", "Attributes", *(title for title in sections if title not in {"Parameters", "Attributes"})]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in ordered if sections[title]]
     kind.__doc__ = "\n\n".join([summary, *texts])
+    kind.fitted = tuple(f.name for f in fields(kind) if not f.init and not f.name.startswith("_"))  # type: ignore
     return kind
 
 

@@ -16,7 +16,7 @@ LEAST = 1e-7
 
 
 def _has_link(estimator: Any) -> bool:
-    """Return True if there are probabilities, which is up to the parameters alone: under the exponential loss itself."""
+    """Return True if there are probabilities, which is up to the parameters alone: of the exponential loss itself."""
     if getattr(estimator, "nu", None) is not None:
         raise AttributeError(f"predict_proba: found nu={estimator.nu!r}, which aims at a margin; give nu=None")
     return True
@@ -30,8 +30,8 @@ class Probabilities:
         """Return the probability of each class that the exponential loss estimates.
 
         Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one. Of one-vs-rest, and of AdaBoost.MH, these
-        divided by their sum; of one-vs-one, those that are the nearest to what all pairs of classes say (Wu, Lin & Weng,
-        JMLR 5, 2004): the largest need not be that of the class with the most votes, which `predict` returns. Of
+        divided by their sum; of one-vs-one, those that are the nearest to what all pairs of classes say (Wu, Lin &
+        Weng, JMLR 5, 2004): the largest need not be that of the class with the most votes, which `predict` returns. Of
         AdaBoost.ECC and MultiBoost, where the loss has differences of scores, the softmax of F and of 2 F.
 
         Parameters

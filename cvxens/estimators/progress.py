@@ -87,7 +87,7 @@ _TASK: ContextVar[FitTask | None] = ContextVar("fit task", default=None)
 
 @contextmanager
 def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
-    """Tell callbacks of a fit, and let `rounds_of` find it meanwhile; `found` are the fitted attributes once it ends."""
+    """Tell callbacks of a fit, and let `rounds_of` find it; `found` has the fitted attributes once it ends."""
     if task.context is not None:
         task.context.call_on_fit_task_begin(estimator=task.estimator, **task.given)
     token = _TASK.set(task)

@@ -25,13 +25,13 @@ from typing import Any
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round
-from cvxens.estimators.column_generation import soft_margin
+from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.files.persistence import loaded_estimators
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
-from cvxens.estimators.voting.coded import Coded
+from cvxens.estimators.boosting import Coded
 from cvxens.hypotheses import (
     Connective,
     Constant,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from textwrap import indent
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.multiclass import name_sides
 from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
@@ -28,17 +29,12 @@ Sides: TypeAlias = tuple[str, ...]
 class Vote(Classifier):
     """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several."""
 
-    fitted: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "history_",
-        "weak_learners_",
-        "weights_",
-        "intercept_",
-        "dual_weights_",
-    )
-    weak_learners_: Any
-    weights_: Any
-    intercept_: Any
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
 
     def _scores(self, X: Any) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
@@ -106,7 +102,7 @@ class Vote(Classifier):
 
 
 def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
-    """Return `H w + b` on checked samples, (n_samples,) or (n_samples, n_outputs); hypotheses of weight 0 are skipped."""
+    """Return `H w + b` on checked samples, (n_samples,) or (n_samples, n_outputs)."""
     F = np.zeros((X.shape[0], *intercept.shape)) + intercept
     for j in np.flatnonzero(weights.any(axis=tuple(range(1, weights.ndim)))).tolist():
         F += np.multiply.outer(hypotheses[j](X), weights[j])

@@ -53,7 +53,7 @@ REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to 
 
 
 def find_accepted(oracle: str | OracleFactory) -> Accepts:
-    """Return what X may be: a partial function takes what its function does, a learner of scikit-learn what its tags say.
+    """Return what X may be: a partial function takes what its function does, scikit-learn's learners what their tags say.
 
     An oracle that is not ours is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
     """
@@ -66,7 +66,7 @@ def find_accepted(oracle: str | OracleFactory) -> Accepts:
 
 
 def _accepted_by(factory: Any) -> Accepts:
-    """Return what the learner of a partial `SklearnLearner` says that it takes; dense finite numbers where there is none."""
+    """Return what the learner of a partial `SklearnLearner` takes by its tags; dense finite numbers without one."""
     learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
     if not learners:
         return Accepts()
