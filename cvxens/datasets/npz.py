@@ -21,8 +21,7 @@ from cvxens.datasets.memory import DENSE_LIMIT, MEBIBYTE, numbered_names
 from cvxens.datasets.record import Dataset, Split
 from cvxens.datasets.source import Source
 from cvxens.errors import DataFileError
-from cvxens.storage import UNREADABLE, inflation_limit
-from cvxens.storage.archive import PLAIN
+from cvxens.storage import PLAIN, UNREADABLE, inflation_limit
 
 Arrays = Mapping[str, NDArray]
 

@@ -6,8 +6,7 @@ from io import BytesIO
 
 from cvxens.datasets.source import Source
 from cvxens.datasets.table import Options, RawTable
-from cvxens.storage import inflation_limit
-from cvxens.storage.bounded import MEBIBYTE
+from cvxens.storage import MEBIBYTE, inflation_limit
 
 
 def is_parquet(content: bytes) -> bool:

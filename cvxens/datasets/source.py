@@ -14,8 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from cvxens.errors import DataFileError
-from cvxens.storage import Oversized, inflation_limit, read_bounded, read_file
-from cvxens.storage.bounded import MEBIBYTE, Stream
+from cvxens.storage import MEBIBYTE, Oversized, Stream, inflation_limit, read_bounded, read_file
 
 DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Stream]] = {
     b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),

@@ -1,4 +1,4 @@
-"""What fitted estimators are made of, for those who write pipelines to files with skops.
+"""The classes and functions that files of fitted estimators may name, in files of `save` and in those of skops.
 
 skops tells of the types in a file that it does not know, and makes objects of them only if it is told to trust them.
 Those of `TRUSTED_TYPES` hold numbers, text, arrays and each other, and run nothing when they are made.
@@ -19,30 +19,35 @@ True
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import isabstract
 from typing import Any
 
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
+
 from cvxens import kernels
 from cvxens.certificates import Certificate
-from cvxens.colgen import BoostingRound, Formulation, Round
+from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.colgen.oracles.fourier import FourierFeature
 from cvxens.colgen.oracles.perceptrons import Perceptron
 from cvxens.colgen.oracles.trees import SignedTree
 from cvxens.estimators.column_generation import soft_margin
-from cvxens.estimators.files.persistence import loaded_estimators
+from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
+from cvxens.estimators.saving import loaded_estimators
 from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
 from cvxens.kernels.kernel import Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.simplified import Centred
 from cvxens.kernels.tree_ensemble import PassesNode
-from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
-from cvxens.problems import StumpColumns, losses, penalties
+from cvxens.kernels.tree_paths import ThresholdTree, ThresholdTrees
+from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
@@ -54,11 +59,11 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, FourierFeature, Coded),
     *(SignedTree, Tree, Nodes, Feature),
-    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
-    *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
+    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
+    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
 )
-"""What is in the attributes of fitted estimators."""
+"""The records in the attributes of fitted estimators."""
 
 GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
@@ -72,25 +77,32 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
-HELD = (
-    "cvxens.problems.columns._Steps",
-    "cvxens.solvers.additive.model._Table",
-    "scipy.sparse._csr.csr_matrix",
-)
-"""What these hold to be faster the next time."""
-
 ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
-"""Ours."""
+"""Our estimators."""
 
 TRUSTED_TYPES = tuple(
-    sorted(
-        [*HELD, *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))]
-    )
+    sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
 What you give an estimator yourself, such as an oracle, a function to a formulation or a kernel of your own, is yours to
 trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code, which
-follows the numbers of a file without a look at where they lead. So do parts of ours, whose numbers `load_model` checks
-and skops does not: a forged file of skops runs nothing, but can end the process when it is used.
+follows the numbers of a file without a look at where they lead. Records of ours that compiled code follows look
+themselves, when they are made: a forged file of skops is refused, or is a model, which runs nothing.
 """
+
+
+@cache
+def nameable() -> dict[str, Any]:
+    """Return what files of `save` may name, by the names there: ``ROOM.NAME``, wherever in the room it is."""
+    named_by_parameters = [*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)]
+    things = [
+        *(OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer),
+        *(*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *named_by_parameters),
+    ]
+    return {_short_name(thing): thing for thing in things if hasattr(thing, "__qualname__")}
+
+
+def _short_name(thing: Any) -> str:
+    library, room, *_ = thing.__module__.split(".")
+    return f"{room if library == 'cvxens' else library}.{thing.__qualname__}"
