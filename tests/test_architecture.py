@@ -92,7 +92,7 @@ WITHIN = {
     "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.fitting": {"estimators.fitting"},
-    "estimators.saving": {"estimators.annotations"},
+    "estimators.annotations": set(),
     "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
     "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
 }

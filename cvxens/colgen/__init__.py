@@ -1,6 +1,6 @@
 """Column generation: any formulation over any oracle's hypotheses, with a certificate."""
 
-from cvxens.colgen import formulations, masters, oracles, stabilisation
+from cvxens.colgen import masters, oracles, stabilisation
 from cvxens.colgen.adaboost import (
     Boosted,
     BoostingRound,
@@ -13,11 +13,12 @@ from cvxens.colgen.adaboost import (
 )
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.driver import Step, iterate
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.colgen.run import Run, column_generation
 from cvxens.colgen.stopping import Ending
+from cvxens.problems import formulations
+from cvxens.problems.formulation import Formulation
 
 __all__ = [
     "Boosted",

@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.errors import InvalidInput
-from cvxens.problems.offsets import edge_of
+from cvxens.problems.duality import edge_of
 from cvxens.types import Array
 
 AGREED = 1e-9

@@ -14,7 +14,6 @@ import numpy as np
 
 from cvxens.colgen.checkpoint import Checkpoint, Saved, digest, refused
 from cvxens.colgen.driver import Step
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.progress import Progress, Round
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
 from cvxens.colgen.restricted import intercept_of
@@ -22,6 +21,7 @@ from cvxens.colgen.stabilisation import unsmoothed
 from cvxens.colgen.stopping import Ending, Limits, relative_gap
 from cvxens.colgen.tape import Tape
 from cvxens.deadline import check_time
+from cvxens.problems.formulation import Formulation
 from cvxens.storage import qualified_name
 from cvxens.types import Array
 

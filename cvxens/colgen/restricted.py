@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cvxens.colgen.formulation import Formulation, FormulationProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.problems.duality import Edges
-from cvxens.problems.offsets import balance_exactly, centres
-from cvxens.problems.separation import edge_rounding
+from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
+from cvxens.problems.formulation import Formulation, FormulationProblem
 from cvxens.types import Array, Point
 
 RELATIVE = 64 * float(np.finfo(float).eps)

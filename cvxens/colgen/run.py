@@ -13,7 +13,6 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.driver import Step, iterate
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.journal import Journal, Task, Unwritten, Written
 from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.progress import Progress, Round
@@ -22,7 +21,8 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import PATIENCE, Ending, Limits, relative_gap
 from cvxens.deadline import Deadline, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
-from cvxens.problems.separation import edge_rounding
+from cvxens.problems.duality import edge_rounding
+from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 

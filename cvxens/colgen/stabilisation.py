@@ -8,11 +8,11 @@ from math import inf, isfinite
 from typing import Protocol
 
 from cvxens import validation
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 

@@ -23,7 +23,7 @@ from cvxens.estimators.fitting.audit import Task, audit
 from cvxens.estimators.fitting.sample import check_weights
 from cvxens.estimators.voting.foreign_votes import LIBRARIES, ROUNDING, ForeignVote
 from cvxens.problems import SVMDual
-from cvxens.problems.offsets import centres
+from cvxens.problems.duality import centres
 from cvxens.rounding import dot
 from cvxens.types import Array
 from cvxens.validation import finite_array

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.masters import SmoothMaster
 from cvxens.colgen.oracles.pool import TabulatedColumn
 from cvxens.deadline import limit_time
@@ -35,6 +34,7 @@ from cvxens.estimators.machines.kernel_expansion import (
     shortfall,
 )
 from cvxens.problems import RegularizedExpLoss
+from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error

@@ -49,6 +49,9 @@ FILE = FileKind("model", 2, "save the model anew")
 Trusted: TypeAlias = Iterable[Callable[..., Any]]
 """Classes and functions."""
 
+NAMEABLE: dict[str, Any] = {}
+"""The classes and functions that a file may name, by their names there; `cvxens.estimators.trusted` lists them."""
+
 MATRICES: Mapping[str, Any] = {"csc": csc_array, "csr": csr_array}
 """The sparse matrices that a file can hold."""
 
@@ -201,13 +204,10 @@ class _ModelEncoding(Encoding):
     arrays: dict[str, NDArray]
 
     def __init__(self, arrays: dict[str, NDArray], trusted: Trusted = ()) -> None:
-        from cvxens.estimators.trusted import nameable
-
         super().__init__(
             self.refer_to, self.follow_reference, arrays=arrays, name=self.name_of, find=self.checked_record
         )
-        self.known = nameable()
-        self.names = {thing: name for name, thing in self.known.items()}
+        self.names = {thing: name for name, thing in NAMEABLE.items()}
         self.trusted = {qualified_name(thing): thing for thing in trusted}
 
     def name_of(self, thing: Any) -> str:
@@ -216,13 +216,13 @@ class _ModelEncoding(Encoding):
 
     def find_named(self, name: str) -> Any:
         """Return the class or function of a name; `DataFileError` for one that the file may not name."""
-        if name not in self.known and name not in self.trusted:
+        if name not in NAMEABLE and name not in self.trusted:
             raise DataFileError(
                 "model",
                 f"found that it names {name}, which is not trusted",
                 "if you do trust it, load with trusted=[it]",
             )
-        return self.known.get(name) or self.trusted[name]
+        return NAMEABLE.get(name) or self.trusted[name]
 
     def write_estimator(self, estimator: Any) -> dict[str, Any]:
         """Write the class, parameters and fitted attributes of an estimator."""
@@ -362,7 +362,7 @@ def _check_sizes(state: Mapping[str, Any]) -> None:
 
 
 def _try_scoring(estimator: Any) -> None:
-    """Raise a ValueError unless the estimator scores a sample as its own fit has seen it, and each weak learner votes."""
+    """Raise a ValueError unless a sample as an estimator's own fit has seen it has scores, of each weak learner too."""
     kind, n_features = type(estimator).__name__, getattr(estimator, "n_features_in_", None)
     if not isinstance(n_features, int) or n_features < 1:
         raise ValueError(f"{kind} for {n_features!r} features")
@@ -375,13 +375,12 @@ def _try_scoring(estimator: Any) -> None:
         raise ValueError(f"samples of {X.shape[1:]} features for {n_features}")
     try:
         if hasattr(estimator, "decomposition_"):
-            score, learners = estimator.decomposition_.decision_function, ()
+            scores = np.asarray(estimator.decomposition_.decision_function(X))
         else:
-            score, learners = getattr(estimator, "_scores", None), getattr(estimator, "weak_learners_", ())
-            score = score or getattr(estimator, "decision_function", None) or estimator.predict
-        scores = np.asarray(score(X))
-        for hypothesis in learners:
-            hypothesis(X)
+            score = getattr(estimator, "_scores", None) or getattr(estimator, "decision_function", estimator.predict)
+            scores = np.asarray(score(X))
+            for hypothesis in getattr(estimator, "weak_learners_", ()):
+                hypothesis(X)
     except InvalidInput:
         # a kernel with ranges of its own, in which 0 need not be
         if seen:

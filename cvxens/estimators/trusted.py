@@ -19,7 +19,6 @@ True
 
 from __future__ import annotations
 
-from functools import cache
 from inspect import isabstract
 from typing import Any
 
@@ -39,7 +38,7 @@ from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
-from cvxens.estimators.saving import loaded_estimators
+from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.estimators.voting.coded import Coded
 from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
 from cvxens.kernels.kernel import Product, Scaled, Sum
@@ -52,8 +51,8 @@ from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
-from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
+from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
@@ -92,17 +91,19 @@ themselves, when they are made: a forged file of skops is refused, or is a model
 """
 
 
-@cache
-def nameable() -> dict[str, Any]:
-    """Return what files of `save` may name, by the names there: ``ROOM.NAME``, wherever in the room it is."""
-    named_by_parameters = [*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__)]
-    things = [
-        *(OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer),
-        *(*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *named_by_parameters),
-    ]
-    return {_short_name(thing): thing for thing in things if hasattr(thing, "__qualname__")}
-
-
-def _short_name(thing: Any) -> str:
+def _name(thing: Any) -> str:
+    """Return the name in files of `save`: ``ROOM.NAME``, whichever module of the room it is in."""
     library, room, *_ = thing.__module__.split(".")
     return f"{room if library == 'cvxens' else library}.{thing.__qualname__}"
+
+
+NAMED_BY_PARAMETERS = (*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__))
+
+NAMEABLE.update(
+    (_name(thing), thing)
+    for thing in (
+        *(OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer),
+        *(*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *NAMED_BY_PARAMETERS),
+    )
+    if hasattr(thing, "__qualname__")
+)

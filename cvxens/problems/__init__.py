@@ -1,10 +1,10 @@
 """The formulations: one class each, a cvxpy problem that certifies any solution of it."""
 
-from cvxens.problems.columns import Columns, DenseColumns, Signed, StumpColumns
 from cvxens.problems.entropy_projection import EntropyProjection
 from cvxens.problems.hard_margin_boosting import HardMarginBoosting
 from cvxens.problems.infinite_svm import InfiniteSVM
 from cvxens.problems.lpboost import LPBoost
+from cvxens.problems.maps import Columns, DenseColumns, Signed, StumpColumns
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.problem import Problem
 from cvxens.problems.regularized_exp_loss import RegularizedExpLoss

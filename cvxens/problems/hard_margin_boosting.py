@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from cvxens.problems.columns import ColumnsLike
 from cvxens.problems.losses import HardMargin
+from cvxens.problems.maps import ColumnsLike
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import L1
 

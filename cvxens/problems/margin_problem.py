@@ -11,7 +11,10 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import NotSeparable
-from cvxens.problems.columns import (
+from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
+from cvxens.problems.losses import Loss
+from cvxens.problems.losses.protocol import dual_rounding, rise
+from cvxens.problems.maps import (
     Columns,
     ColumnsLike,
     Shifted,
@@ -19,13 +22,9 @@ from cvxens.problems.columns import (
     edges_with_errors,
     scores_with_errors,
 )
-from cvxens.problems.duality import Edges, imbalance
-from cvxens.problems.losses import Loss
-from cvxens.problems.losses.protocol import dual_rounding, rise
-from cvxens.problems.modelling import Model, cp
+from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Problem
-from cvxens.problems.separation import not_separable
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Point
 
@@ -34,6 +33,10 @@ SHIFTED = "intercept of the shifted columns"
 
 FEASIBLE = 1e-12
 """How far weights may be from the domain of a penalty through rounding, relative to their sum or to 1."""
+
+
+NEAR = 1e-6
+"""The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
 
 
 class MarginProblem(Problem):
@@ -283,3 +286,47 @@ class MarginProblem(Problem):
     def _summary(self, edges: Array, errors: Array | float = 0.0) -> Edges:
         counted = (edges if self.nonnegative else np.abs(edges)) + errors
         return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()), lambda: counted, 0.0)
+
+
+def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> NotSeparable | None:
+    """Find the Farkas vector of margins of at least 1, or None where they can be reached.
+
+    The largest margin of weights with ``sum |w| <= 1`` equals the least largest edge of sample weights u with sum 1;
+    at 0 the multipliers u of the margins are the proof. A solver finds them to its digits only. So they are moved to
+    where the edges that it takes for 0 are, and are a proof if no edge is above 0 by more than rounding.
+    """
+    w = cp.Variable(H.shape[1], nonneg=nonnegative)
+    b, z, rho = cp.Variable(), cp.Variable(len(y)), cp.Variable()
+    f, tied = H.link(w / max(H.largest, np.finfo(float).tiny))
+    link = z == cp.multiply(y, f + b if intercept else f)
+    size = cp.sum(w) if nonnegative else cp.norm1(w)
+    game = cp.Problem(cp.Maximize(rho), [link, *tied, z >= rho, size <= 1])
+    u = np.maximum(solve_model(Model(game, {}, {"u": (link, 1.0)}), None, {}).duals["u"], 0)
+
+    def signed_edges(u: Array) -> Array:
+        edges = H.edges(y * u)
+        return edges if nonnegative else np.abs(edges)
+
+    for candidate in (u, _polished(H, y, u, intercept, nonnegative)):
+        balanced = balance_exactly(balance_classes(candidate, y), y) if intercept else candidate
+        if not balanced.any():
+            continue
+        farkas = balanced / balanced.sum()
+        max_edge = float(signed_edges(farkas).max())
+        if max_edge <= edge_rounding(len(y), H.largest):
+            return NotSeparable(farkas, max_edge)
+    return None
+
+
+def _polished(H: Columns, y: Array, u: Array, intercept: bool, nonnegative: bool) -> Array:
+    """The nearest weights, on the samples that u is on, under which the edges near 0 are 0."""
+    kept = np.flatnonzero(u > NEAR * u.max())
+    signs = np.zeros((len(y), len(kept)))
+    signs[kept, np.arange(len(kept))] = y[kept]
+    edges = H.edges(signs)
+    tight = edges @ u[kept] > -NEAR * H.largest * u.sum() if nonnegative else np.full(len(edges), True)
+    equations = np.vstack([edges[tight], *([y[kept]] if intercept else [])])
+    polished = np.zeros_like(u)
+    step = np.linalg.lstsq(equations, equations @ u[kept])[0]
+    polished[kept] = np.maximum(u[kept] - step, 0.0)
+    return polished

@@ -1,14 +1,21 @@
-"""cvxpy, imported when the first problem is modelled and not before."""
+"""Models in cvxpy, which is imported when the first is made, and the solvers that are asked in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import lazy_loader
+import numpy as np
 
-from cvxens.types import Point
+from cvxens.deadline import check_time, time_left
+from cvxens.errors import CvxensError, InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.types import Attempt, Point, Solution
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -61,3 +68,134 @@ class Model:
     duals: Mapping[str, tuple[Any, float]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     back: Callable[[Point, Point], Point] = lambda _, duals: duals
+
+
+TIGHT: Mapping[str, Mapping[str, Any]] = {
+    "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9},
+    "ECOS": {"abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9, "max_iters": 200},
+    "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
+}
+"""Options that ask each solver for nine digits."""
+
+TIME_LIMITS: Mapping[str, str] = {
+    "CLARABEL": "time_limit",
+    "HIGHS": "time_limit",
+    "OSQP": "time_limit",
+    "SCS": "time_limit_secs",
+}
+"""The option of each solver that has a limit of seconds; ECOS has none."""
+
+
+def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
+    """The solvers to try in turn: the one that is named, or all that apply."""
+    installed = cp.installed_solvers()
+    if solver is not None:
+        name = str(solver).upper()
+        if name not in installed:
+            raise InvalidInput("solver", f"found {solver!r}", f"name one of {', '.join(installed)}")
+        return (name,)
+    chain = ("CLARABEL", "ECOS", *(("OSQP",) if model.problem.is_qp() else ()), "SCS")
+    return tuple(name for name in chain if name in installed)
+
+
+def no_proof() -> None:
+    """Prove nothing: a claim that there is no optimum is not believed."""
+
+
+def solve_model(
+    model: Model,
+    solver: str | None,
+    options: Mapping[str, Any],
+    infeasibility: Callable[[], CvxensError | None] = no_proof,
+) -> Solution:
+    """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
+
+    A claim that there is none is believed where `infeasibility` proves it, and raised as the error it returns.
+
+    Raises
+    ------
+    SolverFailed
+        No solver found an optimum. ``attempts`` has the status of each.
+    """
+    attempts: list[Attempt] = []
+    for name in solver_chain(model, solver):
+        attempt = _attempt(model, name, {**TIGHT.get(name, {}), **(options if not attempts else {})})
+        attempts.append(attempt)
+        if attempt.status == "optimal":
+            return _solution(model, attempts)
+        if attempt.status in {"infeasible", "infeasible_inaccurate"} and (proof := infeasibility()) is not None:
+            raise proof
+    raise SolverFailed(attempts)
+
+
+def _solution(model: Model, attempts: list[Attempt]) -> Solution:
+    """Read variables and multipliers as the last, successful attempt left them."""
+    last = attempts[-1]
+    sign = dual_sign(last.solver)
+    variables = {name: np.asarray(v.value, dtype=float) for name, v in model.variables.items()}
+    duals = {name: sign * factor * np.asarray(c.dual_value, dtype=float) for name, (c, factor) in model.duals.items()}
+    objective = float(model.problem.value)
+    if not np.isfinite(objective):  # at a point outside the domain by rounding, such as ln of -1e-11
+        objective = float(model.problem.solution.opt_val)
+    return Solution(
+        objective,
+        variables,
+        model.back(variables, duals),
+        last.status,
+        last.solver,
+        last.seconds,
+        tuple(attempts),
+    )
+
+
+def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
+    """Ask one solver; an error of cvxpy's or the solver's own is an outcome, not an accident.
+
+    Raises
+    ------
+    TimeUp
+        There is no time left, and no optimum.
+    """
+    check_time()
+    start = time.perf_counter()
+    message = ""
+    if name in TIME_LIMITS and (left := time_left()) < inf:
+        options = {TIME_LIMITS[name]: left, **options}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            # a solver that is updated in place keeps the scaling of earlier data, and may lose digits to it
+            model.problem.solve(solver=name, **{"warm_start": False, **options})
+        status = model.problem.status
+    except (cp.SolverError, ArithmeticError, ValueError, TypeError) as error:
+        status, message = "error", " ".join(str(error).split())
+    if status != "optimal":
+        check_time()
+    return Attempt(name, status, time.perf_counter() - start, message)
+
+
+def tell_of_fallback(attempts: Sequence[Attempt]) -> None:
+    """Warn the caller's caller where solvers failed before the last one."""
+    if failed := [f"{a.solver} ({a.status})" for a in attempts[:-1]]:
+        warnings.warn(
+            f"{', '.join(failed)} failed; the solution is from {attempts[-1].solver}",
+            SolverFallbackWarning,
+            stacklevel=3,
+        )
+
+
+@cache
+def dual_sign(solver: str) -> float:
+    """The sign that turns a solver's multiplier of ``lhs == rhs`` into that of + nu'(lhs - rhs) in the Lagrangian.
+
+    Found by solving min -2 x + 3 t with x == 1, t >= x, whose multiplier of the equality is -1, with the solver.
+    """
+    x, t = cp.Variable(), cp.Variable()
+    equality = x == 1
+    problem = cp.Problem(cp.Minimize(-2 * x + 3 * t), [equality, t >= x])
+    problem.solve(solver=solver)
+    multiplier = float(equality.dual_value)
+    if abs(abs(multiplier) - 1) > 1e-2:
+        raise SolverFailed([Attempt(solver, "wrong multiplier", 0.0, f"{multiplier:.3g} where -1 or 1 was due")])
+    return -float(np.sign(multiplier))

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, final, overload
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
 from cvxens.errors import CvxensError, InvalidInput
-from cvxens.problems.modelling import Model
-from cvxens.problems.solving import solve_model, tell_of_fallback
+from cvxens.problems.modelling import Model, solve_model, tell_of_fallback
 from cvxens.types import Point, Solution
 
 

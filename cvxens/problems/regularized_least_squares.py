@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.kernel_factor import check_kernel, factor
+from cvxens.problems.maps import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
 from cvxens.rounding import EPSILON, dot, sum_error

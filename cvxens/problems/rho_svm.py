@@ -10,8 +10,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.problems.duality import capped_simplex
-from cvxens.problems.kernel_factor import check_kernel, factor
 from cvxens.problems.losses.protocol import excess
+from cvxens.problems.maps import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem
 from cvxens.rounding import EPSILON, dot

@@ -9,8 +9,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.problems.columns import ColumnsLike, as_columns
 from cvxens.problems.losses import SquaredError
+from cvxens.problems.maps import ColumnsLike, as_columns
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import SquaredL2
 from cvxens.problems.problem import Swept

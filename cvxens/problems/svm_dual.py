@@ -10,8 +10,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
-from cvxens.problems.kernel_factor import check_kernel, doubly_centred, factor
 from cvxens.problems.losses import Hinge
+from cvxens.problems.maps import check_kernel, doubly_centred, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept
 from cvxens.rounding import EPSILON, dot, sum_error

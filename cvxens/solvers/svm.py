@@ -13,9 +13,9 @@ from scipy.linalg import lu_factor, lu_solve
 from cvxens import validation
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems import InfiniteSVM, SVMDual, SVMPrimal
-from cvxens.problems.kernel_factor import doubly_centred
 from cvxens.problems.losses import Hinge
-from cvxens.problems.solving import tell_of_fallback
+from cvxens.problems.maps import doubly_centred
+from cvxens.problems.modelling import tell_of_fallback
 from cvxens.solvers.gram import gram
 from cvxens.types import Array, Attempt, Solution
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import SVMDual
-from cvxens.problems.kernel_factor import doubly_centred
+from cvxens.problems.maps import doubly_centred
 from cvxens.solvers.svm_path_direction import Direction, balanced
 from cvxens.types import Array, Attempt
 

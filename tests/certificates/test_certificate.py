@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.certificates import Certificate, relative
-from cvxens.certificates.certificate import ROUNDING
+from cvxens.certificates import ROUNDING, Certificate, relative
 
 finite = st.floats(-1e12, 1e12)
 

@@ -18,8 +18,8 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
-from cvxens.problems.kernel_factor import check_kernel
 from cvxens.problems.losses import Hinge
+from cvxens.problems.maps import check_kernel
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import Simplex
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Formulation, column_generation, formulations
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems import StumpColumns
+from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import EntropicMinimumMargin, Hinge, Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 

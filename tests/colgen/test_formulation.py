@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
-from cvxens.colgen.expressions import ExpressionLoss, ExpressionPenalty
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.masters import CvxpyMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
+from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
+from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation
-from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 

@@ -17,11 +17,10 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import NotSeparable
 from cvxens.problems import DenseColumns
-from cvxens.problems.duality import balance_classes
+from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.offsets import balance_exactly, centres, edge_of
+from cvxens.problems.margin_problem import not_separable
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.problems.separation import edge_rounding, not_separable
 
 RNG = np.random.default_rng(0)
 # eighths, so that adding an offset up to 2^49 rounds nothing

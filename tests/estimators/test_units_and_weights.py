@@ -31,7 +31,7 @@ from cvxens.estimators.fitting.sample import Accepts, Sample, class_factors
 from cvxens.estimators.machines import kernels as machine_kernels
 from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
-from cvxens.problems.kernel_factor import doubly_centred
+from cvxens.problems.maps import doubly_centred
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(updates have ended|low-rank kernel leaves out):sklearn.exceptions.ConvergenceWarning"

@@ -14,7 +14,6 @@ from math import inf
 import numpy as np
 
 from cvxens.colgen import Formulation, column_generation, formulations
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Pool
 from cvxens.errors import NotSeparable, SolverFailed, SolverFallbackWarning
@@ -35,8 +34,9 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
-from cvxens.problems.columns import DenseColumns
+from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
+from cvxens.problems.maps import DenseColumns
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.solvers import (
     solve_entropy_projection,

@@ -7,9 +7,9 @@ import pytest
 from problem_cases import CASES, SEPARATING, C, D, H, K, q, y
 
 from cvxens.colgen import Formulation, column_generation, formulations
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import RegularizedExpLoss, RhoSVM
+from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import SquaredL2
 

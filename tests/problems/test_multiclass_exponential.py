@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from cvxens.colgen import Formulation
-from cvxens.colgen.formulation import FormulationProblem
-from cvxens.colgen.formulations import multiboost
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems.formulations import multiboost
 from cvxens.problems.losses import Exponential, MulticlassExponential
 from cvxens.problems.penalties import L1
 

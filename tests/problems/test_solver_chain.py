@@ -10,7 +10,7 @@ from problem_cases import CASES, SEPARATING, C, H, K, y
 
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, SoftMarginBoosting, SVMDual, SVMPrimal
-from cvxens.problems.solving import dual_sign
+from cvxens.problems.modelling import dual_sign
 
 CHAIN = ["CLARABEL", *(["ECOS"] if sys.version_info < (3, 13) else []), "OSQP", "SCS"]
 

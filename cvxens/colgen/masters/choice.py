@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from warnings import warn
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.highs_master import HighsMaster
 from cvxens.colgen.masters.hinge_master import HingeMaster
@@ -14,6 +13,7 @@ from cvxens.colgen.masters.smooth_master import SmoothMaster
 from cvxens.colgen.masters.sparse_master import SparseMaster
 from cvxens.colgen.protocols import Master
 from cvxens.errors import SolverFallbackWarning
+from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 MASTERS = (HighsMaster, LeastSquaresMaster, HingeMaster, SmoothMaster, SparseMaster, CvxpyMaster)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.formulation import Formulation, FormulationProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted, intercept_of
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation, FormulationProblem
 from cvxens.types import Array
 
 

@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.live_program import LiveProgram
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import HardMargin, Hinge, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex
 from cvxens.types import Array

@@ -9,12 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import SquaredL2
 from cvxens.types import Array

@@ -12,7 +12,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.highs_master import HighsMaster
 from cvxens.colgen.masters.interior_point_path import follow
 from cvxens.colgen.masters.interior_point_program import (
@@ -29,6 +28,7 @@ from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex
 from cvxens.types import Array

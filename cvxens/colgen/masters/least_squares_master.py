@@ -8,12 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.deadline import Pace, TimeUp
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import SquaredL2
 from cvxens.types import Array

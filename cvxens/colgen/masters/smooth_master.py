@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Exponential, Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
 from cvxens.types import Array

@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.formulation import Formulation
 from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_master import CURVATURES
 from cvxens.colgen.masters.sparse_newton import SparsePoint, SparseProblem
@@ -20,6 +19,7 @@ from cvxens.colgen.stopping import relative_gap
 from cvxens.deadline import Pace
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import MulticlassExponential
 from cvxens.problems.penalties import L1
 from cvxens.types import Array

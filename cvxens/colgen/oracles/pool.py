@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Hypothesis, Priced
 from cvxens.errors import InvalidInput
-from cvxens.problems.offsets import centres
+from cvxens.problems.duality import centres
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.trees import Feature, Table, Tree, fit_tree
-from cvxens.trees.fit import Options
+from cvxens.trees.c45 import Options
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 

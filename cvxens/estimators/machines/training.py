@@ -17,10 +17,10 @@ from sklearn.svm import SVC
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
-from cvxens.colgen.formulation import FormulationProblem
 from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFallbackWarning
-from cvxens.problems.kernel_factor import doubly_centred, factor
+from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems.maps import doubly_centred, factor
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveModel,

@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.errors import InvalidInput
 from cvxens.problems import DenseColumns, MarginProblem
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.types import Array

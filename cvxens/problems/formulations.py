@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.formulation import Formulation
 from cvxens.errors import InvalidInput
+from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import (
     EntropicMinimumMargin,
     Exponential,

@@ -11,8 +11,7 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses.protocol import Loss, search_intercept
-from cvxens.problems.modelling import Model, Term, cp
-from cvxens.problems.solving import solve_model
+from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.types import Array, Point
 
 STEP = 1e-5
