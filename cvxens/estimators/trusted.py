@@ -28,10 +28,6 @@ from sklearn.preprocessing import LabelBinarizer
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
-from cvxens.colgen.oracles import Constant, Stump
-from cvxens.colgen.oracles.fourier import FourierFeature
-from cvxens.colgen.oracles.perceptrons import Perceptron
-from cvxens.colgen.oracles.trees import SignedTree
 from cvxens.estimators.column_generation import soft_margin
 from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
@@ -40,7 +36,19 @@ from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.estimators.voting.coded import Coded
-from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
+from cvxens.hypotheses import (
+    Connective,
+    Constant,
+    Formula,
+    Indicator,
+    LinearForm,
+    Negated,
+    Perceptron,
+    SignedTree,
+    Stump,
+    Wave,
+    _unlike,
+)
 from cvxens.kernels.kernel import Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.simplified import Centred
@@ -49,18 +57,18 @@ from cvxens.kernels.tree_paths import ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
 from cvxens.trees.tables import Feature
 from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
-    *(Stump, Constant, Perceptron, FourierFeature, Coded),
+    *(Stump, Constant, Perceptron, Wave, Negated, Coded),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
-    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
+    *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""
 
@@ -70,7 +78,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
     *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
     *(Centred, Sum, Scaled, Product, Logical, _given),
-    *(Threshold, LinearForm, Wave, Formula, Connective, _unlike, PassesNode),
+    *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )

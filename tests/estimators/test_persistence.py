@@ -58,9 +58,9 @@ class Coordinates:
     """A user's oracle."""
 
     def __init__(self, X):
-        self.X = X
+        self.X = self.sample = X
 
-    def price(self, s, /):
+    def price(self, s, exclude=()):
         edges = self.X.T @ s.ravel()
         best = np.argsort(-np.abs(edges)).tolist()
         return Priced([Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best], abs(edges).max())
@@ -207,7 +207,7 @@ def test_ones_own_classes_have_to_be_trusted(tmp_path):
 class Anonymous(oracles.Stumps):
     """An oracle whose hypotheses are functions."""
 
-    def price(self, s, /, inside=()):
+    def price(self, s, exclude=()):
         priced = super().price(s)
         return Priced([Column(lambda X, h=c.hypothesis: h(X), c.sample, c.edge) for c in priced.columns])
 
