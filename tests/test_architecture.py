@@ -105,7 +105,7 @@ WITHIN = {
     "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.fitting": {"estimators.fitting"},
-    "estimators.files": {"estimators.files", "estimators.fitting"},
+    "estimators.annotations": set(),
     "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
     "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
 }

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.machines.supervised_kernel import SupervisedKernelExperts
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.samples import Sample
+from cvxens.estimators.saving import Persistent
 from cvxens.problems import simplex_codes
 from cvxens.types import Array
 
