@@ -255,7 +255,8 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         certificate = learner.trainer.certificate(solution)
         if certificate.relative_gap > self.tol:
             self._warn(solution.ending, certificate.relative_gap)
-        u, predictor = sample.spread(solution.u), learner.predictor(solution)
+        u = sample.spread(solution.u)
+        predictor: Any = learner.predictor(solution)
         if self._given:
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
         support = np.flatnonzero(u)

@@ -125,7 +125,7 @@ MANY = [
 def scores_of(model):
     """The scores of sub-problems, or of classes."""
     if hasattr(model, "estimators_"):
-        return [part.decision_function(X.to_numpy()) for part in model.estimators_]
+        return [part.decision_function(X) for part in model.estimators_]
     return list(np.atleast_2d(model.decision_function(X).T))
 
 
