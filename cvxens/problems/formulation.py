@@ -102,7 +102,7 @@ class Formulation:
 
     def signs(self, y: Any) -> Array:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
-        held = self.terms[0].shape
+        held = self.terms[0].batch_shape
         if held[1:] != (() if self.outputs is None else (self.outputs,)):
             raise InvalidInput(
                 "outputs",
