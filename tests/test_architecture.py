@@ -34,7 +34,7 @@ ROOMS = {
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
     "solvers": BASE | {"certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {"certificates", "problems", "kernels", "features", "tables", "trees", "storage", "colgen", "solvers"},
