@@ -12,7 +12,7 @@ from cvxens.cli.tables import table_options
 
 if TYPE_CHECKING:
     from cvxens.datasets import Dataset
-    from cvxens.datasets.table import RawTable
+    from cvxens.datasets.tabular import FileTable
     from cvxens.tables import TableEncoder
 
 
@@ -72,7 +72,7 @@ def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
     }
 
 
-def _columns(table: RawTable, encoder: TableEncoder) -> list[dict[str, Any]]:
+def _columns(table: FileTable, encoder: TableEncoder) -> list[dict[str, Any]]:
     """Every column of a table."""
     from cvxens.tables import columns_of, read_cells
 

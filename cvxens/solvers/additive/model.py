@@ -17,7 +17,7 @@ from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.threads import available_threads, map_in_threads
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class AdditiveModel(FieldsOnly):
     """f(x) + b = b + sum_d g_d(x_d), each g_d continuous and piecewise linear between the support vectors' values.
 
     ``g_d(t) = - scale_d sum_i u_i y_i |t - x_id|``, and as y'u = 0 it is constant below the first and above the last
@@ -166,6 +166,21 @@ class AdditiveModel:
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return cls(starts, knots, values, solution.b)
+
+    def check(self) -> None:
+        """Raise a ValueError unless the knots of the features ascend, one feature after the other."""
+        starts, knots, values = self.starts, self.knots, self.values
+        if not (
+            (starts.ndim, starts.dtype.kind, knots.dtype, values.dtype) == (1, "i", float, float)
+            and values.shape == knots.shape == (knots.size,)
+            and starts[0] == 0
+            and starts[-1] == knots.size
+            and (np.diff(starts) > 0).all()
+        ):
+            raise ValueError("an additive model whose features do not have the knots one after the other")
+        rises = np.delete(np.diff(knots), starts[1:-1] - 1)
+        if not (np.isfinite(knots).all() and (rises > 0).all()):
+            raise ValueError("an additive model whose knots do not ascend")
 
     @property
     def n_features(self) -> int:
