@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -12,29 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
-
-
-class Hypothesis(Hashable, Protocol):
-    """A function from samples to the reals: hashable, with a readable `str` in which feature j is x[j]."""
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-
-
-FEATURE = re.compile(r"x\[(\d+)\]")
-"""How the text of a hypothesis has a feature."""
-
-
-def with_names(text: str, names: Mapping[int, str]) -> str:
-    """Put the names of features, where they have any, into the text of a hypothesis.
-
-    Examples
-    --------
-    >>> with_names("0.6 x[0] - 0.8 x[1] >= 1 -> -1", {0: "height"})
-    '0.6 height - 0.8 x[1] >= 1 -> -1'
-    """
-    return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
 
 
 @dataclass(frozen=True, eq=False)

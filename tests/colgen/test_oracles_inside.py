@@ -11,8 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Constant, Fourier, KernelColumns, ParallelPerceptrons, Perceptrons, Pool
-from cvxens.colgen.oracles.perceptrons import Perceptron
-from cvxens.colgen.oracles.pool import Negated
+from cvxens.hypotheses import Negated, Perceptron
 
 N_SAMPLES = 9
 KERNEL = partial(laplacian_kernel, gamma=0.5)

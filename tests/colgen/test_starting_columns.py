@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cvxens.colgen import Column, Ending, Priced, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, HingeMaster, LeastSquaresMaster
 from cvxens.colgen.oracles import Constant, Perceptrons, QuantileStumps, Stump, Stumps
-from cvxens.colgen.oracles.perceptrons import Perceptron
 from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.hypotheses import Perceptron
 from cvxens.problems import SLSSVM, SVMPrimal
 
 X, y = noisy(40, 3, seed=1)

@@ -24,7 +24,7 @@ from cvxens import (
 )
 from cvxens.colgen import Column, Priced, oracles
 from cvxens.colgen.oracles import Stump
-from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
+from cvxens.hypotheses import Negated, TabulatedColumn
 
 VOTES = [
     AdaBoostClassifier(n_rounds=9),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,45 +11,14 @@ import numpy as np
 from numba import njit
 
 from cvxens.colgen.oracles.pool import Pool, best_first, union
-from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
-from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.oracles.sampling import chunks, unit_directions
+from cvxens.colgen.oracles.stumps import Stumps
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Hypothesis, Perceptron, Stump, project
 from cvxens.types import Array
 from cvxens.validation import finite_array, generator, samples, signed_weights, whole
-
-
-@dataclass(frozen=True)
-class Perceptron:
-    """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
-
-    Parameters
-    ----------
-    theta : tuple of float
-        The direction, of length 1.
-    alpha : float
-        The threshold; a sample on it counts as above.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> perceptron = Perceptron((0.6, -0.8), 1.0, -1)
-    >>> print(perceptron, perceptron([[3.0, 0.5], [3.0, 2.0]]))
-    0.6 x[0] - 0.8 x[1] >= 1 -> -1 [-1.  1.]
-    """
-
-    theta: tuple[float, ...]
-    alpha: float
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
-
-    def __str__(self) -> str:
-        return f"{linear_form(self.theta)} >= {self.alpha:.6g} -> {self.sign:+d}"
 
 
 class ParallelPerceptrons:

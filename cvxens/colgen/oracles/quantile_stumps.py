@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.oracles.stumps import Constant, Stump
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.features import SortedFeatures, column
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 from cvxens.validation import sample_prices, signed_weights, whole
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -12,70 +11,10 @@ import numpy as np
 
 from cvxens.colgen.oracles.fixed_point import FixedPoint
 from cvxens.colgen.oracles.stump_search import Best, Query, StumpSearch
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
-from cvxens.features import SortedFeatures, column
-from cvxens.types import Array
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.features import SortedFeatures
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.validation import whole
-
-
-@dataclass(frozen=True)
-class Stump:
-    """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
-
-    Parameters
-    ----------
-    feature : int
-        Column of X.
-    threshold : float
-        Where the sign changes; a sample on the threshold counts as above it.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> stump = Stump(1, 0.5, -1)
-    >>> print(stump)
-    x[1] >= 0.5 -> -1
-    >>> stump(np.array([[0.0, 0.2], [0.0, 0.7]]))
-    array([ 1., -1.])
-    """
-
-    feature: int
-    threshold: float
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        above = column(X, self.feature) >= np.float64(self.threshold)
-        return np.where(above, float(self.sign), -float(self.sign))
-
-    def __str__(self) -> str:
-        return f"x[{self.feature}] >= {self.threshold:.6g} -> {self.sign:+d}"
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The hypothesis h(x) = sign.
-
-    Parameters
-    ----------
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> print(Constant(1), Constant(-1)([[0.0], [0.0]]))
-    always -> +1 [-1. -1.]
-    """
-
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.full(np.shape(X)[0], float(self.sign))
-
-    def __str__(self) -> str:
-        return f"always -> {self.sign:+d}"
 
 
 class Stumps:
