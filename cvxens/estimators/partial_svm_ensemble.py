@@ -27,8 +27,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm_low_rank import certificates
-from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, until
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
 from cvxens.types import Array
 
 BOUND = 1e-4
