@@ -35,7 +35,8 @@ ROOMS = {
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "colgen": BASE
+    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
     "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {
@@ -105,7 +106,7 @@ WITHIN = {
     "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.fitting": {"estimators.fitting"},
-    "estimators.files": {"estimators.files", "estimators.fitting"},
+    "estimators.annotations": set(),
     "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
     "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -102,10 +101,8 @@ class Saved:
 
     def write(self, path: Path) -> None:
         """Replace the file; whatever happens, what is there is the last state or this one, and whole."""
-        header = json.dumps({"identity": self.identity, "state": self.state})
-        texts = {"header": header, "calls": "\n".join(self.calls)}
-        encoded = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
-        FILE.write(path, {**encoded, **self.arrays})
+        calls = np.frombuffer("\n".join(self.calls).encode(), np.uint8)
+        FILE.write(path, {"identity": self.identity, "state": self.state}, {"calls": calls, **self.arrays})
 
     @classmethod
     def read(cls, path: Path) -> Saved:
@@ -116,9 +113,8 @@ class Saved:
         DataFileError
             It cannot be read, is no checkpoint, of another version, truncated or damaged.
         """
-        arrays: dict[str, Any] = FILE.read(path)
-        header, calls = (arrays.pop(name).tobytes().decode() for name in ("header", "calls"))
-        return cls(calls=calls.split("\n"), arrays=arrays, **json.loads(header))
+        header, arrays = FILE.read(path)
+        return cls(calls=arrays.pop("calls").tobytes().decode().split("\n"), arrays=arrays, **header)
 
 
 def refused(found: str) -> DataFileError:

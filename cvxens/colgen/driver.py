@@ -26,6 +26,22 @@ Whatever it is wrong by is added to its bounds.
 
 
 @dataclass(frozen=True)
+class Incumbent:
+    """An ensemble that a run has come to.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns that were in the master.
+    solution : MasterSolution
+        Their weights w, the intercept b and the objective.
+    """
+
+    columns: tuple[Column, ...]
+    solution: MasterSolution
+
+
+@dataclass(frozen=True)
 class Step:
     """One round: the master solved, its multipliers priced.
 
@@ -41,6 +57,16 @@ class Step:
         The columns in the master, in the order of its weights.
     pricing_seconds, master_seconds : float
         Wall-clock time of this round.
+    number : int
+        The number of the round, from 1.
+    incumbent : Incumbent or None
+        The best restricted optimum so far, of equal ones the latest.
+    best_bound : float
+        The best bound so far, of a minimum as all objectives here.
+    relative_gap : float
+        Of the two: their difference relative to the larger one; inf where either is infinite.
+    seconds : float
+        Wall-clock time since the run began.
     """
 
     solution: MasterSolution
@@ -49,10 +75,15 @@ class Step:
     columns: tuple[Column, ...]
     pricing_seconds: float
     master_seconds: float
+    number: int = 0
+    incumbent: Incumbent | None = None
+    best_bound: float = -inf
+    relative_gap: float = inf
+    seconds: float = 0.0
 
     @property
     def bounded(self) -> bool:
-        """Whether the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
+        """True if the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
         return bool(self.priced.edge_bound < inf and self.bound > -inf)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteE
 from cvxens.estimators.machines.kernel_expansion import KernelExpansion
 from cvxens.estimators.voting.coded_boosting import CodedBoosting
 from cvxens.estimators.voting.votes import Vote
-from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined
+from cvxens.kernels import Kernel
 from cvxens.types import Array
 
 REMEDY = "give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
@@ -100,7 +101,7 @@ def _vote(model: Any) -> Exportable:
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
     used = np.flatnonzero(weights.any(axis=1)).tolist()
     steps = [_step(model.weak_learners_[j], weights[j]) for j in used]
-    return Exportable(_steps(steps, np.atleast_1d(model.intercept_)), everywhere(model.n_features_in_))
+    return Exportable(_steps(steps, np.atleast_1d(model.intercept_)), _box_of(None, model.n_features_in_))
 
 
 def _steps(steps: Sequence[tuple[int, float, Array, Array]], intercept: Array) -> Steps:
@@ -123,13 +124,13 @@ def _step(hypothesis: Any, weights: Array) -> tuple[int, float, Array, Array]:
 
 
 def _shapes(model: Any) -> Exportable:
-    box = box_of(model.kernel_, model.n_features_in_)
-    return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
+    return Exportable(Shapes(_functions(model), float(model.intercept_)), _box_of(model.kernel_, model.n_features_in_))
 
 
 def _expansion(model: Any) -> Exportable:
-    kernel, n_features = model.kernel_, model.n_features_in_
-    box = box_of(kernel.function, n_features) if kernel.box is None else everywhere(n_features)
+    # beyond ranges of the training sample the model is constant
+    kernel = model.kernel_.function if model.kernel_.box is None else None
+    box = _box_of(kernel, model.n_features_in_)
     return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
 
 
@@ -139,3 +140,10 @@ def _functions(model: Any) -> Any:
         return model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
+
+
+def _box_of(kernel: Any, n_features: int) -> Array:
+    """Return the lowest and the highest value of each feature, (2, n_features): those of a kernel, or any number."""
+    largest = np.finfo(float).max
+    box = kernel.domain(n_features) if isinstance(kernel, Kernel) else np.outer([-inf, inf], np.ones(n_features))
+    return np.clip(box, -largest, largest)

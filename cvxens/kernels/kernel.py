@@ -24,14 +24,14 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.tiles import Tile, assemble, check_pair
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
 Shape: TypeAlias = tuple[Array, Array]
 """Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 
-class Kernel(ABC):
+class Kernel(FieldsOnly, ABC):
     """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da (LL08 (4)).
 
     ``kernel(X, Z)`` is the matrix between two samples, so scikit-learn takes a kernel as a callable. Matrices are
@@ -40,7 +40,7 @@ class Kernel(ABC):
     Kernels add up (the union of the sets), multiply (the exclusive or of two hypotheses, one of each set; LL08
     Theorem 14) and take positive factors.
 
-    A kernel of your own is a subclass with a method `tile`; it overrides what else it can say.
+    A kernel of your own is a frozen dataclass with a method `tile`, and overrides whatever else it can say.
     """
 
     equation: str
@@ -197,6 +197,20 @@ def check_ranges_known(kernel: Kernel, X: Any, Z: Any) -> None:
             "kernel",
             f"found {kernel!r} between two samples, while it takes its ranges from one",
             "give the ranges, or take kernel.with_ranges_of(X) with X the training sample",
+        )
+
+
+def check_inside(box: Array, X: Array) -> None:
+    """Raise an InvalidInput if a sample is outside a box (2, n_features)."""
+    low, high = box
+    if np.isinf(box).all():
+        return
+    if (low > X).any() or (high < X).any():
+        feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
+        raise InvalidInput(
+            "X",
+            f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
+            f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
         )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_ranges_known, normalise_masses
+from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import (
     Metric,
     Tile,
@@ -265,7 +265,7 @@ class HistogramIntersection(Additive):
 
     def domain(self, n_features: int) -> Array:
         """Return 0 and the largest values that are given."""
-        return fill_domain(super().domain(n_features), 0.0, self.high)
+        return fill_domain(super().domain(n_features), np.zeros(n_features), self.high)
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
         """Split f without a range: g_d(t) = sum_j c_j min(t, x_jd) from t = 0."""
@@ -446,14 +446,9 @@ def find_box(low: Any, high: Any, X: Array) -> Array:
     """Return ranges that a sample must be within, its own where they are not given; shape (2, n_features)."""
     low = X.min(axis=0) if low is None else _check_end("low", low, X.shape[1])
     high = X.max(axis=0) if high is None else _check_end("high", high, X.shape[1])
-    if (low > X).any() or (high < X).any():
-        feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
-        raise InvalidInput(
-            "X",
-            f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
-            f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
-        )
-    return np.stack([low, high])
+    box = np.stack([low, high])
+    check_inside(box, X)
+    return box
 
 
 def _check_end(argument: str, values: Any, n_features: int) -> Array:
@@ -465,8 +460,8 @@ def _check_end(argument: str, values: Any, n_features: int) -> Array:
 
 def fill_domain(box: Array, low: Any, high: Any) -> Array:
     """Write the ends that are given over those of a box (2, n_features)."""
-    for row, end in zip(box, (low, high), strict=True):
-        row[:] = row if end is None else end
+    for row, name, end in zip(box, ("low", "high"), (low, high), strict=True):
+        row[:] = row if end is None else _check_end(name, end, len(row))
     return box
 
 

@@ -22,7 +22,7 @@ from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -265,6 +265,8 @@ class TreeMatrix:
     def __matmul__(self, C: Array) -> Array:
         """Multiply by C (n_columns,) or (n_columns, n_outputs)."""
         C = np.asarray(C, np.float64)
+        if len(C) != self.shape[1]:
+            raise ValueError(f"a matrix of the shape {self.shape} and {len(C)} rows")
         columns = C.reshape(len(C), -1)
         product = np.empty((self.shape[0], columns.shape[1]))
         for start in range(0, columns.shape[1], WIDTH):
@@ -379,7 +381,7 @@ class ThresholdTree(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdTrees:
+class ThresholdTrees(FieldsOnly):
     """What the trees of a fitted estimator of scikit-learn are to `apply`, without the estimator.
 
     Parameters
@@ -397,6 +399,18 @@ class ThresholdTrees:
     def from_forest(cls, forest: Any) -> ThresholdTrees:
         """Copy the arrays of a fitted tree, forest or gradient boosting."""
         return cls(tuple(_copy_arrays(tree) for tree in _iterate_trees(forest)), int(forest.n_features_in_))
+
+    def check(self) -> None:
+        """Raise a ValueError unless every node but the root is the child of one that comes before it."""
+        for tree in self.trees:
+            if len({part.shape for part in tree}) > 1 or "".join(part.dtype.kind for part in tree) != "iiifb":
+                raise ValueError("a tree whose nodes are not as many as its questions")
+            inner = np.flatnonzero(tree.children_left >= 0)
+            children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+            once = np.array_equal(np.sort(children), np.arange(1, len(tree.feature)))
+            asked = tree.feature[inner]
+            if not (once and (children > np.tile(inner, 2)).all() and ((asked >= 0) & (asked < self.n_features)).all()):
+                raise ValueError("a tree whose branches do not lead to its nodes")
 
     @property
     def parents(self) -> Sequence[Indices]:
