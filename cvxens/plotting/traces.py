@@ -101,7 +101,7 @@ class Trace:
     def of_rounds(cls, history: Sequence[Round], name: str = "") -> Self:
         """The trace of column generation: ``run.history``, or ``history_`` of an estimator that generates columns."""
         seconds = np.cumsum(_column(history, "pricing_seconds") + _column(history, "master_seconds"))
-        return cls(_column(history, "objective"), _column(history, "dual_bound"), seconds, name)
+        return cls(_column(history, "objective"), _column(history, "bound"), seconds, name)
 
     @classmethod
     def of_levels(cls, history: Sequence[Any], name: str = "") -> Self:
@@ -124,7 +124,7 @@ class Trace:
 
 
 ROWS: Mapping[str, Callable[..., Any]] = {
-    "dual_bound": Trace.of_rounds,
+    "pricing_seconds": Trace.of_rounds,
     "bound": Trace.of_levels,
     "edge_bound": Trace.of_boosting,
     "gap": Trace.of_updates,

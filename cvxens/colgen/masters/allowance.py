@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cvxens import validation
-from cvxens.colgen.protocols import MasterSolution, Priced
-from cvxens.colgen.stopping import relative_gap
+from cvxens.colgen.protocols import MasterSolution, Priced, relative_gap
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.penalties import Penalty

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from cvxens.colgen.masters.allowance import SHARE, Allowance
 from cvxens.colgen.masters.smooth_master import CURVATURES
 from cvxens.colgen.masters.sparse_newton import SparsePoint, SparseProblem
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stopping import relative_gap
 from cvxens.deadline import Pace
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
