@@ -35,7 +35,8 @@ ROOMS = {
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "colgen": BASE
+    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
     "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {

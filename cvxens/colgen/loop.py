@@ -39,9 +39,8 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.deadline import Deadline, Ending, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
-from cvxens.problems.duality import edge_rounding
+from cvxens.problems.duality import edge_of, edge_rounding
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.duality import edge_of
 from cvxens.types import Array
 
 PATIENCE = 20

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import HingeMaster, SmoothMaster
-from cvxens.colgen.masters.allowance import COARSE, FINE, SHARE, Allowance
+from cvxens.colgen.masters.newton_masters import COARSE, FINE, SHARE, Allowance
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge

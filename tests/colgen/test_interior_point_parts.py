@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from cvxens.colgen.masters import interior_point_path
 from cvxens.colgen.masters.interior_point import SPARE, WEIGHTLESS
-from cvxens.colgen.masters.interior_point_path import follow
-from cvxens.colgen.masters.interior_point_program import LargestSum, LeastLimit, Program, entered, left, start
-from cvxens.colgen.masters.interior_point_rows import BLOCK, Rows
 from cvxens.problems.losses import SoftMinimumMargin
+from cvxens.solvers import interior_point
+from cvxens.solvers.interior_point import BLOCK, LargestSum, LeastLimit, Program, Rows, entered, follow, left, start
 
 VALUES = {
     "signs": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
@@ -175,7 +173,7 @@ def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
 
 
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
-    monkeypatch.setattr(interior_point_path, "SMALL", 0)
+    monkeypatch.setattr(interior_point, "SMALL", 0)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
     v = np.ones(600)
     at, gap = follow(program, start(v, program), 1e-9 * optimum(program))

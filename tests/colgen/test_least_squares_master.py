@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose
 
 from cvxens.colgen import Column, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, LeastSquaresMaster
-from cvxens.colgen.masters.growing_cholesky import GrowingCholesky
-from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import SLSSVM, simplex_codes
+from cvxens.solvers.least_squares import ByColumns, BySamples, GrowingCholesky
 
 
 def columns(H):

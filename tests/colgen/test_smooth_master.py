@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 
 from cvxens.colgen import Column, Formulation, column_generation
 from cvxens.colgen.masters import CvxpyMaster, SmoothMaster
-from cvxens.colgen.masters.smooth_master import CURVATURES
-from cvxens.colgen.masters.smooth_newton import SmoothProblem
+from cvxens.colgen.masters.newton_masters import CURVATURES
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2
+from cvxens.solvers.newton import SmoothProblem
 
 SHAPES = st.tuples(st.integers(2, 30), st.integers(1, 40))
 LOSSES = [Exponential, Logistic, SquaredHinge]

@@ -11,13 +11,12 @@ from sklearn.linear_model import LogisticRegression
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SparseMaster, fastest_master
-from cvxens.colgen.masters.l1_model import QuadraticModel
-from cvxens.colgen.masters.sparse_master import HESSIANS
-from cvxens.colgen.masters.sparse_newton import SparseProblem
+from cvxens.colgen.masters.newton_masters import HESSIANS
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.solvers.proximal_l1 import QuadraticModel, SparseProblem
 
 SHAPES = st.tuples(st.integers(3, 30), st.integers(1, 40))
 LOSSES = [Exponential, Logistic, SquaredHinge]

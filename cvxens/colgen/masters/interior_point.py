@@ -13,17 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.colgen.masters.highs_master import HighsMaster
-from cvxens.colgen.masters.interior_point_path import follow
-from cvxens.colgen.masters.interior_point_program import (
-    Iterate,
-    LargestSum,
-    LeastLimit,
-    Program,
-    entered,
-    left,
-    start,
-)
-from cvxens.colgen.masters.interior_point_rows import Rows
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
@@ -31,6 +20,17 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex
+from cvxens.solvers.interior_point import (
+    Iterate,
+    LargestSum,
+    LeastLimit,
+    Program,
+    Rows,
+    entered,
+    follow,
+    left,
+    start,
+)
 from cvxens.types import Array
 
 Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]

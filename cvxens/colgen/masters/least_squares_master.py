@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 
-from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
 from cvxens.deadline import Pace, TimeUp
@@ -16,6 +15,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import SquaredL2
+from cvxens.solvers.least_squares import ByColumns, BySamples
 from cvxens.types import Array
 
 

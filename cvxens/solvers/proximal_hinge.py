@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.masters.smooth_newton import Iterate, SmoothProblem
 from cvxens.deadline import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
+from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.types import Array
 
 GROWTH = 5.0
