@@ -741,18 +741,7 @@ class _Search:
 
 
 def certify_incumbent(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> Certificate:
-    """Certify an incumbent over the columns of the restricted problem, which are its own.
-
-    Examples
-    --------
-    >>> from cvxens.colgen import formulations, masters, oracles
-    >>> X, y, svm = np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), formulations.soft_margin(1.0)
-    >>> *_, step = iterate(masters.HighsMaster(svm, y), oracles.Stumps(X))
-    >>> restricted = Restricted(svm, y)
-    >>> _ = restricted.add(step.incumbent.columns)
-    >>> print(certify_incumbent(svm, restricted, step.incumbent).relative_gap < 1e-15)
-    True
-    """
+    """Certify an incumbent over the columns of the restricted problem, which are its own."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     rounding = restricted.rounding(solution, u)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
