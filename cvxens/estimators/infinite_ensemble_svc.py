@@ -19,8 +19,14 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.machines.audit import Machine
 from cvxens.estimators.machines.choice import Choice, Predictor
-from cvxens.estimators.machines.kernels import PRECOMPUTED, SCALE, TrainingKernel, gamma_of_parts, scaled_price
-from cvxens.estimators.machines.shapes import variation_shares
+from cvxens.estimators.machines.kernels import (
+    PRECOMPUTED,
+    SCALE,
+    TrainingKernel,
+    gamma_of_parts,
+    scaled_price,
+    variation_shares,
+)
 from cvxens.estimators.machines.training import Limits
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import rounds_of
