@@ -23,8 +23,14 @@ from cvxens.estimators.fitting.progress import rounds_of
 from cvxens.estimators.fitting.sample import Accepts, Sample
 from cvxens.estimators.machines.audit import Machine
 from cvxens.estimators.machines.choice import Choice, Predictor
-from cvxens.estimators.machines.kernels import PRECOMPUTED, SCALE, TrainingKernel, gamma_of_parts, scaled_price
-from cvxens.estimators.machines.shapes import variation_shares
+from cvxens.estimators.machines.kernels import (
+    PRECOMPUTED,
+    SCALE,
+    TrainingKernel,
+    gamma_of_parts,
+    scaled_price,
+    variation_shares,
+)
 from cvxens.estimators.machines.training import Limits
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending

@@ -28,7 +28,7 @@ from cvxens.colgen import Hypothesis
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.annotations import check_types, matches
 from cvxens.kernels import TreeEnsemble
-from cvxens.kernels.tree_paths import ThresholdTrees
+from cvxens.kernels.tree_ensemble import ThresholdTrees
 from cvxens.solvers import LeastSquaresExperts
 from cvxens.storage import (
     UNREADABLE,
@@ -307,7 +307,7 @@ def _is_kept(kind: type, name: str) -> bool:
 def _without_forest(value: Any) -> Any:
     """Return an attribute; of a supervised kernel with the trees alone, which are all that it needs of a forest."""
     if isinstance(value, TreeEnsemble) and hasattr(value.forest, "apply"):
-        return replace(value, forest=ThresholdTrees.of(value.forest))
+        return replace(value, forest=ThresholdTrees.from_forest(value.forest))
     return value
 
 

@@ -32,7 +32,7 @@ from cvxens.estimators.column_generation import soft_margin
 from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
-from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
+from cvxens.estimators.machines.kernels import TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.estimators.voting.coded import Coded
@@ -49,11 +49,10 @@ from cvxens.hypotheses import (
     Wave,
     _unlike,
 )
-from cvxens.kernels.kernel import Product, Scaled, Sum
+from cvxens.kernels.finite import Centred
+from cvxens.kernels.kernel import Clipped, Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.simplified import Centred
-from cvxens.kernels.tree_ensemble import PassesNode
-from cvxens.kernels.tree_paths import ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel

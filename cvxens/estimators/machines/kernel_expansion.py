@@ -19,8 +19,7 @@ from cvxens.estimators.fitting.audit import shaped
 from cvxens.estimators.fitting.multiclass import certify_parts
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.sample import Accepts, Sample
-from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts
-from cvxens.estimators.machines.shapes import shapes_of, variation_shares
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts, variation_shares
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.blockwise import expand
@@ -66,11 +65,11 @@ class FixedKernel:
     def of(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
         """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
         made = TrainingKernel.of(kernel, gamma, X, masses).kernel
-        if not isinstance(made, Kernel) or made.fixed:
+        if not isinstance(made, Kernel) or made.is_data_independent:
             return cls(made, None)
         low, high = X.min(axis=0), X.max(axis=0)
         farthest = np.where(np.abs(low) > np.abs(high), low, high)
-        return cls(made.within(np.stack([low, high, farthest])), np.stack([low, high]))
+        return cls(made.with_ranges_of(np.stack([low, high, farthest])), np.stack([low, high]))
 
     def __call__(self, X: Any, Z: Any) -> Any:
         """Evaluate between samples X, from anywhere, and Z, within the ranges."""
@@ -123,7 +122,10 @@ class KernelExpansion(ABC):
         check_is_fitted(self)
         if hasattr(self, "decomposition_"):
             return [part.shape_functions_ for part in self.decomposition_.estimators_]
-        return shapes_of(self.kernel_.function, self.kernel_.box, self.support_vectors_, self.dual_coef_)
+        kernel = self.kernel_.function
+        if not isinstance(kernel, Kernel):
+            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
+        return kernel.shape_functions(self.support_vectors_, self.dual_coef_, self.kernel_.box)
 
     @property
     def feature_importances_(self) -> Array:
