@@ -306,7 +306,7 @@ class Boosting(Limited, Probabilities, Vote):
             return self._vote(tuple(weights), np.array(list(weights.values())), sample)
 
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
-            boosted = gathered(rounds.over(noted(), n_rounds, _describe, fitted), len(pairs.signs))
+            boosted = gathered(rounds.follow(noted(), n_rounds, _describe, fitted), len(pairs.signs))
         reached = f"after {len(done)} of {n_rounds} rounds"
         warn_of_ending(self, rounds.ending, reached, "raise max_time, or lower n_rounds")
         return {

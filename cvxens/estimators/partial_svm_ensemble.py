@@ -113,7 +113,7 @@ class PartialSVMEnsembleClassifier(ClassWeighted, Limited, KernelExpansion):
             def fitted() -> dict[str, Any]:
                 return self._expanded(sample, kernel, K.pivots, K.on_pivots(y * votes.total))
 
-            ensemble = ensemble_of(rounds.over(votes.counted(updates), limit + 1, _told, fitted), y)
+            ensemble = ensemble_of(rounds.follow(votes.counted(updates), limit + 1, _told, fitted), y)
         low_rank, _ = certificates(K, y, y * ensemble.last)
         certificate = of_exact_kernel(low_rank, left_out(kernel, X, K, ensemble.last), maximise=True)
         if not rounds.stopped:

@@ -149,7 +149,7 @@ class RegAdaBoostClassifier(Probabilities, ClassWeighted, Limited, KernelExpansi
         last: deque[RegAdaBoostRound] = deque(maxlen=1)
         with rounds_of(self) as rounds:
             rows = _within(reg_adaboost_rounds(problem), tol)
-            last.extend(rounds.over(rows, ROUNDS, _told, lambda: self._expanded(sample, kernel, *_support(last[0]))))
+            last.extend(rounds.follow(rows, ROUNDS, _told, lambda: self._expanded(sample, kernel, *_support(last[0]))))
         certificate = problem.certify(eta=last[0].eta, u=last[0].u)
         if not rounds.stopped:
             ending = rounds.ending.value if rounds.ending else "boosting has ended"
