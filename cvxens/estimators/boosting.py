@@ -44,9 +44,8 @@ from cvxens.estimators.base import BinaryClassifier, Limited, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of_ending
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
-from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
 from cvxens.types import Array
 
 N_ROUNDS = 200

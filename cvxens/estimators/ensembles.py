@@ -35,9 +35,8 @@ from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, che
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import Rounds, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote
-from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Exponential, Hinge

@@ -31,8 +31,8 @@ from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
+from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.weak_learners import ORACLES
 from cvxens.hypotheses import (
     Connective,
     Constant,
