@@ -98,10 +98,12 @@ def instance(argument: str, value: Any, *kinds: type) -> None:
         raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
 
 
-def offers(argument: str, value: Any, method: str) -> None:
-    """Raise unless `value` is an object, not a class, with that method."""
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise InvalidInput(argument, f"found {value!r:.100}", f"give an object with a method {method!r}")
+def offers(argument: str, value: Any, *members: str) -> None:
+    """Raise unless `value` is an object, not a class, with those members."""
+    missing = [name for name in members if not hasattr(value, name)]
+    if isinstance(value, type) or missing:
+        without = f" without {' and '.join(missing)}" if missing else ""
+        raise InvalidInput(argument, f"found {value!r:.100}{without}", f"give an object with {' and '.join(members)}")
 
 
 def random_state(value: Any) -> RandomState:

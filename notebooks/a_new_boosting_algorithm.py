@@ -139,22 +139,23 @@ solve("elastic net", Formulation(Hinge(C), elastic_net, intercept=True))
 # ## 7. Monotone features
 #
 # A larger tumour should never look more benign for being larger. That is not a matter of the formulation, but of the
-# hypotheses: of some features, only stumps that fall. An oracle is a class with one method, `price`, that takes
-# $s = y \circ u$. `StumpColumns` evaluates the edges $H's$ of all stumps, so ours is exact: it returns the best
-# twenty and the largest edge of all, and with that bound the run is a proof.
+# hypotheses: of some features, only stumps that fall. An oracle is a class with its `sample` and one method, `price`,
+# that takes $s = y \circ u$ and may leave out what the master has, `exclude`. `StumpColumns` evaluates the edges $H's$
+# of all stumps, so ours is exact: it returns the best twenty and the largest edge of all, and with that bound the run
+# is a proof.
 
 
 # %%
 class Falling:
     def __init__(self, X, features):
-        self.X, self.H = X, StumpColumns(X, constant=False)
+        self.sample, self.H = X, StumpColumns(X, constant=False)
         self.falls = np.isin(self.H.features, features)
 
-    def price(self, s):
+    def price(self, s, exclude=()):
         edges, at = self.H.edges(s), (self.H.features.tolist(), self.H.thresholds)
         signs = np.where(self.falls | (edges < 0), -1, 1)
         best = np.argsort(-signs * edges)[:20].tolist()
-        columns = [Column(Stump(at[0][j], at[1][j], int(signs[j])), self.X, signs[j] * edges[j]) for j in best]
+        columns = [Column(Stump(at[0][j], at[1][j], int(signs[j])), self.sample, signs[j] * edges[j]) for j in best]
         return Priced(columns, edge_bound=max(columns[0].edge, 0.0))
 
 

@@ -137,10 +137,10 @@ class HeuristicFirst:
     """Price with a heuristic oracle; where it fails, with an exact one."""
 
     def __init__(self, heuristic, exact):
-        self.heuristic, self.exact = heuristic, exact
+        self.heuristic, self.exact, self.sample = heuristic, exact, exact.sample
         self.seen, self.calls = set(), 0
 
-    def price(self, s):
+    def price(self, s, exclude=()):
         """Ask for hypotheses with an edge above 1 that are new."""
         priced = self.heuristic.price(s)
         new = [c for c in priced.columns if c.edge > 1 + 1e-6 and c.values.tobytes() not in self.seen]
@@ -148,7 +148,7 @@ class HeuristicFirst:
         if new:
             return priced
         self.calls += 1
-        return self.exact.price(s)
+        return self.exact.price(s, exclude)
 
 
 both = HeuristicFirst(learner, Stumps(X))

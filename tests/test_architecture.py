@@ -28,19 +28,31 @@ ROOMS = {
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "threads": BASE,
-    "kernels": BASE | {"certificates", "problems", "features", "trees"},
+    "hypotheses": BASE | {"features", "trees"},
+    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE | {"threads"},
     "trees": BASE,
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
-    "solvers": BASE | {"certificates", "problems", "kernels", "features", "threads"},
+    "colgen": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
-    | {"certificates", "problems", "kernels", "features", "tables", "trees", "storage", "colgen", "solvers"},
+    | {
+        "hypotheses",
+        "certificates",
+        "problems",
+        "kernels",
+        "features",
+        "tables",
+        "trees",
+        "storage",
+        "colgen",
+        "solvers",
+    },
     "experiments": BASE | {"threads", "problems", "solvers", "estimators", "datasets"},
-    "export": BASE | {"kernels", "colgen", "estimators", ""},
-    "plotting": BASE | {"certificates", "colgen"},
+    "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
+    "plotting": BASE | {"hypotheses", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {
@@ -70,6 +82,7 @@ LIBRARIES = {
     "numba": (
         "compensated",
         "threads",
+        "hypotheses",
         "trees",
         "kernels",
         "colgen.oracles",
@@ -78,14 +91,14 @@ LIBRARIES = {
     ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
-    "pyarrow": ("datasets.parquet",),
+    "pyarrow": ("datasets.tabular",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""
 
 WITHIN = {
-    "problems.losses": {"problems.modelling", "problems.duality", "problems.losses"},
-    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses.protocol"},
+    "problems.losses": {"problems.modelling", "problems.duality"},
+    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses"},
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from cvxens.datasets import Dataset
-from cvxens.datasets.table import RawTable
+from cvxens.datasets.tabular import FileTable
 from cvxens.errors import InvalidInput
 
 MANY_CLASSES = 20
@@ -30,13 +30,13 @@ class Examples:
         Features, if they are from no table.
     y : ndarray of shape (n_samples,)
         Labels.
-    table : RawTable or None
+    table : FileTable or None
         The table, whose columns every model learns to code.
     """
 
     X: Any
     y: NDArray
-    table: RawTable | None = None
+    table: FileTable | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> tuple[Examples, Examples | None]:
@@ -115,7 +115,7 @@ def check_target(dataset: Dataset, model: Any, named: bool) -> str:
     return ""
 
 
-def likely_target(table: RawTable) -> str:
+def likely_target(table: FileTable) -> str:
     """Return the column that is most likely one of classes: the outer ones first, with few values; "" for none."""
     names = table.names
     candidates = [names[-1], names[0], *names[1:-1]]

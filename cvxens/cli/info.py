@@ -12,7 +12,7 @@ from cvxens.cli.tables import table_options
 
 if TYPE_CHECKING:
     from cvxens.datasets import Dataset
-    from cvxens.datasets.table import RawTable
+    from cvxens.datasets.tabular import FileTable
     from cvxens.tables import TableEncoder
 
 
@@ -72,7 +72,7 @@ def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
     }
 
 
-def _columns(table: RawTable, encoder: TableEncoder) -> list[dict[str, Any]]:
+def _columns(table: FileTable, encoder: TableEncoder) -> list[dict[str, Any]]:
     """Every column of a table."""
     from cvxens.tables import columns_of, read_cells
 
@@ -98,8 +98,8 @@ def _examples(column: Any, known: list[Any]) -> str:
     """The range of numbers, or some of the values."""
     from cvxens.tables import NumericColumn
 
-    if isinstance(column, NumericColumn) and known:
-        numbers = known if isinstance(known[0], float) else column.numerals.parse(known).tolist()
+    if isinstance(column, NumericColumn) and column.kind == "numeric" and known:
+        numbers = known if isinstance(known[0], float) else column.writing.parse(known).tolist()
         return f"{min(numbers):g} to {max(numbers):g}"
     some = sorted({str(value) for value in known})
     return ", ".join(some[:3]) + (", ..." if len(some) > 3 else "")

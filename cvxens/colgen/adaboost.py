@@ -149,7 +149,7 @@ def boosting_steps(
     >>> [(str(step.round.hypothesis), round(step.round.edge, 3)) for step in islice(steps, 2)]
     [('x[0] >= 0.5 -> -1', 0.333), ('x[0] >= 1.5 -> +1', 0.5)]
     """
-    validation.offers("oracle", oracle, "price")
+    validation.offers("oracle", oracle, "price", "sample")
     y = validation.signs(y)
     p = _shares(prior, len(y))
     scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from inspect import signature
-from itertools import compress
+from itertools import compress, islice
 from math import inf
 from typing import Any
 
@@ -27,6 +26,22 @@ Whatever it is wrong by is added to its bounds.
 
 
 @dataclass(frozen=True)
+class Incumbent:
+    """An ensemble that a run has come to.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns that were in the master.
+    solution : MasterSolution
+        Their weights w, the intercept b and the objective.
+    """
+
+    columns: tuple[Column, ...]
+    solution: MasterSolution
+
+
+@dataclass(frozen=True)
 class Step:
     """One round: the master solved, its multipliers priced.
 
@@ -42,6 +57,16 @@ class Step:
         The columns in the master, in the order of its weights.
     pricing_seconds, master_seconds : float
         Wall-clock time of this round.
+    number : int
+        The number of the round, from 1.
+    incumbent : Incumbent or None
+        The best restricted optimum so far, of equal ones the latest.
+    best_bound : float
+        The best bound so far, of a minimum as all objectives here.
+    relative_gap : float
+        Of the two: their difference relative to the larger one; inf where either is infinite.
+    seconds : float
+        Wall-clock time since the run began.
     """
 
     solution: MasterSolution
@@ -50,10 +75,15 @@ class Step:
     columns: tuple[Column, ...]
     pricing_seconds: float
     master_seconds: float
+    number: int = 0
+    incumbent: Incumbent | None = None
+    best_bound: float = -inf
+    relative_gap: float = inf
+    seconds: float = 0.0
 
     @property
     def bounded(self) -> bool:
-        """Whether the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
+        """True if the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
         return bool(self.priced.edge_bound < inf and self.bound > -inf)
 
 
@@ -65,12 +95,10 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     master : Master
         Without columns.
     oracle : Oracle
-        Prices the master's signed weights. If its `price` takes `inside`, it is told which hypotheses to leave out.
-        Else columns that equal one inside on the whole sample are not added again, nor their negations where weights
-        are free.
+        Prices the master's signed weights. Of an answer without an `outside_bound`, columns that equal one of the
+        master's on the whole sample are not added, nor their negations where weights are free.
     start : sequence of Hypothesis
-        They enter before the first round, evaluated on the oracle's `sample`. Where it has none, they enter after its
-        first answer, which says what the sample is, in place of its columns; there is no bound until then.
+        They enter before the first round, evaluated on the oracle's `sample`.
 
     Yields
     ------
@@ -80,8 +108,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     Raises
     ------
     InvalidInput
-        A hypothesis of the oracle's has an edge above the bound that the oracle has stated for it, or `start` cannot be
-        evaluated.
+        A hypothesis of the oracle's has an edge above the bound that the oracle has stated for it, its `price` does not
+        take ``(s, exclude=...)``, or `start` cannot be evaluated.
 
     Examples
     --------
@@ -91,27 +119,21 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     >>> [(len(step.columns), step.solution.objective) for step in steps]
     [(0, 6.0), (2, 5.0), (3, 3.0)]
     """
-    inside, sample = _Inside(oracle.price), getattr(oracle, "sample", None)
+    inside = _Inside(oracle.price)
     while True:
         began = time.perf_counter()
         # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
         with _threads().limit(limits=1, user_api="blas"):
             solution = master.solve()
-            if start and sample is not None:
+            if start:
                 # a solution without columns says how many samples there are, and whether weights are free
-                master.add(inside.enter(start, sample, solution))
+                master.add(inside.enter(start, oracle.sample, solution))
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
         priced = inside.price(solution)
-        if start:
-            # the edges of the start are not known yet, so nothing bounds them
-            priced = replace(priced, edge_bound=inf, edge_square_sum=inf, outside_bound=inf)
         bound = master.bound(solution, priced)
         yield Step(solution, priced, bound, inside.columns, time.perf_counter() - solved, solved - began)
-        if start:
-            new, start = inside.enter(start, _sample_of(priced), solution), ()
-        else:
-            new = inside.take(priced, solution)
+        new = inside.take(priced, solution)
         if new:
             master.add(new)
         elif solution.exact:
@@ -135,9 +157,9 @@ class _Inside:
 
     def __init__(self, price: Callable[..., Priced]) -> None:
         self._price = price
-        self.told = "inside" in signature(price).parameters
         self.names: dict[Hypothesis, Column] = {}
         self.seen: set[int] = set()
+        self.n_seen = 0
         self.guests: dict[int, Column] = {}
         """Of the start, by their values, what the oracle has not yet shown to be its own."""
         self.oracles: dict[Hypothesis, Hypothesis] = {}
@@ -155,7 +177,7 @@ class _Inside:
         least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
         """
         priced = self._asked(solution)
-        while self._met(priced, solution) and self.told:
+        while self._met(priced, solution):
             priced = self._asked(solution)
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
@@ -183,11 +205,17 @@ class _Inside:
         return Priced(priced.columns, *bounds)
 
     def _asked(self, solution: MasterSolution) -> Priced:
-        if not self.told:
-            return self._price(solution.s)
         closed = self.names if solution.closed is None else compress(self.names, solution.closed)
         guests = {column.hypothesis for column in self.guests.values()}
-        return self._price(solution.s, inside=[self.oracles.get(h, h) for h in closed if h not in guests])
+        exclude = [self.oracles.get(h, h) for h in closed if h not in guests]
+        try:
+            return self._price(solution.s, exclude=exclude)
+        except TypeError as error:
+            # raised by the call itself, not in the oracle
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            remedy = "give its price the parameters (s, exclude=())"
+            raise InvalidInput("oracle", f"found {self._name} which says: {error}", remedy) from None
 
     def _edges(self, solution: MasterSolution) -> Array:
         """The edges of the columns inside, in their order."""
@@ -229,9 +257,12 @@ class _Inside:
                 raise self._contradicted(f"{name} = {claimed:.6g}, while its own hypotheses have {what} {actual:.6g}")
 
     def _contradicted(self, found: str) -> InvalidInput:
-        name = getattr(self._price, "__qualname__", repr(self._price)).removesuffix(".price")
         remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
-        return InvalidInput("oracle", f"found {name} with {found}", remedy)
+        return InvalidInput("oracle", f"found {self._name} with {found}", remedy)
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self._price, "__qualname__", repr(self._price))).removesuffix(".price")
 
     def _met(self, priced: Priced, solution: MasterSolution) -> bool:
         """Whether an answer has guests, in either sign where weights are free, which hide other hypotheses."""
@@ -256,7 +287,8 @@ class _Inside:
         """The columns of an answer that improve and are new."""
         improving = {c.hypothesis: c for c in priced.columns if c.edge > solution.threshold}
         outside = [column for hypothesis, column in improving.items() if hypothesis not in self.names]
-        new = outside if self.told else self._unseen(outside, signed=solution.closed is not None)
+        known = priced.outside_bound < inf
+        new = outside if known else self._unseen(outside, signed=solution.closed is not None)
         self.names.update({column.hypothesis: column for column in new})
         return new
 
@@ -265,6 +297,9 @@ class _Inside:
 
         Twice the same hypothesis under two names, or h and -h where weights are free, would halve a penalty on squares.
         """
+        for column in islice(self.names.values(), self.n_seen, None):
+            self.seen.add(_keys(column.values)[0])
+        self.n_seen = len(self.names)
         new = []
         for column in columns:
             own, negated = _keys(column.values)
@@ -272,17 +307,6 @@ class _Inside:
                 new.append(column)
                 self.seen.add(own)
         return new
-
-
-def _sample_of(priced: Priced) -> Any:
-    """The sample of an oracle that has said nothing of it but this answer."""
-    if priced.columns:
-        return priced.columns[0].sample
-    raise InvalidInput(
-        "start",
-        "found hypotheses for an oracle that says by no attribute `sample`, nor by a column, what to evaluate them on",
-        "give the oracle its sample as an attribute, or leave start out",
-    )
 
 
 def _keys(values: Array) -> tuple[int, int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,9 +32,11 @@ PARTS = ("w", "b", "u", "centred")
 class Journal(Protocol):
     """What a run asks instead of its oracle, tells of its progress, and is told of an earlier one's."""
 
-    price: Callable[..., Priced]
+    @property
+    def price(self) -> Callable[..., Priced]:
+        """The oracle's answer, or the one that it gave the earlier run."""
+
     sample: Any
-    """What the oracle's hypotheses are evaluated on, where it says so; None where it does not."""
     rows: Sequence[Round]
     """The history of the earlier run."""
 
@@ -59,7 +61,7 @@ class Unwritten:
 
     def __init__(self, oracle: Oracle) -> None:
         self.price: Callable[..., Priced] = oracle.price
-        self.sample: Any = getattr(oracle, "sample", None)
+        self.sample: Any = oracle.sample
         self.rows: Sequence[Round] = ()
 
     def done(self, limits: Limits) -> Ending | None:
@@ -139,21 +141,14 @@ class Written:
         self.tape = (
             Tape(task.oracle, self.saved.calls, self.saved.state["generators"]) if self.saved else Tape(task.oracle)
         )
-        self.price = self._in_time(self.tape.price)
-        self.sample: Any = getattr(task.oracle, "sample", None)
+        self.sample: Any = task.oracle.sample
         self.kept_rounds = len(self.rows)
         self.kept_at = time.perf_counter()
 
-    @staticmethod
-    def _in_time(price: Callable[..., Priced]) -> Callable[..., Priced]:
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Write down no answer to multipliers of a master that was cut short: it would not find them again."""
-
-        @wraps(price)
-        def asked(*arguments: Any, **told: Any) -> Priced:
-            check_time()
-            return price(*arguments, **told)
-
-        return asked
+        check_time()
+        return self.tape.price(s, exclude)
 
     def done(self, limits: Limits) -> Ending | None:
         """Go through the history; the state is the last one if no earlier one reaches a limit, and it does."""
@@ -178,8 +173,7 @@ class Written:
         state, arrays = self.saved.state, self.saved.arrays
         answers = [self.tape.read(call) for call in self.saved.calls]
         found = [column for priced in answers for column in priced.columns]
-        sample = self.sample if self.sample is not None or not found else found[0].sample
-        found += [Column(hypothesis, sample, 0.0) for hypothesis in self.task.start]
+        found += [Column(hypothesis, self.sample, 0.0) for hypothesis in self.task.start]
         columns = tuple(found[k] for k in arrays["columns"].tolist())
         objective, bound = state["incumbents"]
         edge_bound, edge_square_sum = state["dual_edges"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -12,29 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
-
-
-class Hypothesis(Hashable, Protocol):
-    """A function from samples to the reals: hashable, with a readable `str` in which feature j is x[j]."""
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-
-
-FEATURE = re.compile(r"x\[(\d+)\]")
-"""How the text of a hypothesis has a feature."""
-
-
-def with_names(text: str, names: Mapping[int, str]) -> str:
-    """Put the names of features, where they have any, into the text of a hypothesis.
-
-    Examples
-    --------
-    >>> with_names("0.6 x[0] - 0.8 x[1] >= 1 -> -1", {0: "height"})
-    '0.6 height - 0.8 x[1] >= 1 -> -1'
-    """
-    return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +53,9 @@ class Priced:
         The sum of squared edges over all distinct hypotheses (h and -h counted once, all outputs
         together), or an upper bound on it; inf = not known. It prices l2 penalties.
     outside_bound : float
-        A proven upper bound on the edges of the hypotheses that `price` was not told are inside; inf = not known. It
-        prices penalties under which those inside keep larger edges than others may have.
+        A proven upper bound on the edges of the hypotheses that were not excluded; inf = not known. It prices penalties
+        under which columns of the master keep larger edges than others may have. Where it is known, the columns are
+        distinct from those that were excluded, even if they are equal on the sample; else a run compares their values.
     """
 
     columns: Sequence[Column]
@@ -93,7 +72,7 @@ class Priced:
 class Oracle(Protocol):
     """Finds hypotheses with large edges: the pricing problem.
 
-    An oracle of your own is a class with this one method::
+    An oracle of your own is a class with the sample that its hypotheses are evaluated on, and one method::
 
         class Coordinates:
             "The features themselves as hypotheses, exact over that finite set."
@@ -101,31 +80,35 @@ class Oracle(Protocol):
             def __init__(self, X):
                 self.sample = X
 
-            def price(self, s):
+            def price(self, s, exclude=()):
                 edges = self.sample.T @ s
-                best = np.argsort(-np.abs(edges))[:5]
+                left_out = {h.feature for h in exclude if isinstance(h, Coordinate)}
+                best = [j for j in np.argsort(-np.abs(edges)) if j not in left_out][:5]
                 columns = [Column(Coordinate(j, np.sign(edges[j])), self.sample, abs(edges[j])) for j in best]
-                return Priced(columns, np.abs(edges).max(), edges @ edges)
-
-    An attribute `sample`, what its hypotheses are evaluated on, lets a run start with hypotheses of others before the
-    first pricing; without it they enter after the first answer, whose columns say what the sample is.
+                outside = columns[0].edge if columns else 0.0
+                return Priced(columns, np.abs(edges).max(), edges @ edges, outside)
 
     Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
     `edge_bound` raises InvalidInput.
 
-    Penalties on squares reach their optimum only with an oracle that leaves out what is in the master already: if
-    `price` takes a further argument `inside`, it is given the hypotheses not to return, in either sign.
+    Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
+    an oracle returns again.
     """
 
-    def price(self, s: Array, /) -> Priced:
+    @property
+    def sample(self) -> Any:
+        """What the hypotheses are evaluated on: n_samples rows."""
+
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Find hypotheses with large edges under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
-        inside : collection of Hypothesis, where the oracle can be told
-            Hypotheses not to be returned, of either sign. They count in the bounds.
+        exclude : collection of Hypothesis
+            The columns in the master, not to be returned in either sign. They count in `edge_bound` and
+            `edge_square_sum`, but not in `outside_bound`.
 
         Returns
         -------

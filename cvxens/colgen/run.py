@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint
-from cvxens.colgen.driver import Step, iterate
+from cvxens.colgen.driver import Incumbent, Step, iterate
 from cvxens.colgen.journal import Journal, Task, Unwritten, Written
 from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.progress import Progress, Round
@@ -78,6 +78,7 @@ def column_generation(
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
+    callback: Callable[[Step], bool | None] | None = None,
 ) -> Run:
     """Solve a formulation over all hypotheses of an oracle.
 
@@ -112,6 +113,10 @@ def column_generation(
         Every bound is one over every hypothesis of the oracle and these; before they have entered there is none.
     checkpoint : Checkpoint, optional
         Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
+    callback : callable, optional
+        Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
+        after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
+        they are the formulation's.
 
     Returns
     -------
@@ -145,14 +150,26 @@ def column_generation(
     ... )
     >>> len(run.history), len(again.history), again.certificate.primal
     (3, 1, 3.0)
+
+    Told of every round:
+
+    >>> def stop_at_two_columns(step):
+    ...     print(step.number, step.incumbent.solution.objective, round(step.relative_gap, 3))
+    ...     return len(step.columns) >= 2
+    >>> column_generation(
+    ...     formulations.soft_margin(C=2.0), oracles.Stumps(X), y, callback=stop_at_two_columns
+    ... ).ending.name
+    1 6.0 0.5
+    2 5.0 0.4
+    'STOPPED'
     """
     limits = Limits(tol, max_columns, max_time, max_rounds, patience)
     validation.instance("formulation", formulation, Formulation)
-    validation.offers("oracle", oracle, "price")
+    validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y)
     task = Task(formulation, signs, master(formulation, signs), oracle, _distinct(start))
     journal: Journal = Unwritten(oracle) if checkpoint is None else Written(checkpoint, task)
-    progress, ending = _Search(task, journal, lambda: master(formulation, signs)).run(limits)
+    progress, ending = _Search(task, journal, lambda: master(formulation, signs), callback).run(limits)
     if ending is Ending.EXHAUSTED and (proof := _inseparable(task, progress.primal)) is not None:
         raise proof
     try:
@@ -175,10 +192,17 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
 class _Search:
     """The loop of a run, and how far it has come."""
 
-    def __init__(self, task: Task, journal: Journal, new_master: Callable[[], Master]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        journal: Journal,
+        new_master: Callable[[], Master],
+        callback: Callable[[Step], bool | None] | None = None,
+    ) -> None:
         self.task = task
         self.journal = journal
         self.new_master = new_master
+        self.callback = callback
         self.progress: Progress | None = None
         self.certifying = 0.0
         """Seconds that a column of the certificate takes."""
@@ -225,11 +249,27 @@ class _Search:
             )
             # with the rounding error, if that was asked for
             progress = self.progress or progress
+            if self.callback is not None and self._tell(self.callback, step, progress, clock):
+                ending = ending or Ending.STOPPED
             self.journal.keep(progress, ending)
             if ending is not None:
                 return progress, ending
         self.journal.keep(progress, Ending.EXHAUSTED)
         return progress, Ending.EXHAUSTED
+
+    @staticmethod
+    def _tell(callback: Callable[[Step], bool | None], step: Step, progress: Progress, clock: Deadline) -> bool:
+        """Tell the callback of a step; returns whether to stop."""
+        primal, bound = progress.primal, progress.dual.bound
+        told = replace(
+            step,
+            number=len(progress.history),
+            incumbent=Incumbent(primal.columns, primal.solution),
+            best_bound=bound,
+            relative_gap=relative_gap(primal.solution.objective, bound),
+            seconds=clock.seconds,
+        )
+        return bool(callback(told))
 
     def _reserve(self, step: Step, clock: Deadline) -> None:
         """Leave time for what comes after the last master: pricing, and the certificate, in proportion to its columns.

@@ -27,6 +27,7 @@ class Ending(Enum):
     MAX_COLUMNS = "max_columns reached"
     MAX_ROUNDS = "max_rounds reached"
     MAX_TIME = "max_time reached"
+    STOPPED = "stopped by the callback"
     INTERRUPTED = "interrupted"
     VIOLATED = "the bound is beyond the objective by more than rounding, so it is none"
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import is_dataclass
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.checkpoint import digest, refused
-from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, Priced
 from cvxens.errors import InvalidInput
 from cvxens.storage import Encoding, nothing_else
 from cvxens.types import Array
@@ -50,26 +49,17 @@ class Tape:
         self._samples: list[Any] = []
         self._functions: list[Any] = []
         self._encoding = Encoding(self._refer, self._functions.__getitem__)
-        self.price = self._told_as(oracle.price)
-
-    def _told_as(self, original: Callable[..., Priced]) -> Callable[..., Priced]:
-        """The tape's way to price, with the parameters of the oracle's."""
-
-        @wraps(original)
-        def price(s: Array, /, **told: Any) -> Priced:
-            return self._price(s, told)
-
-        return price
 
     @property
     def playing(self) -> bool:
         """Whether there are answers that were not yet given again."""
         return len(self.calls) < len(self.recorded)
 
-    def _price(self, s: Array, told: dict[str, Any]) -> Priced:
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """The recorded answer, or the oracle's, which is recorded."""
         call = self.recorded[len(self.calls)] if self.playing and self.calls else None
         if call is None:
-            priced = self.oracle.price(s, **told)
+            priced = self.oracle.price(s, exclude=exclude)
             call = self._written(s, priced)
             if self.playing and call != self.recorded[0]:
                 raise refused("another sample or oracle")

@@ -1,10 +1,8 @@
 """Generators and loaders of data sets, seeded and checked."""
 
 from cvxens.datasets.catalogue import available, breast_cancer, load
-from cvxens.datasets.labels import as_signs
-from cvxens.datasets.reading import load_file
-from cvxens.datasets.record import Dataset
-from cvxens.datasets.samples import Samples, load_samples
+from cvxens.datasets.dataset import Dataset, as_signs
+from cvxens.datasets.reading import Samples, load_file, load_samples
 from cvxens.datasets.synthetic import make_ringnorm, make_threenorm, make_twonorm, make_waveform
 
 __all__ = [

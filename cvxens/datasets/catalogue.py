@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from cvxens import validation
-from cvxens.datasets.reading import as_csr, read_sources
-from cvxens.datasets.record import Dataset
-from cvxens.datasets.source import Source, open_source
+from cvxens.datasets.dataset import Dataset
+from cvxens.datasets.files import Source, open_source
+from cvxens.datasets.reading import read_sources
 from cvxens.errors import DataFileError, InvalidInput
 
 VARIABLE = "CVXENS_DATA"
@@ -109,7 +109,7 @@ def load(name: str, *, sparse: bool = False) -> Dataset:
     validation.instance("name", name, str)
     if name in BUNDLED:
         data = BUNDLED[name]()
-        return as_csr(data) if sparse else data
+        return data.as_csr() if sparse else data
     entries = _entries()
     if name not in entries:
         raise _unknown(name, {*BUNDLED, *entries})

@@ -1,25 +1,21 @@
-"""From a file to a `Dataset`: the formats are told apart by what the file holds."""
+"""From a file to a `Dataset`, and to samples that a model predicts for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.datasets.delimited import is_delimited, read_delimited
-from cvxens.datasets.labels import clean_labels
-from cvxens.datasets.libsvm import is_libsvm, read_libsvm
-from cvxens.datasets.memory import MEBIBYTE, as_dense, dense_bytes, dense_dtype
-from cvxens.datasets.npz import is_npz, read_npz
-from cvxens.datasets.parquet import is_parquet, read_parquet
-from cvxens.datasets.record import Dataset
-from cvxens.datasets.source import Source, open_source
-from cvxens.datasets.table import Options, RawTable, without
-from cvxens.tables import TableEncoder
+from cvxens.datasets import files
+from cvxens.datasets.arrays import features_of, read_arrays, read_libsvm, read_npz
+from cvxens.datasets.dataset import Dataset, clean_labels
+from cvxens.datasets.files import MEBIBYTE, Source, count_bytes, open_source
+from cvxens.datasets.tabular import FileTable, Options, read_table
+from cvxens.tables import TableEncoder, columns_of, read_cells
 
 
 def load_file(
@@ -43,7 +39,7 @@ def load_file(
       that are all different, or more than 20 levels with less than two samples each; whole numbers that are all
       different under a name such as "id"). `notes` lists all of this.
     - LIBSVM: one line per sample, ``label index:value ...``.
-    - npz: arrays as listed in `cvxens.datasets.npz`; pickled objects are never loaded.
+    - npz: arrays as listed in `cvxens.datasets.arrays`; pickled objects are never loaded.
     - Parquet: a table as that of delimited text; needs pyarrow, ``pip install cvxens[parquet]``.
 
     Parameters
@@ -96,40 +92,37 @@ def load_file(
 
 def read_sources(sources: Sequence[Source], *, sparse: bool = False, options: Options | None = None) -> Dataset:
     """Read a training part and perhaps a test part from open files; see `load_file`."""
-    formats = [_reader(source) for source in sources]
-    for source, reader in zip(sources, formats, strict=True):
-        if reader is not formats[0]:
-            raise source.error(f"found another format than in {sources[0].path}", "give both parts in one format")
-    data = _with_clean_labels(sources[0], formats[0](sources, options or Options()))
-    _check(sources[0], "X", data.X, len(data.y), data.feature_names)
+    first, last = sources[0], sources[-1]
+    options = options or Options()
+    if last.format != first.format:
+        raise last.error(f"found another format than in {first.path}", "give both parts in one format")
+    if first.format in {"npz", "libsvm"} and options != Options():
+        asked = ", ".join(f"--{name}" for name, value in vars(options).items() if value)
+        raise first.error(f"found no table, but {asked}, which names columns or cells", "leave that out")
+    readers = {"npz": read_npz, "libsvm": read_libsvm}
+    data = readers[first.format](sources) if first.format in readers else _read_tables(sources, options)
+    data = _clean_labels(first, data)
+    _check_part(first, "X", data.X, len(data.y), data.feature_names)
     if data.y_test is not None:
-        _check(sources[-1], "X_test", data.X_test, len(data.y_test), data.feature_names)
+        _check_part(last, "X_test", data.X_test, len(data.y_test), data.feature_names)
     if len(np.unique(data.y)) < 2:
-        raise sources[0].error(
-            f"found one label only, {data.y[0]}", "give samples of at least two classes, the target last"
-        )
-    return as_csr(data) if sparse else _dense(sources, data)
+        raise first.error(f"found one label only, {data.y[0]}", "give samples of at least two classes, the target last")
+    return data.as_csr() if sparse else _make_dense(sources, data)
 
 
-def read_table(source: Source, options: Options, known: Collection[str] = ()) -> RawTable:
-    """Read a table as it stands in its file, without the columns that are to be dropped."""
-    table = read_parquet(source, options) if is_parquet(source.content) else read_delimited(source, options, known)
-    return without(table, options.drop)
-
-
-def read_tables(sources: Sequence[Source], options: Options) -> Dataset:
-    """Read a training table and perhaps a test table that is encoded like it.
-
-    Raises
-    ------
-    DataFileError
-        A table cannot be read, or the test table lacks columns of the training table.
-    """
-    table = read_table(sources[0], options)
-    encoder = table.learn()
-    tables = [table, *(read_test(source, encoder, options, table) for source in sources[1:])]
-    X, *X_test = [each.features(encoder).to_numpy(np.float64) for each in tables]
-    y, *y_test = [each.labels() for each in tables]
+def _read_tables(sources: Sequence[Source], options: Options) -> Dataset:
+    """Read a training table and perhaps a test table, whose columns may be in another order, encoded like it."""
+    tables = [read_table(sources[0], options)]
+    encoder = tables[0].learn()
+    for source in sources[1:]:
+        needed = [encoder.target, *(column.name for column in encoder.used)]
+        tables.append(read_table(source, replace(options, target=encoder.target, drop=()), needed))
+        for name in needed:
+            if name not in tables[1].names:
+                found = f"found another header than in {sources[0].path}, without {name!r}"
+                raise source.error(found, "give both parts its columns")
+    X, *X_test = [table.features(encoder).to_numpy(np.float64) for table in tables]
+    y, *y_test = [table.labels(encoder.target) for table in tables]
     return Dataset(
         X=X,
         y=y,
@@ -137,70 +130,29 @@ def read_tables(sources: Sequence[Source], options: Options) -> Dataset:
         name=sources[0].stem,
         X_test=X_test[0] if X_test else None,
         y_test=y_test[0] if y_test else None,
-        notes=(*table.notes, *encoder.notes),
+        notes=(*tables[0].notes, *encoder.notes),
         encoder=encoder,
-        table=table,
+        table=tables[0],
         table_test=tables[1] if X_test else None,
     )
 
 
-def read_test(source: Source, encoder: TableEncoder, options: Options, train: RawTable) -> RawTable:
-    """Read a test table, whose columns may be in another order."""
-    options = replace(options, target=encoder.target, drop=())
-    needed = [encoder.target, *(column.name for column in encoder.used)]
-    table = read_table(source, options, needed)
-    if absent := [name for name in needed if name not in table.names]:
-        raise source.error(
-            f"found another header than in {train.source.path}, without {absent[0]!r}", "give both parts its columns"
-        )
-    return table
-
-
-def _no_tables(sources: Sequence[Source], options: Options) -> Sequence[Source]:
-    if options != Options():
-        asked = ", ".join(f"--{name}" for name, value in vars(options).items() if value)
-        raise sources[0].error(f"found no table, but {asked}, which names columns or cells", "leave that out")
-    return sources
-
-
-def _read_npz(sources: Sequence[Source], options: Options) -> Dataset:
-    return read_npz(_no_tables(sources, options))
-
-
-def _read_libsvm(sources: Sequence[Source], options: Options) -> Dataset:
-    return read_libsvm(_no_tables(sources, options))
-
-
-READERS: tuple[tuple[Callable[[bytes], bool], Callable[[Sequence[Source], Options], Dataset]], ...] = (
-    (is_npz, _read_npz),
-    (is_parquet, read_tables),
-    (is_libsvm, _read_libsvm),
-    (is_delimited, read_tables),
-)
-"""Pairs (recognises the content, reads it); the first that recognises the file reads it."""
-
-
-def _reader(source: Source) -> Callable[[Sequence[Source], Options], Dataset]:
-    for recognises, read in READERS:
-        if recognises(source.content):
-            return read
-    raise source.error("found neither text nor an npz archive", "give CSV, LIBSVM/SVMlight, npz or Parquet")
-
-
-def _with_clean_labels(source: Source, data: Dataset) -> Dataset:
+def _clean_labels(source: Source, data: Dataset) -> Dataset:
+    """Make the labels of both parts the same kind."""
     parts = [part for part in (data.y, data.y_test) if part is not None]
     try:
         labels = clean_labels(np.concatenate(parts))
     except ValueError as error:
-        raise source.error(
-            f"found unusable labels ({error})", "give one label per sample, a finite number or text"
-        ) from None
+        found = f"found unusable labels ({error})"
+        raise source.error(found, "give one label per sample, a finite number or text") from None
     y, *y_test = np.split(labels, np.cumsum([len(part) for part in parts])[:-1])
     return replace(data, y=y, y_test=y_test[0] if y_test else None)
 
 
-def _check(source: Source, part: str, X: Any, n_samples: int, feature_names: Sequence[str]) -> None:
+def _check_part(source: Source, part: str, X: Any, n_samples: int, feature_names: Sequence[str]) -> None:
     """Raise unless `X` is a matrix of finite numbers, one row per label and one column per name."""
+    from scipy.sparse import issparse
+
     if X.ndim != 2 or X.shape != (n_samples, len(feature_names)) or 0 in X.shape:
         raise source.error(
             f"found {part} of shape {X.shape} with {n_samples} labels and {len(feature_names)} feature names",
@@ -208,32 +160,142 @@ def _check(source: Source, part: str, X: Any, n_samples: int, feature_names: Seq
         )
     if X.dtype.kind not in "buif":
         raise source.error(f"found {part} of type {X.dtype}", "save numbers")
-    for j in _not_finite(X)[:1]:
-        raise source.error(
-            f"found NaN or infinity in the feature {feature_names[j]} of {part}", "remove or impute them"
-        )
+    odd = X.indices[~np.isfinite(X.data)] if issparse(X) else np.nonzero(~np.isfinite(X))[1]
+    if len(odd):
+        found = f"found NaN or infinity in the feature {feature_names[odd[0]]} of {part}"
+        raise source.error(found, "remove or impute them")
 
 
-def _not_finite(X: Any) -> NDArray:
-    """Return the columns that hold NaN or infinity."""
+def _make_dense(sources: Sequence[Source], data: Dataset) -> Dataset:
+    """Return dense features: float64 if all parts fit into `DENSE_LIMIT` so, else of the type that the file has."""
     from scipy.sparse import issparse
 
-    return X.indices[~np.isfinite(X.data)] if issparse(X) else np.nonzero(~np.isfinite(X))[1]
-
-
-def as_csr(data: Dataset) -> Dataset:
-    """Return `data` with float64 CSR features."""
-    from scipy.sparse import csr_array
-
-    X_test = None if data.X_test is None else csr_array(data.X_test, dtype=np.float64)
-    return replace(data, X=csr_array(data.X, dtype=np.float64), X_test=X_test)
-
-
-def _dense(sources: Sequence[Source], data: Dataset) -> Dataset:
     parts = [part for part in (data.X, data.X_test) if part is not None]
-    dtype = dense_dtype(parts)
-    X, *X_test = [as_dense(source, part, dtype) for source, part in zip((sources[0], sources[-1]), parts, strict=False)]
-    size = dense_bytes(X.shape, np.dtype(np.float64)) / MEBIBYTE
+    double = np.dtype(np.float64)
+    fits = all(count_bytes(part.shape, double) <= files.DENSE_LIMIT for part in parts)
+    dtype = double if fits else np.result_type(*(part.dtype for part in parts))
+    dense = []
+    for source, X in zip((sources[0], sources[-1]), parts, strict=False):
+        if issparse(X):
+            source.check_dense(X.shape, dtype, "ask for sparse=True to get a CSR matrix")
+        dense.append(np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=dtype))
+    size = count_bytes(dense[0].shape, double) / MEBIBYTE
     note = f"X is kept as {dtype}, as in the file; as float64 it would take {size:,.0f} MiB"
     notes = data.notes if dtype == np.float64 else (*data.notes, note)
-    return replace(data, X=X, X_test=X_test[0] if X_test else None, notes=notes)
+    return replace(data, X=dense[0], X_test=dense[1] if len(dense) > 1 else None, notes=notes)
+
+
+class Samples(NamedTuple):
+    """Samples to predict for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features) or data frame
+        Finite numbers; of a model whose learners take categories and gaps, a data frame with these.
+    y : ndarray of shape (n_samples,), or None
+        The labels, where there are any.
+    remarks : tuple of str
+        What is not as it was in the training sample: other columns, unseen levels, missing values.
+    """
+
+    X: Any
+    y: NDArray | None
+    remarks: tuple[str, ...] = ()
+
+
+def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEncoder | None = None) -> Samples:
+    r"""Read samples, with or without their labels, for a model that was fitted to a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Delimited text or Parquet with the columns that the model knows, in any order, and perhaps others and the
+        target; LIBSVM; or npz with `X` and perhaps `y` (of one with a test part, that part).
+    n_features : int
+        The number of features of the model.
+    encoder : TableEncoder, optional
+        `Dataset.encoder` of what it was fitted to; None if that was no table.
+
+    Returns
+    -------
+    Samples
+        Features, labels and remarks.
+
+    Raises
+    ------
+    DataFileError
+        The file cannot be read, or does not have the features of the model.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from cvxens.datasets import load_file
+    >>> with TemporaryDirectory() as folder:
+    ...     fitted, new = Path(folder) / "people.csv", Path(folder) / "new.csv"
+    ...     _ = fitted.write_text("town,age,class\nUlm,31,yes\nBonn,45,no\nBonn,38,no\n")
+    ...     _ = new.write_text("age;size;town\n?;2;Ulm\n28;1;Rome\n")
+    ...     samples = load_samples(new, 3, load_file(fitted).encoder)
+    >>> samples.X
+    array([[ 0.,  1., 38.],
+           [ 0.,  0., 28.]])
+    >>> print("\n".join(samples.remarks))
+    size: not in the table of the fit, so not used
+    town: 1 value of no level of the fit (Rome), taken as none of them
+    age: 1 value missing, taken as 38
+    """
+    source = open_source(path)
+    if source.format in {"npz", "libsvm"}:
+        X, y, remarks = _read_samples(source, n_features)
+    elif encoder is None:
+        raise source.error("found a table for a model that was fitted to none", "give LIBSVM or npz")
+    else:
+        X, y, remarks = _read_table_samples(source, encoder)
+    if isinstance(X, np.ndarray) and not (
+        X.ndim == 2 and X.shape[1] == n_features and X.dtype.kind in "buif" and np.isfinite(X).all()
+    ):
+        found = f"found X of shape {X.shape} and type {X.dtype}"
+        raise source.error(found, f"give finite numbers, {n_features} features per sample")
+    if y is not None and y.shape != X.shape[:1]:
+        raise source.error(f"found y of shape {y.shape} for {len(X)} samples", "give one label per sample, or none")
+    return Samples(X, None if y is None else clean_labels(y), remarks)
+
+
+def _read_samples(source: Source, n_features: int) -> Samples:
+    if source.format == "libsvm":
+        data = read_libsvm([source])
+        # the features after the last one that these samples have are 0
+        missing = n_features - data.X.shape[1]
+        return Samples(np.pad(data.X.toarray(), ((0, 0), (0, max(missing, 0)))), data.y)
+    arrays = read_arrays(source)
+    for suffix in ("", "_test", "_train"):
+        X = features_of(source, arrays, suffix)
+        if X is not None:
+            X = X.toarray() if hasattr(X, "toarray") else X
+            return Samples(X, arrays.get(f"y{suffix}"), (f"of the archive's parts, X{suffix} is taken",) * bool(suffix))
+    raise source.error(f"found no X, only {', '.join(arrays) or 'nothing'}", "save X, and y if it is known")
+
+
+def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
+    # what separated the cells in the fit, if it is found in these
+    separator = encoder.separator if encoder.separator.encode() in source.content else ""
+    known = [encoder.target, *(column.name for column in encoder.used)]
+    table = read_table(source, Options(sep=separator or None, na=encoder.na), known)
+    if not encoder.target:
+        # saved by version 0.1, which did not keep the name: the one other column, the last, was the target
+        others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
+        encoder = replace(encoder, target=others[0] if others == [table.names[-1]] else "")
+    X = table.features(encoder)
+    y, remarks = _read_target(table, encoder.target)
+    return Samples(X if encoder.raw else X.to_numpy(np.float64), y, (*remarks, *encoder.remarks(table.frame)))
+
+
+def _read_target(table: FileTable, target: str) -> tuple[NDArray | None, tuple[str, ...]]:
+    """Return the labels, if all are there, or a remark that some are missing."""
+    if target not in table.names:
+        return None, ()
+    missing = read_cells(columns_of(table.frame)[target], table.options.na).missing
+    if not missing.any():
+        return table.labels(target), ()
+    told = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"
+    return None, (told,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
@@ -9,7 +10,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.colgen import Formulation, Oracle, Priced, formulations
+from cvxens.colgen import Formulation, Hypothesis, Oracle, Priced, formulations
 from cvxens.estimators.base import Classifier, Weighted
 from cvxens.estimators.fitting.audit import Task
 from cvxens.estimators.fitting.links import normalised
@@ -42,11 +43,11 @@ class EveryClass:
 
     @property
     def sample(self) -> Any:
-        """That of the oracle, where it says it."""
-        return getattr(self.oracle, "sample", None)
+        """The sample of the oracle."""
+        return self.oracle.sample
 
-    def price(self, s: Array, /) -> Priced:
-        """Price under signed weights (n_samples, n_classes)."""
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Price under signed weights (n_samples, n_classes); nothing is excluded, as a class may lack a hypothesis."""
         answers = [self.oracle.price(of_class) for of_class in s.T]
         found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
         best = {column.hypothesis: column for column in found}

@@ -16,7 +16,6 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation
 from cvxens.colgen.masters import SmoothMaster
-from cvxens.colgen.oracles.pool import TabulatedColumn
 from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Classifier, Weighted
@@ -33,6 +32,7 @@ from cvxens.estimators.machines.kernel_expansion import (
     of_exact_kernel,
     shortfall,
 )
+from cvxens.hypotheses import TabulatedColumn
 from cvxens.problems import RegularizedExpLoss
 from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential

@@ -25,10 +25,6 @@ from typing import Any
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round
-from cvxens.colgen.oracles import Constant, Stump
-from cvxens.colgen.oracles.fourier import FourierFeature
-from cvxens.colgen.oracles.perceptrons import Perceptron
-from cvxens.colgen.oracles.trees import SignedTree
 from cvxens.estimators.column_generation import soft_margin
 from cvxens.estimators.files.persistence import loaded_estimators
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
@@ -36,7 +32,19 @@ from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.voting.coded import Coded
-from cvxens.kernels.hypotheses import Connective, Formula, LinearForm, Threshold, Wave, _unlike
+from cvxens.hypotheses import (
+    Connective,
+    Constant,
+    Formula,
+    Indicator,
+    LinearForm,
+    Negated,
+    Perceptron,
+    SignedTree,
+    Stump,
+    Wave,
+    _unlike,
+)
 from cvxens.kernels.kernel import Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.simplified import Centred
@@ -45,18 +53,18 @@ from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTree
 from cvxens.problems import StumpColumns, losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
-from cvxens.tables import DateColumn, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
+from cvxens.tables import Dates, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
 from cvxens.trees import Tree
-from cvxens.trees.records import Nodes
 from cvxens.trees.tables import Feature
+from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
-    *(Stump, Constant, Perceptron, FourierFeature, Coded),
+    *(Stump, Constant, Perceptron, Wave, Negated, Coded),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
     *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
-    *(TableEncoder, NumericColumn, NominalColumn, DateColumn, LeftOutColumn, Numerals),
+    *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """What is in the attributes of fitted estimators."""
 
@@ -66,7 +74,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
     *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
     *(Centred, Sum, Scaled, Product, Logical, _given),
-    *(Threshold, LinearForm, Wave, Formula, Connective, _unlike, PassesNode),
+    *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )

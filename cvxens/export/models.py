@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.machines.kernel_expansion import KernelExpansion
@@ -114,20 +113,13 @@ def _steps(steps: Sequence[tuple[int, float, Array, Array]], intercept: Array) -
     return Steps(features, thresholds, above, below)
 
 
-@singledispatch
-def _step(hypothesis: Any, _weights: Array) -> tuple[int, float, Array, Array]:
+def _step(hypothesis: Any, weights: Array) -> tuple[int, float, Array, Array]:
     """The feature and threshold of a hypothesis, and what it adds above and below."""
-    raise InvalidInput("model", f"found a {type(hypothesis).__name__} as a weak learner, which is no stump", REMEDY)
-
-
-@_step.register
-def _(hypothesis: Stump, weights: Array) -> tuple[int, float, Array, Array]:
-    return hypothesis.feature, hypothesis.threshold, hypothesis.sign * weights, -hypothesis.sign * weights
-
-
-@_step.register
-def _(hypothesis: Constant, weights: Array) -> tuple[int, float, Array, Array]:
-    return 0, 0.0, hypothesis.sign * weights, hypothesis.sign * weights
+    step = getattr(hypothesis, "step", None)
+    if step is None:
+        found = f"found a {type(hypothesis).__name__} as a weak learner, which is no stump"
+        raise InvalidInput("model", found, REMEDY)
+    return step.feature, step.threshold, step.above * weights, step.below * weights
 
 
 def _shapes(model: Any) -> Exportable:

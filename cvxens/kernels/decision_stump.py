@@ -10,8 +10,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.distances import between, weighted_cityblock
-from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.kernel import check_fixed
 from cvxens.kernels.pair import pair
 from cvxens.kernels.ranges import Ranged, draw_places, signed_stumps

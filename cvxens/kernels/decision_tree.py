@@ -11,7 +11,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import XOR, Formula, Hypothesis
+from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.kernel import check_fixed, shares
 from cvxens.kernels.ranges import Ranged
 from cvxens.kernels.stump import Stump

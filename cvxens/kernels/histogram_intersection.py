@@ -9,8 +9,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, Indicator
 from cvxens.kernels.distances import between, intersection
-from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, union
 from cvxens.kernels.ranges import Ranges, draw_places, hashable
@@ -75,7 +75,7 @@ class HistogramIntersection(Kernel):
         box, random = self._box(), validation.generator(random_state)
         features, thresholds = draw_places(box, box[1], n, random)
         drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
-        return tuple(Threshold(LinearForm((d,), (1.0,)), t, below=0.0) for d, t in drawn)
+        return tuple(Indicator(d, t) for d, t in drawn)
 
     def _ends(self, X: Array) -> Array:
         return Ranges(np.zeros(X.shape[1]), self.high).of(X)

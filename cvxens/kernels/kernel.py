@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import XOR, Formula, Hypothesis
+from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.pair import pair
 from cvxens.kernels.tiles import Tile, assemble
 from cvxens.types import Array

@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import Hypothesis, LinearForm
+from cvxens.hypotheses import Hypothesis, LinearForm
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, same_features
 from cvxens.kernels.tiles import Tile

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import AND, OR, Connective, Formula, Hypothesis
+from cvxens.hypotheses import AND, OR, Connective, Formula, Hypothesis
 from cvxens.kernels.kernel import Kernel, check_fixed
 from cvxens.kernels.tiles import Tile
 from cvxens.validation import RandomState

@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.distances import between, cityblock
-from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, same_features
 from cvxens.kernels.ranges import signed_stumps

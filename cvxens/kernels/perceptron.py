@@ -11,8 +11,9 @@ from scipy.special import gammaln
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
+from cvxens.hypotheses import Perceptron as PerceptronHypothesis
 from cvxens.kernels.distances import between, euclidean
-from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Threshold
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair, same_features, union
 from cvxens.kernels.tiles import Tile
@@ -80,9 +81,9 @@ class Perceptron(Kernel):
         """Draw perceptrons: directions uniform on the sphere, thresholds uniform within the radius."""
         radius, n_features = self._ball()
         n, random = validation.whole("n", n), validation.generator(random_state)
-        thetas, features = _directions(random, n, n_features), tuple(range(n_features))
+        thetas = _directions(random, n, n_features)
         drawn = zip(thetas.tolist(), random.uniform(-radius, radius, n).tolist(), strict=True)
-        return tuple(Threshold(LinearForm(features, tuple(theta)), alpha) for theta, alpha in drawn)
+        return tuple(PerceptronHypothesis(tuple(theta), alpha, 1) for theta, alpha in drawn)
 
     def cells(self, X: Any, n_directions: int, random_state: RandomState = None) -> StumpColumns:
         """Cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.

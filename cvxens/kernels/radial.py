@@ -11,8 +11,8 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.distances import Metric, between, cityblock, squared
-from cvxens.kernels.hypotheses import Hypothesis, LinearForm, Wave
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.pair import pair
 from cvxens.kernels.tiles import Tile
@@ -69,8 +69,7 @@ class Exponential(Kernel):
         shape = validation.whole("n", n), validation.whole("n_features", self.n_features)
         weights = (self.gamma ** (1 / self.law.power) * self.law.draw(random, shape)).tolist()
         drawn = zip(weights, random.uniform(0, 2 * pi, n).tolist(), strict=True)
-        features = tuple(range(shape[1]))
-        return tuple(Wave(LinearForm(features, tuple(frequencies)), phase) for frequencies, phase in drawn)
+        return tuple(Wave(tuple(theta), kappa, sqrt(2)) for theta, kappa in drawn)
 
 
 @final

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import LinearForm, Threshold
+from cvxens.hypotheses import Stump
 from cvxens.kernels.kernel import Kernel, shares
 from cvxens.types import Array
 
@@ -91,11 +91,11 @@ def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) 
     return features, low + (high - low) * random.random(n)
 
 
-def signed_stumps(features: NDArray[np.intp], thresholds: Array, random: np.random.Generator) -> tuple[Threshold, ...]:
+def signed_stumps(features: NDArray[np.intp], thresholds: Array, random: np.random.Generator) -> tuple[Stump, ...]:
     """Return stumps at these places, of either sign."""
-    signs = random.choice([1.0, -1.0], size=len(features))
+    signs = random.choice([1, -1], size=len(features))
     drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
-    return tuple(Threshold(LinearForm((d,), (1.0,)), t, sign, -sign) for d, t, sign in drawn)
+    return tuple(Stump(d, t, sign) for d, t, sign in drawn)
 
 
 def hashable(values: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.distances import between, cityblock
-from cvxens.kernels.hypotheses import Hypothesis
 from cvxens.kernels.pair import pair, union
 from cvxens.kernels.ranges import Ranged, draw_places, signed_stumps
 from cvxens.kernels.tiles import Tile

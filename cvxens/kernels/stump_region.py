@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from cvxens import validation
-from cvxens.kernels.hypotheses import AND, Hypothesis
+from cvxens.hypotheses import AND, Hypothesis
 from cvxens.kernels.kernel import Kernel, check_fixed
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.ranges import Ranged

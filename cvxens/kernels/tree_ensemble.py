@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile
 from cvxens.kernels.tree_matrix import TreeMatrix, leaves_alone, up_to_the_root

@@ -9,7 +9,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.kernels.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.ranges import hashable
 from cvxens.kernels.tiles import Tile

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cvxens.colgen.protocols import with_names
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import with_names
 from cvxens.plotting.display import fitted, problem_names
 from cvxens.types import Array
 
@@ -119,11 +119,10 @@ def ensembles_of(estimator: Any) -> list[tuple[str, Ensemble]]:
 
 
 def _as_stump(hypothesis: Any, weight: float) -> Iterator[WeightedStump]:
-    match hypothesis:
-        case object(feature=int(feature), threshold=threshold, sign=sign):
-            yield WeightedStump(feature, float(threshold), float(sign), weight)
-        case object(__match_args__=("sign",)):
-            return
-        case _:
-            found = f"found {hypothesis}, which is neither a stump nor a constant"
-            raise InvalidInput("hypotheses", found, "give an ensemble of stumps")
+    """The stump +-1 with the rise of a step; the constant that is left belongs to no feature."""
+    step = getattr(hypothesis, "step", None)
+    if step is None:
+        found = f"found {hypothesis}, which is neither a stump nor a constant"
+        raise InvalidInput("hypotheses", found, "give an ensemble of stumps")
+    if step.above != step.below:
+        yield WeightedStump(step.feature, float(step.threshold), (step.above - step.below) / 2, weight)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses.protocol import Loss, search_intercept
+from cvxens.problems.losses import Loss, search_intercept
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.types import Array, Point
 
@@ -67,7 +67,7 @@ class ExpressionLoss:
     express: Callable[[Any], Any]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> tuple[int, ...]:
         """Any number of samples."""
         return ()
 
@@ -91,7 +91,7 @@ class ExpressionLoss:
         """Leave u as it is: its domain is not known."""
         return u
 
-    def scale(self, z: Array) -> float:
+    def rescaling(self, z: Array) -> float:
         """1."""
         return 1.0
 
@@ -147,9 +147,9 @@ class ConstrainedLoss:
     constrain: Callable[[Any], Sequence[Any]]
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> tuple[int, ...]:
         """That of the loss."""
-        return self.loss.shape
+        return self.loss.batch_shape
 
     def term(self, z: Any) -> Term:
         """Model the loss and the constraints."""
@@ -172,7 +172,7 @@ class ConstrainedLoss:
         """Leave u as it is: its domain is not known."""
         return u
 
-    def scale(self, z: Array) -> float:
+    def rescaling(self, z: Array) -> float:
         """1."""
         return 1.0
 

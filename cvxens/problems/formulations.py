@@ -18,8 +18,8 @@ from cvxens.problems.losses import (
     MulticlassExponential,
     SoftMinimumMargin,
     SquaredError,
+    adds_up,
 )
-from cvxens.problems.losses.soft_minimum_margin import adds_up
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.slssvm import checked_codes
 from cvxens.types import Array

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import SoftMinimumMargin
-from cvxens.problems.losses.soft_minimum_margin import adds_up
+from cvxens.problems.losses import SoftMinimumMargin, adds_up
 from cvxens.problems.maps import ColumnsLike
 from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.modelling import cp

@@ -12,8 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import NotSeparable
 from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
-from cvxens.problems.losses import Loss
-from cvxens.problems.losses.protocol import dual_rounding, rise
+from cvxens.problems.losses import Loss, dual_rounding, rise
 from cvxens.problems.maps import (
     Columns,
     ColumnsLike,
@@ -265,7 +264,7 @@ class MarginProblem(Problem):
 
     def _scales(self, loss: Loss, z: Array, w: Array) -> tuple[float, ...]:
         """Factors on w and b worth trying: 1, and what the loss suggests if the penalty's domain allows it."""
-        scale = loss.scale(z)
+        scale = loss.rescaling(z)
         allowed = self.penalty().primal_violation(scale * w) <= FEASIBLE * max(1.0, float(np.abs(w).sum()))
         return (1.0, scale) if scale != 1 and allowed else (1.0,)
 

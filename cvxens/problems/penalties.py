@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses.protocol import excess
+from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.types import Array
 

@@ -8,8 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
-from cvxens.problems.losses import Exponential
-from cvxens.problems.losses.protocol import dual_rounding, rise
+from cvxens.problems.losses import Exponential, dual_rounding, rise
 from cvxens.problems.maps import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem, Swept

@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.problems.duality import capped_simplex
-from cvxens.problems.losses.protocol import excess
+from cvxens.problems.losses import excess
 from cvxens.problems.maps import check_kernel, factor
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.problem import Problem

@@ -170,4 +170,4 @@ def svm_rounding(
 def least_at_scales(hinge: Hinge, half_norm: float, z: Array) -> float:
     """The value of LL08 P1 at a function with this half squared norm and margins z, or scaled to spare all slack."""
     # in this order nothing overflows that half_norm makes small
-    return min(scale * (scale * half_norm) + hinge.value(scale * z) for scale in (1.0, hinge.scale(z)))
+    return min(scale * (scale * half_norm) + hinge.value(scale * z) for scale in (1.0, hinge.rescaling(z)))

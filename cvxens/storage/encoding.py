@@ -182,8 +182,12 @@ def loaded_record(name: str) -> type:
         There is none in the modules that are loaded.
     """
     found = loaded(name)
-    if isinstance(found, type) and (is_dataclass(found) or issubclass(found, tuple)) and qualified_name(found) == name:
-        return found
+    is_record = isinstance(found, type) and (is_dataclass(found) or issubclass(found, tuple))
+    # a module may still import a record that has moved, as files of version 0.1 name it
+    has_moved = name.startswith("cvxens.") and getattr(found, "__module__", "").startswith("cvxens.")
+    if is_record and (qualified_name(found) == name or has_moved):
+        record: type = found
+        return record
     raise TypeError(f"{name} is not a dataclass at the top of a loaded module")
 
 

@@ -1,23 +1,24 @@
 """Tables as people have them: what their columns are, and how these become features."""
 
 from cvxens.tables.cells import Cells, OddCell, columns_of, is_frame, read_cells
-from cvxens.tables.columns import DateColumn, LeftOutColumn, NominalColumn, NumericColumn
+from cvxens.tables.columns import MOST_CATEGORIES, LeftOutColumn, NominalColumn, NumericColumn
 from cvxens.tables.encoder import TableEncoder
-from cvxens.tables.learning import Choice
-from cvxens.tables.numerals import NUMBER, Numerals
+from cvxens.tables.numerals import NUMBER, Dates, Numerals, choose_decimal_mark, recognise_numerals
 
 __all__ = [
+    "MOST_CATEGORIES",
     "NUMBER",
     "Cells",
-    "Choice",
-    "DateColumn",
+    "Dates",
     "LeftOutColumn",
     "NominalColumn",
     "Numerals",
     "NumericColumn",
     "OddCell",
     "TableEncoder",
+    "choose_decimal_mark",
     "columns_of",
     "is_frame",
     "read_cells",
+    "recognise_numerals",
 ]

@@ -22,15 +22,17 @@ class OddCell(InvalidInput):
     ----------
     row : int
         The position of the cell in its column.
-    found, remedy : str
-        As in `InvalidInput`; `found` is without the place.
+    odd : str
+        What is in the cell.
     column : str
         What the column is called.
+    remedy : str
+        As in `InvalidInput`.
     """
 
-    def __init__(self, row: int, found: str, column: str, remedy: str) -> None:
-        super().__init__("X", f"found {found} in row {row}, in {column}", remedy)
-        self.row, self.odd, self.column = row, found, column
+    def __init__(self, row: int, odd: str, column: str, remedy: str) -> None:
+        super().__init__("X", f"found {odd} in row {row}, in {column}", remedy)
+        self.row, self.odd, self.column = row, odd, column
 
     def __reduce__(self) -> tuple[type, tuple]:
         return type(self), (self.row, self.odd, self.column, self.remedy)
@@ -45,9 +47,9 @@ class Cells:
     values : ndarray of shape (n_samples,)
         float64, datetime64, or objects that are str.
     missing : ndarray of bool, shape (n_samples,)
-        Where there is no value.
+        True where there is no value.
     truths : bool
-        Whether the texts are truth values, "true" and "false".
+        True if the texts are truth values, "true" and "false".
     """
 
     values: NDArray
@@ -56,7 +58,7 @@ class Cells:
 
     @property
     def kind(self) -> str:
-        """What the values are: "f" numbers, "M" moments, "O" texts."""
+        """The kind of the values' type: "f" for numbers, "M" for moments, "O" for texts."""
         return self.values.dtype.kind
 
     def known(self) -> NDArray:
@@ -70,25 +72,24 @@ class Cells:
         return labels
 
 
+def is_frame(X: Any) -> bool:
+    """Return True if `X` is a data frame, of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
 def columns_of(frame: Any) -> dict[str, Any]:
     """Return the columns of a data frame of pandas or polars under their names as text.
 
     Raises
     ------
     InvalidInput
-        Several columns of one name.
+        Several columns have one name.
     """
-    named = {str(key): frame[key] for key in frame.columns}
-    if len(named) < len(frame.columns):
-        names = [str(key) for key in frame.columns]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput("X", f"found several columns {repeated!r}", "give each column a name of its own")
-    return named
-
-
-def is_frame(X: Any) -> bool:
-    """Tell whether it is a data frame, of pandas or polars."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
+    names = [str(key) for key in frame.columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInput("X", f"found several columns {name!r}", "give each column a name of its own")
+    return {name: frame[key] for name, key in zip(names, frame.columns, strict=True)}
 
 
 def read_cells(series: Any, na: Collection[str] = ()) -> Cells:
@@ -97,42 +98,36 @@ def read_cells(series: Any, na: Collection[str] = ()) -> Cells:
     Raises
     ------
     InvalidInput
-        Cells that are neither numbers, texts, truth values nor moments.
+        Cells are neither numbers, texts, truth values nor moments.
     """
-    # pandas says isna where polars says is_null
-    missing = np.array((series.isna() if hasattr(series, "isna") else series.is_null()).to_numpy(), dtype=bool)
+    import pandas as pd
+
     values = np.asarray(series.to_numpy())
+    missing = np.asarray(pd.isna(values))
     known = values[~missing]
     if known.dtype.kind == "O" and known.size:
-        known = _settled(known)
-    if known.dtype.kind in "biufM":
-        return _plain(values, known, missing)
-    if known.dtype.kind not in "OUT" or not all(isinstance(value, str) for value in known):
-        odd = next((type(v).__name__ for v in known if not isinstance(v, str)), known.dtype)
-        raise InvalidInput("X", f"found {odd} in the column {series.name!r}", "give numbers, texts, or moments")
+        known = _unify(known)
+    truths = known.dtype.kind == "b"
+    if known.dtype.kind in "iufM":
+        dtype = "datetime64[us]" if known.dtype.kind == "M" else "float64"
+        cells = np.full(len(values), "NaT" if known.dtype.kind == "M" else np.nan, dtype)
+        cells[~missing] = known.astype(dtype)
+        return Cells(cells, missing)
     texts = np.full(len(values), "", dtype=object)
-    texts[~missing] = [text.strip() for text in known.tolist()]
-    gone = MISSING.union(na)
-    return Cells(texts, missing | np.fromiter((text in gone for text in texts), bool, len(texts)))
-
-
-def _plain(values: NDArray, known: NDArray, missing: NDArray[np.bool_]) -> Cells:
-    if known.dtype.kind == "b":
-        texts = np.full(len(values), "", dtype=object)
+    if truths:
         texts[~missing] = np.where(known, "true", "false")
-        return Cells(texts, missing, truths=True)
-    if known.dtype.kind == "M":
-        moments = np.full(len(values), np.datetime64("NaT", "us"))
-        moments[~missing] = known.astype("datetime64[us]")
-        return Cells(moments, missing | np.isnat(moments))
-    numbers = np.full(len(values), np.nan)
-    numbers[~missing] = known.astype(np.float64)
-    return Cells(numbers, missing | np.isnan(numbers))
+    elif odd := [value for value in known.tolist() if not isinstance(value, str)]:
+        found = type(odd[0]).__name__ if known.dtype.kind == "O" else known.dtype
+        raise InvalidInput("X", f"found {found} in the column {series.name!r}", "give numbers, texts, or moments")
+    else:
+        texts[~missing] = [text.strip() for text in known.tolist()]
+        missing = missing | np.isin(texts, [*MISSING, *na])
+    return Cells(texts, missing, truths)
 
 
-def _settled(known: NDArray) -> NDArray:
-    """Return objects as an array of what they all are, if that is one thing; texts and mixtures as texts."""
-    from datetime import UTC, date, datetime
+def _unify(known: NDArray) -> NDArray:
+    """Return objects as an array of the one kind that they all are; texts and mixtures as texts."""
+    from datetime import UTC, date
     from decimal import Decimal
     from numbers import Real
 
@@ -141,11 +136,12 @@ def _settled(known: NDArray) -> NDArray:
     if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in known):
         return known.astype(np.float64)
     if all(isinstance(value, date | np.datetime64) for value in known):
-        aware = (isinstance(value, datetime) and value.tzinfo is not None for value in known)
+        # numpy has no time zones
+        aware = (getattr(value, "tzinfo", None) is not None for value in known)
         moments = [v.astimezone(UTC).replace(tzinfo=None) if a else v for v, a in zip(known, aware, strict=True)]
-        return np.array([np.datetime64(value, "us") for value in moments])
+        return np.array(moments, "datetime64[us]")
     texts = np.empty(len(known), dtype=object)
-    texts[:] = [_label(v) if isinstance(v, Real | Decimal) else v for v in known]
+    texts[:] = [_label(value) if isinstance(value, Real | Decimal) else value for value in known]
     return texts
 
 

@@ -1,58 +1,49 @@
 """What a column of a table is, and how it becomes features; learnt of one table, applied to any other.
 
-A column is numeric, nominal (one 0/1 feature per level), a date that is kept as days since 1970, or left out. These
-records are part of saved models: their fields are plain values, checked where they are made.
+A column is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1 feature per level) or
+left out. These records are part of saved models: their fields are plain values, checked where they are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import statistics
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from cvxens.tables.cells import Cells, OddCell
-from cvxens.tables.numerals import Numerals, dates_of, days
+from cvxens.tables.numerals import (
+    Dates,
+    Numerals,
+    choose_decimal_mark,
+    count_days,
+    is_numeral,
+    recognise_dates,
+    recognise_numerals,
+)
 from cvxens.types import Array
 
 PLAIN = Numerals()
 """Numbers as Python writes them."""
 
+MOST_CATEGORIES = 20
+"""Beyond that number of levels a column may rather be identifiers, or numbers with a slip."""
+
+FEWEST_IDENTIFIERS = 5
+"""The texts of a column that are all different identify samples; fewer may be categories of a tiny table."""
+
+IDENTIFIER = re.compile(r"(?i:(.*[^a-z])?(id|ids|uid|uuid|guid|index|rownum|rowid)|unnamed: \d+)|.*[a-z0-9](Id|ID)")
+"""Names of columns whose numbers identify samples, if they are whole and all different."""
+
 SHOWN = 3
-"""So many levels are named where some are told of."""
-
-
-class Column(Protocol):
-    """What all kinds of columns have."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def note(self) -> str:
-        """What of it people should know; empty for nothing."""
-
-    @property
-    def kind(self) -> str:
-        """One word for people."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features that it becomes; none if it is left out."""
-
-    def encode(self, cells: Cells, /) -> Array:
-        """Return the features of other cells, shape (n_samples, n_features), finite."""
-
-    def raw(self, cells: Cells, /) -> Array:
-        """Return the values for learners that take categories and gaps, shape (n_samples,)."""
-
-    def remark(self, cells: Cells, /) -> str:
-        """Say what of other cells was not among those that were learnt from; empty for nothing."""
+"""The number of unseen levels that a remark names."""
 
 
 def _check(record: Column, **kinds: type | tuple[type, ...]) -> None:
+    """Raise a TypeError unless the fields of a record, which may come from a file, are of the types they have to be."""
     for name, kind in {"name": str, "note": str, **kinds}.items():
         if not isinstance(getattr(record, name), kind):
             raise TypeError(f"{name} = {getattr(record, name)!r:.100} of a {type(record).__name__}")
@@ -60,7 +51,7 @@ def _check(record: Column, **kinds: type | tuple[type, ...]) -> None:
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers, one feature.
+    """A column of numbers or dates, one feature.
 
     Parameters
     ----------
@@ -68,56 +59,64 @@ class NumericColumn:
         What it is called.
     median : float
         What is put in the place of a missing value.
-    numerals : Numerals
-        How numbers are written where they are text.
+    writing : Numerals or Dates
+        How the values are written where they are text. Of dates the feature is days since 1970.
     note : str
-        What of it people should know; empty for nothing.
+        What people should know about it; empty for nothing.
     """
 
     name: str
     median: float
-    numerals: Numerals = PLAIN
+    writing: Numerals | Dates = PLAIN
     note: str = ""
 
     def __post_init__(self) -> None:
-        _check(self, median=float, numerals=Numerals)
+        _check(self, median=float, writing=(Numerals, Dates))
 
     @property
     def kind(self) -> str:
         """One word for people."""
-        return "numeric"
+        return "date" if isinstance(self.writing, Dates) else "numeric"
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Its name."""
+        """The name of the column."""
         return (self.name,)
 
     def encode(self, cells: Cells) -> Array:
-        """Return the numbers, the median where missing, shape (n_samples, 1)."""
+        """Return the values, the median where missing, shape (n_samples, 1)."""
         return np.where(cells.missing, self.median, self.raw(cells))[:, None]
 
     def raw(self, cells: Cells) -> Array:
-        """Return the numbers, NaN where missing."""
+        """Return the values, NaN where missing, shape (n_samples,).
+
+        Raises
+        ------
+        OddCell
+            A text is not written as those that were learnt from.
+        """
         if cells.kind == "f":
             return cells.values
+        if cells.kind == "M" and self.kind == "date":
+            return count_days(cells.values)
         known = np.flatnonzero(~cells.missing)
         texts = cells.labels()[known].tolist()
-        if cells.kind == "M" or cells.truths or not all(map(self.numerals.reads, texts)):
-            odd = next((i for i, text in enumerate(texts) if not self.numerals.reads(text)), 0)
-            raise OddCell(
-                int(known[odd]),
-                repr(texts[odd]),
-                f"the column of numbers {self.name!r}",
-                "correct it, or write a missing value as ? or as nothing",
-            )
-        numbers = np.full(len(cells.values), np.nan)
-        numbers[known] = self.numerals.parse(texts)
-        return numbers
+        values = np.full(len(cells.values), np.nan)
+        try:
+            values[known] = self.writing.parse(texts)
+        except ValueError:
+            row, text = next((i, t) for i, t in zip(known.tolist(), texts, strict=True) if not self.writing.reads(t))
+            what, remedy = "numbers", "correct it, or write a missing value as ? or as nothing"
+            if isinstance(self.writing, Dates):
+                what, remedy = "dates", f"write it as {self.writing.format}"
+            raise OddCell(row, repr(text), f"the column of {what} {self.name!r}", remedy) from None
+        return values
 
     def remark(self, cells: Cells) -> str:
-        """Say how many values are missing."""
+        """Say how many values are missing; empty if none is."""
         missing = int(cells.missing.sum())
-        return f"{self.name}: {_values(missing)} missing, taken as {self.median:g}" if missing else ""
+        day = "day " if self.kind == "date" else ""
+        return f"{self.name}: {_count_values(missing)} missing, taken as {day}{self.median:g}" if missing else ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class NominalColumn:
     levels : tuple of str
         The categories, in the order of their features; "?" stands for missing values, if there were any.
     note : str
-        What of it people should know; empty for nothing.
+        What people should know about it; empty for nothing.
     """
 
     name: str
@@ -150,106 +149,37 @@ class NominalColumn:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """``name=level``."""
+        """The names ``column=level``."""
         return tuple(f"{self.name}={level}" for level in self.levels)
 
     def encode(self, cells: Cells) -> Array:
         """Return the indicators, shape (n_samples, n_levels); all 0 for a level never seen."""
-        places = self._places(cells)
-        seen = np.flatnonzero(places >= 0)
-        indicators = np.zeros((len(places), len(self.levels)))
-        indicators[seen, places[seen]] = 1.0
-        return indicators
+        return (self._find_levels(cells)[:, None] == np.arange(len(self.levels))).astype(np.float64)
 
-    def raw(self, cells: Cells) -> Array:
-        """Return the levels as texts, None where missing."""
-        places = self._places(cells)
+    def raw(self, cells: Cells) -> np.ndarray:
+        """Return the levels as texts, None where missing, for learners that take categories and gaps."""
+        places = self._find_levels(cells)
         # a level never seen stays what it is: a tree counts it as missing
-        raw = np.array([*self.levels, ""], dtype=object)[places]
-        raw[places < 0] = cells.labels()[places < 0]
+        raw = np.where(places < 0, cells.labels(), np.array([*self.levels, ""], dtype=object)[places])
         raw[cells.missing] = None
         return raw
 
     def remark(self, cells: Cells) -> str:
-        """Say which levels were never seen."""
-        new = self._places(cells) < 0
+        """Say which levels were never seen; empty if there are none."""
+        new = self._find_levels(cells) < 0
         if not new.any():
             return ""
-        labels = np.where(cells.missing, "a missing value", cells.labels())[new]
-        names = sorted(set(labels.tolist()))
+        names = sorted(set(np.where(cells.missing, "a missing value", cells.labels())[new].tolist()))
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-        return f"{self.name}: {_values(int(new.sum()))} of no level of the fit ({shown}), taken as none of them"
+        return f"{self.name}: {_count_values(int(new.sum()))} of no level of the fit ({shown}), taken as none of them"
 
-    def _places(self, cells: Cells) -> np.ndarray:
-        """The index of each cell's level, -1 for one never seen."""
+    def _find_levels(self, cells: Cells) -> np.ndarray:
+        """Return the index of each cell's level, -1 for one never seen."""
         # truth values are spelt in several ways: True, TRUE, true
         known = {level.casefold(): i for i, level in enumerate(self.levels) if _is_truth(level)}
         known |= {level: i for i, level in enumerate(self.levels)}
         labels = np.where(cells.missing, "?", cells.labels()).tolist()
-        return np.array(
-            [known.get(label, known.get(label.casefold(), -1) if _is_truth(label) else -1) for label in labels], np.intp
-        )
-
-
-@dataclass(frozen=True)
-class DateColumn:
-    """A column of dates, one feature: days since 1970.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    median : float
-        What is put in the place of a missing value.
-    format : str
-        How dates are written where they are text; "" if they never were.
-    note : str
-        What of it people should know; empty for nothing.
-    """
-
-    name: str
-    median: float
-    format: str
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        _check(self, median=float, format=str)
-
-    @property
-    def kind(self) -> str:
-        """One word for people."""
-        return "date"
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Its name."""
-        return (self.name,)
-
-    def encode(self, cells: Cells) -> Array:
-        """Return the days, the median where missing, shape (n_samples, 1)."""
-        return np.where(cells.missing, self.median, self.raw(cells))[:, None]
-
-    def raw(self, cells: Cells) -> Array:
-        """Return the days, NaN where missing."""
-        if cells.kind == "M":
-            return days(cells.values)
-        if cells.kind == "f":
-            return cells.values
-        since = np.full(len(cells.values), np.nan)
-        known = np.flatnonzero(~cells.missing)
-        found = dates_of(cells.values[known].tolist(), self.format) if len(known) else np.zeros(0)
-        if found is None:
-            odd = next(i for i in known if dates_of([cells.values[i]], self.format) is None)
-            raise OddCell(
-                int(odd), repr(cells.values[odd]), f"the column of dates {self.name!r}", f"write it as {self.format}"
-            )
-        since[known] = found
-        return since
-
-    def remark(self, cells: Cells) -> str:
-        """Say how many values are missing."""
-        missing = int(cells.missing.sum())
-        return f"{self.name}: {_values(missing)} missing, taken as day {self.median:g}" if missing else ""
+        return np.array([known.get(t, known.get(t.casefold(), -1) if _is_truth(t) else -1) for t in labels], np.intp)
 
 
 @dataclass(frozen=True)
@@ -258,10 +188,8 @@ class LeftOutColumn:
 
     Parameters
     ----------
-    name : str
-        What it is called.
-    note : str
-        Why.
+    name, note : str
+        What it is called, and why it is left out.
     """
 
     name: str
@@ -277,23 +205,14 @@ class LeftOutColumn:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """None."""
+        """The empty tuple."""
         return ()
 
-    def encode(self, cells: Cells) -> Array:
-        """Return no features, shape (n_samples, 0)."""
-        return np.zeros((len(cells.values), 0))
 
-    def raw(self, cells: Cells) -> Array:
-        """Return the values as they are."""
-        return cells.values
-
-    def remark(self, cells: Cells) -> str:
-        """Say nothing."""
-        return ""
+Column: TypeAlias = NumericColumn | NominalColumn | LeftOutColumn
 
 
-def _values(n: int) -> str:
+def _count_values(n: int) -> str:
     return f"{n} value{'s' * (n != 1)}"
 
 
@@ -301,6 +220,98 @@ def _is_truth(text: str) -> bool:
     return text.casefold() in {"true", "false"}
 
 
-def stacked(parts: Sequence[Array], n_samples: int) -> Array:
-    """Return features side by side, shape (n_samples, n_features)."""
-    return np.hstack([np.zeros((n_samples, 0)), *parts])
+def learn_columns(
+    cells: Mapping[str, Cells], *, keep: Collection[str] = (), decimal: str | None = None, separator: str = ","
+) -> tuple[Column, ...]:
+    """Choose what each column is, by its values.
+
+    Numbers, also with thousands separators, decimal commas or percent signs, are numeric; anything else is nominal, a
+    missing value being a level ``?`` of its own. Left out are columns without any value, dates, and identifiers: texts
+    that are all different, more than 20 levels with less than two samples each, or whole numbers that are all different
+    under a name such as "id".
+
+    Parameters
+    ----------
+    cells : mapping of str to Cells
+        The columns by name.
+    keep : collection of str
+        Columns that are not left out though they look like dates or identifiers.
+    decimal : {".", ","} or None
+        The decimal mark; None to find it out.
+    separator : str
+        What separates the cells of the file, a hint on the decimal mark.
+
+    Raises
+    ------
+    OddCell
+        A column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
+    """
+    texts = [set(c.known().tolist()) for c in cells.values() if c.kind == "O" and not c.truths]
+    mark = decimal or choose_decimal_mark(texts, separator)
+    return tuple(_learn(name, column, name in keep, mark) for name, column in cells.items())
+
+
+def _learn(name: str, cells: Cells, kept: bool, mark: str) -> Column:
+    known = cells.known()
+    if not known.size:
+        return LeftOutColumn(name, "left out: every value is missing")
+    if cells.kind == "M":
+        return _learn_dates(name, cells, kept, Dates(""), count_days(known).tolist())
+    if cells.kind == "f":
+        return _learn_numbers(name, cells, kept, Numerals(), known.tolist())
+    distinct, texts = sorted(set(known.tolist())), known.tolist()
+    if not cells.truths:
+        if (numerals := recognise_numerals(distinct, mark)) is not None:
+            return _learn_numbers(name, cells, kept, numerals, numerals.parse(texts).tolist())
+        if (dates := recognise_dates(distinct)) is not None:
+            return _learn_dates(name, cells, kept, dates, dates.parse(texts).tolist())
+    return _learn_levels(name, cells, kept, distinct)
+
+
+def _learn_numbers(name: str, cells: Cells, kept: bool, numerals: Numerals, numbers: Sequence[float]) -> Column:
+    whole = all(float(number).is_integer() for number in numbers)
+    if not kept and whole and len(set(numbers)) == len(numbers) >= FEWEST_IDENTIFIERS and IDENTIFIER.fullmatch(name):
+        return _leave_out(name, "whole numbers, all different, under a name of identifiers")
+    # halved, so that the mean of two large numbers is not too large
+    median = 2 * float(statistics.median(number / 2 for number in numbers))
+    filled = _describe_filling(cells, f"the median {median:g}")
+    return NumericColumn(name, median, numerals, "; ".join(filter(None, [numerals.describe(), filled])))
+
+
+def _learn_dates(name: str, cells: Cells, kept: bool, dates: Dates, days: Sequence[float]) -> Column:
+    if not kept:
+        return _leave_out(name, "dates", f" as days since 1970{f', read as {dates.format}' * bool(dates.format)}")
+    note = "; ".join(filter(None, [dates.describe(), _describe_filling(cells, "the median")]))
+    return NumericColumn(name, float(statistics.median(days)), dates, note)
+
+
+def _learn_levels(name: str, cells: Cells, kept: bool, distinct: Sequence[str]) -> Column:
+    missing = int(cells.missing.sum())
+    levels = tuple(sorted({*distinct, "?"})) if missing else tuple(distinct)
+    n_known = len(cells.values) - missing
+    odd = np.flatnonzero([not is_numeral(text) for text in cells.known()])
+    slip = f"{n_known - len(odd)} of its {n_known} values are numbers" if 2 * len(odd) < n_known else ""
+    if len(levels) > MOST_CATEGORIES and slip and not kept:
+        row = int(np.flatnonzero(~cells.missing)[odd[0]])
+        remedy = "correct it, write a missing value as ? or as nothing, or name by --na what stands for one"
+        raise OddCell(row, repr(cells.values[row]), f"the column of numbers {name!r}", remedy)
+    identifying = len(distinct) == n_known >= FEWEST_IDENTIFIERS and not missing
+    crowded = len(levels) > MOST_CATEGORIES and 2 * len(levels) > len(cells.values)
+    if (identifying or crowded) and not kept:
+        return _leave_out(name, f"{len(levels)} texts identify single samples")
+    notes = [f"{len(levels)} levels, each a 0/1 feature"]
+    if missing:
+        notes.append(f"missing values, {missing} of them, are the level ?")
+    if slip:
+        text = cells.known()[odd[0]]
+        notes.append(f"though {slip}: is {text!r} a slip, or does it stand for a missing value (--na)?")
+    return NominalColumn(name, levels, "; ".join(notes))
+
+
+def _leave_out(name: str, why: str, kept_as: str = "") -> LeftOutColumn:
+    return LeftOutColumn(name, f"left out: {why}; --keep {name!r} keeps it{kept_as}")
+
+
+def _describe_filling(cells: Cells, value: str) -> str:
+    missing = int(cells.missing.sum())
+    return f"{value} in place of {missing} missing value{'s' * (missing != 1)}" if missing else ""

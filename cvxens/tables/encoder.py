@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.tables.cells import Cells, columns_of, is_frame, read_cells
-from cvxens.tables.columns import Column, DateColumn, LeftOutColumn, NominalColumn, NumericColumn, stacked
-from cvxens.tables.learning import Choice, learn_columns
-from cvxens.types import Array
+from cvxens.tables.cells import columns_of, is_frame, read_cells
+from cvxens.tables.columns import Column, LeftOutColumn, NominalColumn, NumericColumn, learn_columns
 
 Learnt: TypeAlias = float | tuple[str, ...]
 """What is learnt of a column that becomes features: the median of its numbers, or its levels."""
-
-KINDS = (NumericColumn, NominalColumn, DateColumn, LeftOutColumn)
 
 
 @dataclass(frozen=True)
@@ -26,12 +22,12 @@ class TableEncoder:
 
     Parameters
     ----------
-    columns : tuple of Column
+    columns : tuple of NumericColumn, NominalColumn or LeftOutColumn
         What each column is, the target not among them.
     target : str
         The name of the target; "" if it is not known.
     raw : bool
-        Whether learners get categories and gaps as they are, such as trees do, in place of indicators and medians.
+        True if learners get categories and gaps as they are, as trees do, in place of indicators and medians.
     na : tuple of str
         Further texts that stand for missing values.
     separator : str
@@ -59,7 +55,7 @@ class TableEncoder:
     separator: str = ""
 
     def __post_init__(self) -> None:
-        if not (all(type(column) in KINDS for column in self.columns) and isinstance(self.raw, bool)):
+        if not (all(isinstance(column, Column) for column in self.columns) and isinstance(self.raw, bool)):
             raise TypeError("an encoder that is not made of columns")
         if not all(isinstance(text, str) for text in (self.target, self.separator, *self.na)):
             raise TypeError("an encoder whose names are not texts")
@@ -72,12 +68,13 @@ class TableEncoder:
         target: str = "",
         raw: bool = False,
         na: tuple[str, ...] = (),
-        separator: str = "",
-        choice: Choice | None = None,
+        keep: Collection[str] = (),
+        decimal: str | None = None,
+        separator: str = ",",
     ) -> TableEncoder:
         """Learn of a data frame, without the column of the target, what its columns are; see `learn_columns`."""
         cells = {name: read_cells(column, na) for name, column in columns_of(frame).items() if name != target}
-        return cls(learn_columns(cells, choice or Choice()), target, raw, na, separator)
+        return cls(learn_columns(cells, keep=keep, decimal=decimal, separator=separator), target, raw, na)
 
     @classmethod
     def from_learnt(cls, learnt: Mapping[str, Learnt]) -> TableEncoder:
@@ -90,19 +87,15 @@ class TableEncoder:
                 columns.append(NumericColumn(name, of))
         return cls(tuple(columns))
 
-    def with_target(self, target: str) -> TableEncoder:
-        """Return the same encoder for tables whose target has that name."""
-        return replace(self, target=target)
-
     @property
-    def used(self) -> tuple[Column, ...]:
+    def used(self) -> tuple[NumericColumn | NominalColumn, ...]:
         """The columns that become features."""
-        return tuple(column for column in self.columns if column.feature_names)
+        return tuple(column for column in self.columns if not isinstance(column, LeftOutColumn))
 
     @property
     def learnt(self) -> dict[str, Learnt]:
         """The median or the levels of every column that is used."""
-        return {c.name: c.levels if isinstance(c, NominalColumn) else c.median for c in self.used}  # type: ignore[attr-defined]
+        return {c.name: c.levels if isinstance(c, NominalColumn) else c.median for c in self.used}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -111,10 +104,15 @@ class TableEncoder:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know of columns: which are left out, and which are not taken as they are."""
-        silent = (NominalColumn,) if self.raw else ()
-        told = [(c.name, _raw_note(c) if self.raw else c.note) for c in self.columns if not isinstance(c, silent)]
-        return tuple(f"{name or '(no name)'}: {note}" for name, note in told if note)
+        """What people should know about columns: which are left out, and which are not taken as they are."""
+        notes = []
+        for column in self.columns:
+            note = column.note
+            if self.raw:
+                # gaps and levels stay what they are
+                note = "" if isinstance(column, NominalColumn) else note.partition("the median")[0].rstrip("; ")
+            notes += [f"{column.name or '(no name)'}: {note}"] if note else []
+        return tuple(notes)
 
     def transform(self, frame: Any) -> Any:
         """Return the features of a data frame, as one of pandas.
@@ -135,9 +133,11 @@ class TableEncoder:
         if absent:
             needed = ", ".join(column.name for column in self.used)
             raise InvalidInput("X", f"found no column {absent[0]!r}", f"give the columns {needed}")
+        cells = [(column, read_cells(found[column.name], self.na)) for column in self.used]
         if self.raw:
-            return pd.DataFrame({c.name: c.raw(self._cells(found[c.name])) for c in self.used})
-        return pd.DataFrame(self._features(found, len(frame)), columns=list(self.feature_names))
+            return pd.DataFrame({column.name: column.raw(read) for column, read in cells})
+        parts = [np.zeros((len(frame), 0)), *(column.encode(read) for column, read in cells)]
+        return pd.DataFrame(np.hstack(parts), columns=list(self.feature_names))
 
     def accept(self, X: Any) -> Any:
         """Return what a model is to predict for as features: a data frame transformed, an array of features named."""
@@ -151,21 +151,11 @@ class TableEncoder:
         return pd.DataFrame(np.asarray(X), columns=list(self.feature_names))
 
     def remarks(self, frame: Any) -> tuple[str, ...]:
-        """Say what of another table is not as it was where the columns were learnt."""
+        """Say what in another table is not as it was where the columns were learnt."""
         found = columns_of(frame)
         expected = {self.target, *(column.name for column in self.columns)}
         others = [name for name in found if name not in expected]
-        told = [f"{', '.join(others)}: not in the table of the fit, so not used"] if others else []
-        here = [(column, self._cells(found[column.name])) for column in self.used if column.name in found]
-        return (*told, *filter(None, (column.remark(cells) for column, cells in here)))
-
-    def _cells(self, series: Any) -> Cells:
-        return read_cells(series, self.na)
-
-    def _features(self, found: Mapping[str, Any], n_samples: int) -> Array:
-        return stacked([column.encode(self._cells(found[column.name])) for column in self.used], n_samples)
-
-
-def _raw_note(column: Column) -> str:
-    """The note of a column whose gaps stay gaps."""
-    return column.note.partition("the median")[0].rstrip("; ") if isinstance(column, NumericColumn) else column.note
+        notes = [f"{', '.join(others)}: not in the table of the fit, so not used"] if others else []
+        here = [column for column in self.used if column.name in found]
+        notes += [column.remark(read_cells(found[column.name], self.na)) for column in here]
+        return tuple(filter(None, notes))

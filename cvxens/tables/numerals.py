@@ -1,4 +1,8 @@
-"""Numbers and dates as people write them: thousands separators, decimal commas, percentages."""
+"""Numbers and dates as people write them: thousands separators, decimal commas, percentages, formats of dates.
+
+How a column writes them is a part of saved models, so `Numerals` and `Dates` are records of plain values. Both read
+strictly: a text that is not written so is no number and no date.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 from cvxens.types import Array
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
-"""A number as Python writes it."""
+"""A number as Python writes it, without its 1_000."""
 
 SPACES = " '\u00a0\u2009\u202f\u2019"
 """What separates thousands beside comma and point: blanks of several widths, and apostrophes."""
@@ -30,7 +34,6 @@ WRITTEN = {
 }
 """A number with that decimal mark, perhaps with thousands separated."""
 
-DAY = np.timedelta64(1, "D")
 CLOCKS = ("", " %H:%M", " %H:%M:%S")
 DAY_FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y")
 NAMED_MONTHS = ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y")
@@ -50,9 +53,9 @@ class Numerals:
     decimal : {".", ","}
         The decimal mark.
     grouped : bool
-        Whether thousands are separated.
+        True if thousands are separated.
     percent : bool
-        Whether the numbers are followed by a percent sign: 12% is 0.12.
+        True if the numbers are followed by a percent sign: 12% is 0.12.
 
     Examples
     --------
@@ -70,35 +73,84 @@ class Numerals:
         if self.decimal not in GROUPS:
             raise ValueError(f"the decimal mark {self.decimal!r}")
 
-    @property
-    def plain(self) -> bool:
-        """Whether Python reads the numbers as they are."""
-        return self == Numerals()
-
     def reads(self, text: str) -> bool:
-        """Tell whether a text is such a number."""
-        if NUMBER.fullmatch(text):
-            return True
+        """Return True if a text is such a number."""
+        written = WRITTEN[self.decimal] if self._is_marked else NUMBER
         body = _without_percent(text) if self.percent else text
-        return bool((WRITTEN[self.decimal] if self.grouped or self.decimal == "," else NUMBER).fullmatch(body))
+        return bool(NUMBER.fullmatch(text) or written.fullmatch(body))
 
     def parse(self, texts: Sequence[str]) -> Array:
-        """Return the numbers, shape (n_texts,)."""
-        if self.plain:
+        """Return the numbers, shape (n_texts,); ValueError if a text is not such a number."""
+        if not all(map(self.reads, texts)):
+            raise ValueError("a text that is no such number")
+        if self == Numerals():
             return np.array(texts, dtype=object).astype(np.float64)
         return np.array([self._number(text) for text in texts], dtype=np.float64)
 
     def describe(self) -> str:
-        """Say what was recognised; empty for plain numbers."""
+        """Say what was recognised; empty for numbers as Python writes them."""
         marks = ["decimal commas"] * (self.decimal == ",") + ["thousands separators"] * self.grouped
-        told = [f"read as numbers with {' and '.join(marks)}"] if marks else []
-        return "; ".join([*told, *["percentages read as numbers, 12% as 0.12"] * self.percent])
+        notes = [f"read as numbers with {' and '.join(marks)}"] if marks else []
+        return "; ".join([*notes, *["percentages read as numbers, 12% as 0.12"] * self.percent])
+
+    @property
+    def _is_marked(self) -> bool:
+        return self.grouped or self.decimal == ","
 
     def _number(self, text: str) -> float:
         body = _without_percent(text) if self.percent else text
-        if self.grouped or self.decimal == ",":
+        scale = 100 if body != text else 1
+        if self._is_marked:
             body = re.sub(f"[{re.escape(GROUPS[self.decimal])}]", "", body).replace(self.decimal, ".")
-        return float(body) / 100 if body != text and text.endswith("%") else float(body)
+        return float(body) / scale
+
+
+@dataclass(frozen=True)
+class Dates:
+    """How the dates of a column are written; `parse` returns days since 1970.
+
+    Parameters
+    ----------
+    format : str
+        As in `datetime.strptime`, or "ISO8601"; "" of a column that is of moments, not of texts.
+
+    Examples
+    --------
+    >>> Dates("%d.%m.%Y").parse(["02.01.1970"])
+    array([1.])
+    """
+
+    format: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.format, str):
+            raise TypeError(f"the format of dates {self.format!r:.100}")
+
+    def reads(self, text: str) -> bool:
+        """Return True if a text is such a date."""
+        try:
+            return bool(self.parse([text]).size)
+        except ValueError:
+            return False
+
+    def parse(self, texts: Sequence[str]) -> Array:
+        """Return days since 1970, shape (n_texts,); ValueError if a text is not such a date."""
+        import pandas as pd
+
+        try:
+            moments = pd.to_datetime(pd.Series(list(texts), dtype=object), format=self.format, utc=True)
+        except OverflowError as error:
+            raise ValueError(str(error)) from None
+        return count_days(moments.dt.tz_localize(None).to_numpy())
+
+    def describe(self) -> str:
+        """Say how dates are read."""
+        return f"dates{f', read as {self.format},' if self.format else ''} as days since 1970"
+
+
+def count_days(moments: NDArray) -> Array:
+    """Return moments as days since 1970, NaN for those that are not a time."""
+    return (moments.astype("datetime64[us]") - np.datetime64(0, "us")) / np.timedelta64(1, "D")
 
 
 def recognise_numerals(texts: Collection[str], decimal: str) -> Numerals | None:
@@ -109,37 +161,49 @@ def recognise_numerals(texts: Collection[str], decimal: str) -> Numerals | None:
         matches = [WRITTEN[mark].fullmatch(body) for body in bodies]
         if all(matches):
             grouped = any(match is not None and match["group"] for match in matches)
-            marked = mark == "," and any("," in body for body in bodies)
-            return Numerals("," if marked or (grouped and mark == ",") else ".", grouped, percent)
+            commas = mark == "," and (grouped or any("," in body for body in bodies))
+            return Numerals("," if commas else ".", grouped, percent)
         if mark == "." and all(map(NUMBER.fullmatch, bodies)):
             return Numerals(percent=percent)
     return None
 
 
+def recognise_dates(texts: Sequence[str]) -> Dates | None:
+    """Find out how dates are written; None if there is no format that all texts have."""
+    formats: Sequence[str] = DATES if all(any(letter.isdigit() for letter in text) for text in texts) else ()
+    formats = (ISO,) if all(map(LIKE_ISO.fullmatch, texts)) else formats
+    for dates in map(Dates, formats):
+        # most columns are no dates, and their first cell already says so
+        if dates.reads(texts[0]):
+            try:
+                dates.parse(texts)
+            except ValueError:
+                continue
+            return dates
+    return None
+
+
 def is_numeral(text: str) -> bool:
-    """Tell whether a text is a number in some writing."""
+    """Return True if a text is a number in some writing."""
     body = _without_percent(text)
-    return bool(NUMBER.fullmatch(body)) or any(written.fullmatch(body) for written in WRITTEN.values())
+    return any(written.fullmatch(body) for written in (NUMBER, *WRITTEN.values()))
 
 
-def decimal_mark(columns: Iterable[Collection[str]], separator: str) -> str:
+def choose_decimal_mark(columns: Iterable[Collection[str]], separator: str) -> str:
     """Decide between decimal point and comma, by the columns of numbers that can be read in one way alone.
 
     Where nothing is certain it is the point, but the comma where there are commas in cells separated by semicolons.
     """
     columns = list(columns)
-    certain = {mark for column in columns for mark in _certain_marks(column)}
+    certain: set[str] = set()
+    for texts in columns:
+        bodies = [_without_percent(text) for text in texts] if _are_percentages(texts) else texts
+        fitting = {mark for mark, written in WRITTEN.items() if all(map(written.fullmatch, bodies))}
+        certain |= fitting if len(fitting) == 1 else set()
     if len(certain) == 1:
         return certain.pop()
     commas = any("," in text for column in columns for text in column)
     return "," if not certain and commas and separator == ";" else "."
-
-
-def _certain_marks(texts: Collection[str]) -> set[str]:
-    """The decimal marks of a column of numbers that cannot be read otherwise."""
-    bodies = [_without_percent(text) for text in texts] if _are_percentages(texts) else texts
-    fitting = {mark for mark, written in WRITTEN.items() if all(map(written.fullmatch, bodies))}
-    return fitting if len(fitting) == 1 else set()
 
 
 def _are_percentages(texts: Collection[str]) -> bool:
@@ -149,29 +213,3 @@ def _are_percentages(texts: Collection[str]) -> bool:
 
 def _without_percent(text: str) -> str:
     return text[:-1].rstrip() if text.endswith("%") else text
-
-
-def date_format(texts: Sequence[str]) -> str | None:
-    """Find the format in which all texts are dates; None if there is none."""
-    if all(map(LIKE_ISO.fullmatch, texts)):
-        return ISO if dates_of(texts, ISO) is not None else None
-    if not all(any(letter.isdigit() for letter in text) for text in texts):
-        return None
-    # most columns are no dates, which their first cell tells
-    return next((f for f in DATES if dates_of(texts[:1], f) is not None and dates_of(texts, f) is not None), None)
-
-
-def dates_of(texts: Sequence[str], format: str) -> Array | None:  # noqa: A002
-    """Return dates as days since 1970, shape (n_texts,); None if one is not of the format."""
-    import pandas as pd
-
-    try:
-        parsed = pd.to_datetime(pd.Series(list(texts), dtype=object), format=format, utc=True)
-    except (ValueError, OverflowError):
-        return None
-    return days(parsed.dt.tz_localize(None).to_numpy())
-
-
-def days(moments: NDArray) -> Array:
-    """Return moments as days since 1970, NaN for those that are none."""
-    return (moments.astype("datetime64[us]") - np.datetime64(0, "us")) / DAY

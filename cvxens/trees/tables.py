@@ -1,4 +1,4 @@
-"""Tables of numeric and nominal features with missing values."""
+"""Tables of numeric and nominal features with missing values, read from arrays, rows or data frames."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.trees.cells import MISSING, Cells, read_cells
 from cvxens.types import Array
+
+MISSING = frozenset({"", "?"})
+"""The strings that stand for a missing value, blanks stripped; None and NaN do anywhere."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class Table:
         if len(set(names)) != len(cells) or len(names) != len(cells):
             raise InvalidInput("names", f"found {names} for {len(cells)} columns", "give one distinct name per column")
         chosen = {_position(names, column) for column in nominal}
-        return _encode(cells, [_feature(names[j], c, j in chosen) for j, c in enumerate(cells)])
+        return _encode(cells, [column.feature(names[j], j in chosen) for j, column in enumerate(cells)])
 
     def take(self, rows: ArrayLike) -> Table:
         """Return the samples at `rows` (indices or a mask) under the same features."""
@@ -151,7 +154,7 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
     if isinstance(X, Table):
         if X.features == features:
             return X
-        cells, named = [_decoded(f, column) for f, column in zip(X.features, X.columns, strict=True)], True
+        cells, named = [Cells.from_codes(f, column) for f, column in zip(X.features, X.columns, strict=True)], True
     else:
         cells, named = read_cells(X)
     if named:
@@ -204,42 +207,139 @@ def read_csv(
     if target not in header:
         raise DataFileError("target", f"found {target!r} and the columns {header}", "name one of the columns")
     at = header.index(target)
-    _check_records(rows, len(header), at)
+    if not rows:
+        raise DataFileError("lines", "found no line below the header", "give at least one sample")
+    for i, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            found = f"found {len(row)} cells in record {i}"
+            raise DataFileError("lines", found, f"give {len(header)}, as in the header")
+        if row[at].strip() in MISSING:
+            raise DataFileError("lines", f"found no label in record {i}", "leave the record out")
     others = [row[:at] + row[at + 1 :] for row in rows]
     table = Table.read(others, names=header[:at] + header[at + 1 :], nominal=nominal)
     return table, np.array([row[at].strip() for row in rows])
 
 
-def _check_records(rows: Sequence[Sequence[str]], width: int, target: int) -> None:
-    if not rows:
-        raise DataFileError("lines", "found no line below the header", "give at least one sample")
-    for i, row in enumerate(rows, 1):
-        if len(row) != width:
-            raise DataFileError("lines", f"found {len(row)} cells in record {i}", f"give {width}, as in the header")
-        if row[target].strip() in MISSING:
-            raise DataFileError("lines", f"found no label in record {i}", "leave the record out")
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column before it is known to be numeric or nominal.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+    values : ndarray of shape (n_samples,)
+        Of any type.
+    missing : ndarray of bool, shape (n_samples,)
+        True where there is no value.
+    """
+
+    name: str
+    values: NDArray
+    missing: NDArray[np.bool_]
+
+    @classmethod
+    def from_values(cls, name: str, values: NDArray, missing: NDArray[np.bool_] | None = None) -> Cells:
+        """Mark what is missing, besides a frame's own nulls, among numbers, booleans, strings or objects."""
+        kind = values.dtype.kind
+        if kind not in "biufOUT":
+            raise InvalidInput("X", f"found {values.dtype} in column {name!r}", "convert it to numbers or to strings")
+        missing = np.zeros(len(values), dtype=bool) if missing is None else missing
+        if kind == "f":
+            missing = missing | np.isnan(values)
+        elif kind in "OUT":
+            missing = missing | np.fromiter(map(_is_missing, values, missing), bool, len(values))
+        return cls(name, values, missing)
+
+    @classmethod
+    def from_codes(cls, feature: Feature, column: Array) -> Cells:
+        """Return the values that a table's codes stand for."""
+        missing = np.isnan(column)
+        codes = np.where(missing, 0, column).astype(np.int64)
+        return cls(feature.name, np.array(feature.categories)[codes] if feature.categories else column, missing)
+
+    def numbers(self) -> Array | None:
+        """Return the column as float64, NaN where missing; None if a known value does not read as a finite number."""
+        known = self.values[~self.missing]
+        if known.dtype.kind == "b" or (known.dtype.kind in "OUT" and any(map(_is_never_a_number, known))):
+            return None
+        column = np.full(len(self.values), np.nan)
+        try:
+            column[~self.missing] = known.astype(np.float64)
+        except (TypeError, ValueError):
+            return None
+        if np.isfinite(column[~self.missing]).all():
+            return column
+        if all(isinstance(value, str) for value in known):
+            return None
+        raise InvalidInput("X", f"found infinity in column {self.name!r}", "give finite numbers, None where missing")
+
+    def labels(self) -> list[str | None]:
+        """Return each value's category, None where missing; 3, 3.0 and "3" are one category."""
+        return [None if gone else _label(value) for value, gone in zip(self.values, self.missing, strict=True)]
+
+    def feature(self, name: str, nominal: bool) -> Feature:
+        """Return what the column is: numeric if it can be and need not be nominal."""
+        if nominal or self.missing.all() or self.numbers() is None:
+            return Feature(name, tuple(sorted({label for label in self.labels() if label is not None})))
+        return Feature(name)
+
+    def encode(self, feature: Feature) -> Array:
+        """Return the column as numbers or codes of categories, NaN where missing or of no category."""
+        if feature.categories is not None:
+            codes: dict[str | None, float] = {category: float(code) for code, category in enumerate(feature.categories)}
+            return np.array([codes.get(label, np.nan) for label in self.labels()])
+        numbers = self.numbers()
+        if numbers is None:
+            found = f"found values of {feature.name!r} that are not finite numbers"
+            raise InvalidInput("X", found, "give numbers, or None where missing")
+        return numbers
+
+
+def read_cells(X: Any) -> tuple[list[Cells], bool]:
+    """Return the columns of `X`, an array, rows or a frame, and whether they bear names of their own."""
+    if hasattr(X, "columns"):
+        names = [str(name) for name in X.columns]
+        if not names or len(set(names)) < len(names) or not len(X):
+            found = f"found {len(X)} rows under {names}"
+            raise InvalidInput("X", found, "give a frame with rows and distinctly named columns")
+        return [_read_series(str(key), X[key]) for key in X.columns], True
+    try:
+        rows = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    except ValueError:
+        raise InvalidInput("X", "found rows of different lengths", "give rows of equal length") from None
+    if rows.ndim != 2:
+        raise InvalidInput("X", f"found {rows.ndim} dimensions, shape {rows.shape}", "give rows of equal length")
+    if rows.size == 0:
+        raise InvalidInput("X", f"found no data, shape {rows.shape}", "give at least one row and one column")
+    return [Cells.from_values(f"x{j}", column) for j, column in enumerate(rows.T)], False
+
+
+def _read_series(name: str, series: Any) -> Cells:
+    # pandas says isna where polars says is_null
+    missing = series.isna() if hasattr(series, "isna") else series.is_null()
+    return Cells.from_values(name, np.asarray(series.to_numpy()), np.asarray(missing.to_numpy(), dtype=bool))
+
+
+def _is_missing(value: Any, known_missing: bool) -> bool:
+    if known_missing or value is None:
+        return True
+    return value.strip() in MISSING if isinstance(value, str) else isinstance(value, float) and isnan(value)
+
+
+def _is_never_a_number(value: Any) -> bool:
+    # Python reads "1_0" as 10, and True as 1
+    return isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value)
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return f"{value:.15g}"
+    return str(value).strip()
 
 
 def _encode(cells: Sequence[Cells], features: Sequence[Feature]) -> Table:
-    return Table(tuple(features), np.array([_column(c, f) for c, f in zip(cells, features, strict=True)]))
-
-
-def _decoded(feature: Feature, column: Array) -> Cells:
-    missing = np.isnan(column)
-    codes = np.where(missing, 0, column).astype(np.int64)
-    return Cells(feature.name, np.array(feature.categories)[codes] if feature.categories else column, missing)
-
-
-def _column(cells: Cells, feature: Feature) -> Array:
-    if feature.categories is not None:
-        codes = {category: float(code) for code, category in enumerate(feature.categories)}
-        return np.array([np.nan if label is None else codes.get(label, np.nan) for label in cells.labels()])
-    numbers = cells.numbers()
-    if numbers is None:
-        raise InvalidInput(
-            "X", f"found values of {feature.name!r} that are not finite numbers", "give numbers, or None where missing"
-        )
-    return numbers
+    return Table(tuple(features), np.array([c.encode(feature) for c, feature in zip(cells, features, strict=True)]))
 
 
 def _position(names: Sequence[str], column: str | int) -> int:
@@ -248,9 +348,3 @@ def _position(names: Sequence[str], column: str | int) -> int:
     if isinstance(column, int) and -len(names) <= column < len(names):
         return column % len(names)
     raise InvalidInput("nominal", f"found {column!r}", f"name columns among {list(names)} or give their positions")
-
-
-def _feature(name: str, cells: Cells, nominal: bool) -> Feature:
-    if nominal or cells.missing.all() or cells.numbers() is None:
-        return Feature(name, tuple(sorted({label for label in cells.labels() if label is not None})))
-    return Feature(name)

@@ -2,18 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.trees.records import Codes, Nodes
 from cvxens.trees.tables import Feature, match
-from cvxens.trees.text import Rule, rules, text
 from cvxens.types import Array
+
+Codes = NDArray[np.int64]
+
+
+class Nodes(NamedTuple):
+    """The nodes of a tree, breadth first; node 0 is the root.
+
+    Parameters
+    ----------
+    feature : ndarray of int, shape (n_nodes,)
+        The feature a node splits on, -1 at a leaf.
+    cut : ndarray of shape (n_nodes,)
+        Of a numeric split: values up to it go to the first child, above it to the second. NaN elsewhere.
+    first : ndarray of int, shape (n_nodes,)
+        The first child; the others follow it, a nominal split having one per category.
+    counts : ndarray of shape (n_nodes, n_classes)
+        Training weight of each class at the node.
+    """
+
+    feature: Codes
+    cut: Array
+    first: Codes
+    counts: Array
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One path of a tree, tests that a later one on the same feature implies left out.
+
+    Parameters
+    ----------
+    conditions : tuple of str
+        Such as ``"outlook = sunny"`` and ``"humidity <= 75"``; all must hold.
+    label : object
+        The class that the rule predicts.
+    cases, errors : float
+        Training weight that arrived, and the part of it that is of other classes.
+
+    Examples
+    --------
+    >>> print(Rule(("humidity <= 75", "outlook = sunny"), "yes", 5.0, 1.0))
+    if humidity <= 75 and outlook = sunny then yes (5.0/1.0)
+    """
+
+    conditions: tuple[str, ...]
+    label: Any
+    cases: float
+    errors: float
+
+    def __str__(self) -> str:
+        condition = f"if {' and '.join(self.conditions)} then " if self.conditions else ""
+        errors = f"/{self.errors:.1f}" if self.errors >= 0.05 else ""
+        return f"{condition}{self.label} ({self.cases:.1f}{errors})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +77,7 @@ class Tree:
     Parameters
     ----------
     features : tuple of Feature
-        Of the table it was learned from.
+        The features of the table it was learned from.
     classes : tuple
         The classes, sorted.
     nodes : Nodes
@@ -106,15 +158,46 @@ class Tree:
 
     def __str__(self) -> str:
         """Draw the tree: a line per branch, leaves with their training cases and errors."""
-        return "\n".join(text(self))
+        return "\n".join(self._lines()) or str(self._decision(0, ()))
 
     def rules(self) -> tuple[Rule, ...]:
         """Return a rule per leaf, from the top of the drawing down; on samples without gaps exactly one applies."""
-        return tuple(rules(self))
+        found = []
+        waiting: list[tuple[int, dict[tuple[str, str], str]]] = [(0, {})]
+        while waiting:
+            node, tests = waiting.pop()
+            if not self.branches[node]:
+                found.append(self._decision(node, tuple(f"{' '.join(test)} {value}" for test, value in tests.items())))
+            waiting += [(child, {**tests, (name, sign): value}) for child, name, sign, value in self._children(node)]
+        return tuple(found)
+
+    def _lines(self) -> Iterator[str]:
+        waiting = [(0, *child) for child in self._children(0)]
+        while waiting:
+            depth, node, *test = waiting.pop()
+            decision = "" if self.branches[node] else f" {self._decision(node, ())}"
+            yield f"{'|   ' * depth}{' '.join(test)}:{decision}"
+            waiting += [(depth + 1, *child) for child in self._children(node)]
+
+    def _children(self, node: int) -> Iterator[tuple[int, str, str, str]]:
+        """Yield the children of a node and their tests (name, sign, value), the last first, as a stack wants them."""
+        feature = self.features[self.nodes.feature[node]]
+        for branch in reversed(range(self.branches[node])):
+            child = int(self.nodes.first[node]) + branch
+            if feature.categories:
+                yield child, feature.name, "=", feature.categories[branch]
+            else:
+                yield child, feature.name, ("<=", ">")[branch], f"{self.nodes.cut[node]:.12g}"
+
+    def _decision(self, node: int, conditions: tuple[str, ...]) -> Rule:
+        counts = self.nodes.counts[node]
+        label = self.classes[self.probabilities[node].argmax()]
+        return Rule(conditions, label, float(counts.sum()), float(counts.sum() - counts.max()))
 
 
 @njit(cache=True)
 def _descend(nodes: Nodes, branches: Codes, shares: Array, probabilities: Array, columns: Array) -> Array:
+    """Send every sample down the tree, in parts where a value is missing, and sum the probabilities of its leaves."""
     out = np.zeros((columns.shape[1], probabilities.shape[1]))
     waiting, parts = np.empty(len(branches), dtype=np.int64), np.empty(len(branches))
     for i in range(len(out)):

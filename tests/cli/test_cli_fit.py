@@ -275,11 +275,11 @@ def test_ctrl_c_keeps_what_there_is(capsys, tmp_path, csv, monkeypatch):
 
     original, calls = Stumps.price, []
 
-    def impatient(self, s, /, inside=()):
+    def impatient(self, s, exclude=()):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return original(self, s, inside)
+        return original(self, s, exclude)
 
     monkeypatch.setattr(Stumps, "price", impatient)
     arguments = ["--param", "columns_per_round=1", "--out", tmp_path / "model"]

@@ -39,27 +39,28 @@ class Tabulated:
 
 
 class PlainTable:
-    """The columns of H and their negations, exact, deaf to what is inside."""
+    """The columns of H and their negations, exact, but it heeds no `exclude`."""
 
     def __init__(self, H: np.ndarray, count: int = 3, *, bounded: bool = True) -> None:
-        self.H, self.count, self.bounded = H, count, bounded
+        self.H, self.sample, self.count, self.bounded = H, H, count, bounded
 
-    def price(self, s):
-        return self._priced(s, ())
+    def price(self, s, exclude=()):
+        return self._priced(s, None)
 
     def _priced(self, s, closed):
         edges = (self.H.T @ s).reshape(self.H.shape[1], -1)
         best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        order = [j for j in np.argsort(-np.abs(best), kind="stable") if j not in closed][: self.count]
+        order = [j for j in np.argsort(-np.abs(best), kind="stable") if j not in (closed or ())][: self.count]
+        outside = np.inf if closed is None else max((abs(best[j]) for j in order), default=0.0)
         columns = [Column(Tabulated(int(j), 1.0 if best[j] >= 0 else -1.0), self.H, abs(best[j])) for j in order]
-        return Priced(columns, np.abs(edges).max(), (edges**2).sum()) if self.bounded else Priced(columns)
+        return Priced(columns, np.abs(edges).max(), (edges**2).sum(), outside) if self.bounded else Priced(columns)
 
 
 class Table(PlainTable):
-    """The same, leaving out what is inside in either sign."""
+    """The same, leaving out what is excluded, in either sign."""
 
-    def price(self, s, inside=()):
-        return self._priced(s, {h.index for h in inside})
+    def price(self, s, exclude=()):
+        return self._priced(s, {h.index for h in exclude})
 
 
 def linear_program(

@@ -184,9 +184,9 @@ class Scaled:
     """The sign of the first feature, scaled, as often as there are scales."""
 
     def __init__(self, *scales):
-        self.scales = scales
+        self.scales, self.sample = scales, X
 
-    def price(self, s):
+    def price(self, s, exclude=()):
         return Priced([Column(Times(scale), X, 1.0) for scale in self.scales])
 
 

@@ -429,8 +429,8 @@ def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_pat
 
 def test_a_sample_that_changes_is_refused(tmp_path):
     class Copying(Table):
-        def price(self, s, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return Priced([Column(c.hypothesis, c.sample.copy(), c.edge) for c in priced.columns], priced.edge_bound)
 
     with pytest.raises(InvalidInput, match="its sample is none of the first round's"):

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Column, MasterSolution, Priced, column_generation, formulations, iterate
 from cvxens.colgen.oracles import SklearnLearner
+from cvxens.errors import InvalidInput
 from cvxens.problems import SLSSVM, SVMPrimal
 
 LENGTHS, DEMAND, BOARD = np.array([3, 5, 9]), np.array([25.0, 20.0, 15.0]), 17
@@ -52,7 +53,9 @@ class Boards:
 class Knapsack:
     """The most valuable pattern that fits on a board, by trying all."""
 
-    def price(self, s):
+    sample = None
+
+    def price(self, s, exclude=()):
         patterns = [p for p in product(range(6), range(4), range(2)) if LENGTHS @ p <= BOARD]
         best = max(patterns, key=lambda p: s @ p)
         return Priced([Column(Pattern(best), None, float(s @ best))], float(s @ best))
@@ -114,19 +117,13 @@ class Scripted:
 class Told:
     """An oracle that answers from a script and records what it is told to leave out."""
 
+    sample = None
+
     def __init__(self, *answers):
         self.answers, self.told = iter(answers), []
 
-    def price(self, s, inside=()):
-        self.told.append(list(inside))
-        return next(self.answers)
-
-
-class Deaf:
-    def __init__(self, *answers):
-        self.answers = iter(answers)
-
-    def price(self, s):
+    def price(self, s, exclude=()):
+        self.told.append(list(exclude))
         return next(self.answers)
 
 
@@ -149,42 +146,61 @@ def test_a_step_is_yielded_before_its_columns_are_added():
     assert list(steps) == []
 
 
-@pytest.mark.parametrize("oracle", [Told, Deaf])
-def test_it_ends_when_no_edge_exceeds_the_threshold(oracle):
+def test_it_ends_when_no_edge_exceeds_the_threshold():
     for answer in (Priced([]), Priced([column(0, 0.5), column(1, 0.2)])):
         master = Scripted((S, None))
-        (step,) = iterate(master, oracle(answer))
+        (step,) = iterate(master, Told(answer))
         assert master.added == []
         assert step.priced is answer
 
 
-@pytest.mark.parametrize("oracle", [Told, Deaf])
-def test_no_hypothesis_is_added_twice(oracle):
+@pytest.mark.parametrize("bounds", [(), (9.0, 9.0, 9.0)])
+def test_no_hypothesis_is_added_twice(bounds):
     again = [column(0, 2.0), column(0, 1.0), column(1, 0.9), column(3, 0.1)]
     master = Scripted((S, None), (S, None), (S, None))
-    steps = list(iterate(master, oracle(Priced(again[:2]), Priced(again), Priced(again))))
+    steps = list(iterate(master, Told(*(Priced(answer, *bounds) for answer in (again[:2], again, again)))))
     assert master.added == [[Tabulated(0, 1.0)], [Tabulated(1, 1.0)]]
     assert len(steps) == 3
 
 
-def test_only_an_oracle_that_takes_it_is_told_what_is_closed():
-    oracle = Told(*(Priced([column(j, 1.0)]) for j in range(3)), Priced([]))
+def test_an_oracle_is_told_what_is_closed():
+    oracle = Told(*(Priced([column(j, 1.0)], outside_bound=9.0) for j in range(3)), Priced([]))
     master = Scripted((S, None), (S, None), (S, np.array([False, True])), (S, np.array([False, False, False])))
     list(iterate(master, oracle))
     first, second = Tabulated(0, 1.0), Tabulated(1, 1.0)
     assert oracle.told == [[], [first], [second], []]
-    assert len(list(iterate(Scripted((S, None)), Deaf(Priced([]))))) == 1
 
 
-def test_what_equals_a_column_inside_is_not_taken_from_an_oracle_that_is_deaf():
+def test_what_equals_a_column_inside_is_not_taken_unless_the_answer_bounds_what_is_outside():
     free = S, None
     for closed, expected in ((None, [1.0]), (np.array([False]), [1.0, -1.0])):
         master = Scripted(free, (S, closed), (S, np.array([False, False])))
-        list(iterate(master, Deaf(*(Priced([column(j, 1.0, sign)]) for j, sign in ((0, 1.0), (0, -1.0), (2, 1.0))))))
+        list(iterate(master, Told(*(Priced([column(j, 1.0, sign)]) for j, sign in ((0, 1.0), (0, -1.0), (2, 1.0))))))
         assert [h.sign for added in master.added for h in added] == expected
     told = Scripted(free, free, free)
-    list(iterate(told, Told(*(Priced([column(j, 1.0)]) for j in (0, 2)), Priced([]))))
+    list(iterate(told, Told(*(Priced([column(j, 1.0)], outside_bound=9.0) for j in (0, 2)), Priced([]))))
     assert [h.index for added in told.added for h in added] == [0, 2]
+
+
+def test_what_equals_a_column_of_a_bounded_answer_is_not_taken_from_one_without():
+    master = Scripted(*3 * [(S, None)])
+    list(iterate(master, Told(Priced([column(0, 1.0)], outside_bound=9.0), Priced([column(2, 1.0)]))))
+    assert [h.index for added in master.added for h in added] == [0]
+
+
+def test_an_oracle_whose_price_does_not_take_exclude_is_refused():
+    class Old(PlainTable):
+        def price(self, s):
+            return self._priced(s, ())
+
+    class Failing(PlainTable):
+        def price(self, s, exclude=()):
+            return len(3)
+
+    with pytest.raises(InvalidInput, match=r"^oracle: found .*Old which says: .*unexpected keyword argument 'exclude'"):
+        next(iterate(Scripted((S, None)), Old(TABLE)))
+    with pytest.raises(TypeError, match="has no len"):
+        next(iterate(Scripted((S, None)), Failing(TABLE)))
 
 
 def test_the_caller_may_stop_at_any_step():

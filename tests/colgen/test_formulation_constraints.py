@@ -127,7 +127,7 @@ def test_a_constrained_loss_is_the_loss_where_it_is_feasible(z):
         assert np.array_equal(constrained.multipliers(z), loss.multipliers(z))
         assert np.array_equal(constrained.repair(-z, y), -z)
         assert float(constrained.best_intercept(z, y)) == float(loss.best_intercept(z, y))
-        assert (constrained.shape, constrained.scale(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
+        assert (constrained.batch_shape, constrained.rescaling(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
 
 
 def test_multipliers_of_a_constraint_are_no_violation_of_slackness():

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import check_grad
 
-from cvxens.colgen.oracles.fourier import Fourier, FourierFeature, ascend, edge_and_gradient, median_distance
+from cvxens.colgen.oracles.fourier import Fourier, ascend, edge_and_gradient, median_distance
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Wave
 
 
 def problem(seed, n=40, n_features=3, n_outputs=1):
@@ -79,9 +80,7 @@ def test_the_gradient_of_the_edge(seed):
     at = np.random.default_rng(seed).standard_normal(4)
     gap = check_grad(lambda v: edge_and_gradient(X, s[:, 0], v)[0], lambda v: edge_and_gradient(X, s[:, 0], v)[1], at)
     assert gap < 1e-4
-    np.testing.assert_allclose(
-        edge_and_gradient(X, s[:, 0], at)[0], s[:, 0] @ FourierFeature(tuple(at[:3]), at[3])(X), rtol=1e-9
-    )
+    np.testing.assert_allclose(edge_and_gradient(X, s[:, 0], at)[0], s[:, 0] @ Wave(tuple(at[:3]), at[3])(X), rtol=1e-9)
 
 
 @settings(deadline=None, max_examples=30)
@@ -122,14 +121,6 @@ def test_the_median_distance():
     doubled = np.vstack([X[:1]] * 30 + [X[:2]])
     assert median_distance(doubled) == pytest.approx(np.linalg.norm(X[0] - X[1]))
     assert median_distance(X, n_samples=10, random_state=1) == median_distance(X, n_samples=10, random_state=1)
-
-
-def test_features_are_values():
-    feature = FourierFeature((1.0, -2.0), 0.5)
-    assert feature == FourierFeature((1.0, -2.0), 0.5)
-    assert len({feature, FourierFeature((1.0, -2.0), 0.5)}) == 1
-    assert str(feature) == "cos(1 x[0] - 2 x[1] - 0.5)"
-    np.testing.assert_allclose(feature([[0.5, 0.0], [0.0, 1.0]]), np.cos([0.0, -2.5]))
 
 
 @pytest.mark.parametrize("resample", [True, False])

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from cvxens.colgen import Column, Ending, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, fastest_master
 from cvxens.colgen.oracles import Pool
-from cvxens.colgen.oracles.sampling import FEW, project
 from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stabilisation import InOut, stabilised
 from cvxens.errors import NotSeparable
+from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns
 from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
@@ -183,8 +183,8 @@ def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):
 
 def test_a_heuristic_oracle_proves_nothing_of_separability():
     class Heuristic(Pool):
-        def price(self, s, /, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return type(priced)(priced.columns)
 
     table = np.array([[1.0], [1.0], [-1.0]])

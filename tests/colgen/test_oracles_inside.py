@@ -11,8 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.oracles import Constant, Fourier, KernelColumns, ParallelPerceptrons, Perceptrons, Pool
-from cvxens.colgen.oracles.perceptrons import Perceptron
-from cvxens.colgen.oracles.pool import Negated
+from cvxens.hypotheses import Negated, Perceptron
 
 N_SAMPLES = 9
 KERNEL = partial(laplacian_kernel, gamma=0.5)
@@ -42,10 +41,10 @@ def test_the_best_of_the_others_in_their_order(name, seed, n_outputs, limit):
     negated = SINGLE[name](X, EVERY).price(-s)
     taken = {c.hypothesis for c in everything.columns if rng.random() < 0.5}
     expected = [c for c in everything.columns if c.hypothesis not in taken][:limit]
-    priced = SINGLE[name](X, limit).price(s, inside=taken)
+    priced = SINGLE[name](X, limit).price(s, exclude=taken)
     assert [(c.hypothesis, c.edge) for c in priced.columns] == [(c.hypothesis, c.edge) for c in expected]
     assert (priced.edge_bound, priced.edge_square_sum) == (everything.edge_bound, everything.edge_square_sum)
-    of_either_sign = SINGLE[name](X, EVERY).price(s, inside=[c.hypothesis for c in negated.columns])
+    of_either_sign = SINGLE[name](X, EVERY).price(s, exclude=[c.hypothesis for c in negated.columns])
     assert [c.edge for c in of_either_sign.columns if c.edge > 0] == []
 
 
@@ -66,7 +65,7 @@ def test_the_best_perceptron_outside_of_every_direction(duplicates, seed, n_outp
     taken = [h for h in everything if rng.random() < 0.6]
     oracle = ParallelPerceptrons(X, directions)
     inside = {Perceptron(h.theta, h.alpha, int(rng.choice([-1, 1]))) for h in taken} | {Constant(1)}
-    priced = oracle.price(s, inside=inside)
+    priced = oracle.price(s, exclude=inside)
     best: dict = {}
     for h in everything:
         if h not in taken:
@@ -84,11 +83,11 @@ def test_fixed_directions_run_out_one_perceptron_of_each_at_a_time():
     X, s, _ = draw(0, 1)
     oracle = Perceptrons(X, n_directions=4, resample=False, random_state=1)
     first, inside = oracle.price(s), set()
-    while columns := oracle.price(s, inside=inside).columns:
+    while columns := oracle.price(s, exclude=inside).columns:
         found = {c.hypothesis for c in columns}
         assert found.isdisjoint(inside)
         inside |= found
-        assert oracle.price(s, inside=inside).edge_bound == first.edge_bound
+        assert oracle.price(s, exclude=inside).edge_bound == first.edge_bound
     thetas = {h.theta for h in inside if isinstance(h, Perceptron)}
     edges = [float((h(X) @ s).item()) for h in inside]
     assert len(inside) == 1 + sum(len(np.unique((X @ theta).round(9))) - 1 for theta in thetas)
@@ -102,9 +101,9 @@ def test_sampled_perceptrons_leave_out_what_they_can_meet_again(refined):
     oracle = Perceptrons(X, n_directions=3, refined=refined, random_state=0)
     inside: set = set()
     for _ in range(2):
-        inside |= {c.hypothesis for c in oracle.price(s, inside=inside).columns}
+        inside |= {c.hypothesis for c in oracle.price(s, exclude=inside).columns}
     assert inside == {Perceptron((1.0,), 2.5, 1), Perceptron((1.0,), 0.5, -1), Constant(1)}
-    assert oracle.price(s, inside=inside).columns == []
+    assert oracle.price(s, exclude=inside).columns == []
 
 
 @pytest.mark.parametrize("name", SINGLE)
@@ -112,7 +111,7 @@ def test_nothing_is_left_when_all_are_inside(name):
     X, s, _ = draw(3, 1)
     oracle = SINGLE[name](X, EVERY)
     everything = oracle.price(s)
-    priced = oracle.price(s, inside={c.hypothesis for c in everything.columns})
+    priced = oracle.price(s, exclude={c.hypothesis for c in everything.columns})
     assert priced.columns == []
     assert priced.edge_bound == everything.edge_bound > 0
 
@@ -131,4 +130,4 @@ def test_a_negated_function_is_inside_too():
     pool = Pool.of([np.ravel, np.ones_like], X)
     assert Pool.of([np.ravel, np.ones_like, np.ravel], X).H.shape == pool.H.shape
     for taken in (np.ravel, Negated(np.ravel)):
-        assert len(pool.price(s, inside=[taken]).columns) == 1
+        assert len(pool.price(s, exclude=[taken]).columns) == 1

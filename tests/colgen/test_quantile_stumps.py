@@ -47,8 +47,8 @@ def test_what_is_inside_is_left_out_in_either_sign(X, s, n_thresholds):
     oracle = QuantileStumps(X, n_thresholds=n_thresholds)
     inside = [column.hypothesis for column in oracle.price(s).columns]
     assert len(inside) == len(hypotheses(oracle))
-    assert list(oracle.price(-s, inside=inside).columns) == []
-    assert len(oracle.price(s, inside=inside[1:]).columns) == 1
+    assert list(oracle.price(-s, exclude=inside).columns) == []
+    assert len(oracle.price(s, exclude=inside[1:]).columns) == 1
 
 
 def test_thresholds_are_at_quantiles():

@@ -1,7 +1,7 @@
 """Runs: how they end, what they return then, separability, and degenerate data."""
 
 import signal
-from itertools import count
+from itertools import count, pairwise
 from math import inf
 
 import numpy as np
@@ -34,11 +34,12 @@ class Failing:
 
     def __init__(self, at, error=KeyboardInterrupt):
         self.oracle, self.at, self.error, self.calls = Table(H, 1), at, error, count(1)
+        self.sample = H
 
-    def price(self, s, inside=()):
+    def price(self, s, exclude=()):
         if next(self.calls) == self.at:
             raise self.error
-        return self.oracle.price(s, inside)
+        return self.oracle.price(s, exclude)
 
 
 def test_a_run_to_the_optimum_says_so():
@@ -174,10 +175,10 @@ def test_ctrl_c_in_pricing(ctrl_c, formulation, at):
     class Pressed(Table):
         calls = count(1)
 
-        def price(self, s, inside=()):
+        def price(self, s, exclude=()):
             if next(self.calls) == at:
                 signal.raise_signal(signal.SIGINT)
-            return super().price(s, inside)
+            return super().price(s, exclude)
 
     run = column_generation(formulation, Pressed(H, 1), y)
     whole = column_generation(formulation, Table(H, 1), y)
@@ -202,6 +203,45 @@ def test_ctrl_c_while_the_certificate_is_made(ctrl_c, monkeypatch):
     assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-6)
 
 
+def test_the_callback_is_told_of_every_round():
+    told = []
+    run = column_generation(formulations.lpboost(0.1), Table(H, 1), y, callback=told.append)
+    assert [step.number for step in told] == list(range(1, len(run.history) + 1))
+    assert [-step.solution.objective for step in told] == [row.objective for row in run.history]
+    assert [-step.best_bound for step in told] == [row.dual_bound for row in run.history]
+    assert [len(step.columns) for step in told] == [row.n_columns for row in run.history]
+    best = [min(step.solution.objective for step in told[:k]) for k in range(1, len(told) + 1)]
+    assert [step.incumbent.solution.objective for step in told] == best
+    assert all(len(step.incumbent.columns) == len(step.incumbent.solution.w) for step in told)
+    assert all(before.seconds < after.seconds for before, after in pairwise(told))
+    assert told[-1].relative_gap == pytest.approx(run.certificate.relative_gap, abs=1e-12)
+    assert told[-1].incumbent.columns == run.columns
+    assert told[-1].incumbent.solution.w is run.weights
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_the_callback_may_stop_the_run(at):
+    run = column_generation(SOFT, Table(H, 1), y, callback=lambda step: step.number == at)
+    assert run.ending is Ending.STOPPED
+    assert len(run.history) == at
+    assert run.certificate.proven
+    assert run.certificate.dual <= OPTIMUM <= run.certificate.primal
+
+
+def test_the_callbacks_word_does_not_hide_another_ending():
+    run = column_generation(SOFT, Table(H), y, callback=lambda step: step.relative_gap <= 1e-6)
+    assert run.ending is Ending.OPTIMAL
+
+
+def test_ctrl_c_in_the_callback_keeps_its_round():
+    def impatient(step):
+        if step.number == 3:
+            raise KeyboardInterrupt
+
+    run = column_generation(SOFT, Table(H, 1), y, callback=impatient)
+    assert (run.ending, len(run.history)) == (Ending.INTERRUPTED, 3)
+
+
 def test_an_error_of_the_oracle_is_not_swallowed():
     with pytest.raises(ZeroDivisionError):
         column_generation(SOFT, Failing(3, ZeroDivisionError), y)
@@ -221,8 +261,8 @@ def test_an_oracle_without_a_bound_proves_nothing():
 
 def test_an_oracle_that_overstates_its_bound_never_proves_more():
     class Loose(Table):
-        def price(self, s, inside=()):
-            priced = super().price(s, inside)
+        def price(self, s, exclude=()):
+            priced = super().price(s, exclude)
             return Priced(priced.columns, 2 * priced.edge_bound, 4 * priced.edge_square_sum)
 
     for formulation, optimum in ((SOFT, OPTIMUM), (formulations.lpboost(0.1), soft_minimum_program(H, y, 0.1))):
@@ -243,7 +283,9 @@ def test_the_best_bound_so_far_is_kept():
 
 def test_an_oracle_without_any_hypothesis():
     class Nothing:
-        def price(self, s):
+        sample = X
+
+        def price(self, s, exclude=()):
             return Priced([], 0.0, 0.0)
 
     run = column_generation(SOFT, Nothing(), y)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.perceptrons import Perceptrons
-from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
+from cvxens.colgen.oracles.sampling import chunks, unit_directions
 from cvxens.errors import InvalidInput
 from cvxens.validation import generator
 
@@ -26,23 +26,6 @@ def test_directions_are_uniform_on_the_sphere(n_features):
 
 def test_on_a_line_there_is_one_direction():
     np.testing.assert_array_equal(unit_directions(generator(0), 50, 1), [[1.0]])
-
-
-@settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), m=st.integers(1, 9), n_features=st.integers(1, 12))
-def test_projections_of_equal_rows_are_equal_to_the_last_bit(seed, n, m, n_features):
-    random = np.random.default_rng(seed)
-    X, directions = random.standard_normal((n, n_features)), random.standard_normal((m, n_features))
-    together = project(np.vstack([X, X[::-1]]), directions)
-    np.testing.assert_array_equal(together[:n], together[n:][::-1])
-    np.testing.assert_array_equal(together[:1], project(X[:1], directions))
-    np.testing.assert_array_equal(together[:, -1:], project(np.vstack([X, X[::-1]]), directions[-1:]))
-    np.testing.assert_allclose(together[:n], X @ directions.T, atol=1e-12)
-
-
-def test_projection_needs_the_same_features():
-    with pytest.raises(InvalidInput, match=r"X: found shape \(4, 3\); give \(n_samples, 2\)"):
-        project(np.zeros((4, 3)), np.zeros((1, 2)))
 
 
 @settings(deadline=None, max_examples=50)
@@ -73,9 +56,3 @@ def test_generator_takes_seeds_and_generators():
     for wrong in (-1, "seed", 1.5):
         with pytest.raises(InvalidInput, match="random_state"):
             generator(wrong)
-
-
-def test_linear_forms_read_well():
-    assert linear_form((1.0,)) == "1 x[0]"
-    assert linear_form((-1.0, 0.25)) == "-1 x[0] + 0.25 x[1]"
-    assert linear_form((0.1, 3.0, -2.0), terms=2) == "3 x[1] - 2 x[2] + 1 more"

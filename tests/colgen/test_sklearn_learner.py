@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen.oracles.pool import Negated
 from cvxens.colgen.oracles.sklearn_learner import SklearnLearner
-from cvxens.colgen.oracles.stumps import Constant, Stumps
+from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Negated
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cvxens.colgen import Column, Ending, Priced, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, HingeMaster, LeastSquaresMaster
 from cvxens.colgen.oracles import Constant, Perceptrons, QuantileStumps, Stump, Stumps
-from cvxens.colgen.oracles.perceptrons import Perceptron
 from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.hypotheses import Perceptron
 from cvxens.problems import SLSSVM, SVMPrimal
 
 X, y = noisy(40, 3, seed=1)
@@ -116,22 +116,13 @@ def tidy(name):
     return [c for c in solve(name, Stumps(X)).columns if isinstance(c.hypothesis, Stump)]
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_the_start_enters_before_the_first_round_or_in_place_of_the_first_answer(known):
+def test_the_start_enters_before_the_first_round():
     start = [Tabulated(3, -1.0), Tabulated(7, 1.0), Tabulated(3, 1.0)]
     for master, entered in (
         (HighsMaster(formulations.soft_margin(0.4), y), start),
         (HingeMaster(formulations.svm(0.3), y), start[:2]),
     ):
-        oracle = Table(H, 4)
-        if known:
-            oracle.sample = H
-        steps = iterate(master, oracle, start)
-        if not known:
-            first = next(steps)
-            assert first.columns == ()
-            assert not first.bounded
-            assert first.priced.edge_bound == first.priced.edge_square_sum == np.inf
+        steps = iterate(master, Table(H, 4), start)
         assert [c.hypothesis for c in next(steps).columns] == entered
 
 
@@ -139,15 +130,15 @@ def test_what_has_come_with_the_start_is_told_once_the_oracle_has_named_it():
     told = []
 
     class Listening(Table):
-        def price(self, s, inside=()):
-            told.append({h.index for h in inside})
-            return super().price(s, inside)
+        def price(self, s, exclude=()):
+            told.append({h.index for h in exclude})
+            return super().price(s, exclude)
 
     start = [Tabulated(index, 1.0) for index in range(H.shape[1])]
     run = solve("least squares", Listening(H, 9), start)
-    assert len(run.history) == 2
-    assert told[0] == told[1] == set()
-    assert all(before < after for before, after in pairwise(told[1:]))
+    assert len(run.history) == 1
+    assert told[0] == set()
+    assert all(before < after for before, after in pairwise(told))
     assert len(told[-1]) > 0.5 * H.shape[1]
 
 
@@ -174,14 +165,12 @@ def test_under_a_heuristic_oracle_a_run_goes_on_from_where_it_was():
     assert not second.certificate.proven
 
 
-def test_without_a_sample_there_is_no_start():
+def test_an_oracle_without_a_sample_is_refused():
     class Nothing:
-        def price(self, s):
+        def price(self, s, exclude=()):
             return Priced([], 0.0, 0.0)
 
-    with pytest.raises(
-        InvalidInput, match=r"^start: found hypotheses for an oracle that says by no attribute `sample`"
-    ):
+    with pytest.raises(InvalidInput, match=r"^oracle: found .* without sample; give an object with price and sample"):
         column_generation(formulations.soft_margin(0.4), Nothing(), y, start=[Constant(1)])
     oracle = Nothing()
     oracle.sample = X

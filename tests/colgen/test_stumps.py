@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array
 
+from cvxens.colgen.oracles import Constant, Stump, Stumps
 from cvxens.colgen.oracles.fixed_point import FixedPoint
-from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
 from cvxens.errors import InvalidInput
 
 
@@ -128,7 +128,7 @@ def test_the_best_outside_among_many_values(kind, square_sum, count):
         if h not in inside:
             best[h.feature] = max(best.get(h.feature, 0), edge)
     oracle = Stumps(kind(X), columns_per_round=count, square_sum=square_sum)
-    priced = oracle.price(s, inside=inside)
+    priced = oracle.price(s, exclude=inside)
     assert_allclose([c.edge for c in priced.columns], sorted(best.values(), reverse=True)[:count], atol=1e-13)
     assert not {c.hypothesis for c in priced.columns} & {Stump(h.feature, h.threshold, -1) for h in inside[:-1]}
     assert_allclose(priced.edge_bound, max(edges.max(), np.abs(s.sum(axis=0)).max()), rtol=1e-12)

@@ -29,7 +29,7 @@ def test_the_best_outside_of_every_feature_by_brute_force(seed, n_outputs, zeros
     taken = [stump for stump in stumps if rng.random() < 0.5]
     inside = {Stump(h.feature, h.threshold, int(rng.choice([-1, 1]))) for h in taken} | {Constant(-1)}
     oracle = Stumps(sparse.csc_array(X) if stored_sparse else X)
-    priced, everything = oracle.price(s, inside=inside), oracle.price(s)
+    priced, everything = oracle.price(s, exclude=inside), oracle.price(s)
     expected = {}
     for stump in stumps:
         if stump not in taken:
@@ -44,6 +44,6 @@ def test_the_best_outside_of_every_feature_by_brute_force(seed, n_outputs, zeros
 def test_nothing_is_left_when_all_are_inside() -> None:
     X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
     inside = {Stump(0, 0.5, 1), Stump(0, 1.5, -1), Constant(1)}
-    priced = Stumps(X).price(np.array([1.0, -2.0, 3.0]), inside=inside)
+    priced = Stumps(X).price(np.array([1.0, -2.0, 3.0]), exclude=inside)
     assert list(priced.columns) == []
     assert priced.edge_bound == pytest.approx(4.0)

@@ -1,4 +1,3 @@
-import pickle
 from math import inf
 
 import numpy as np
@@ -6,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.colgen.oracles.trees import SignedTree, Trees
+from cvxens.colgen.oracles.trees import Trees
 from cvxens.errors import InvalidInput
 from cvxens.trees import Table, fit_tree
 
@@ -59,15 +58,6 @@ def test_unlearnable_weights_give_the_better_constant():
     (column,) = Trees([[0.0], [0.0], [0.0]]).price(np.array([1.0, -2.0, 3.0])).columns
     assert column.edge == 2.0
     assert column.values.tolist() == [1.0, 1.0, 1.0]
-
-
-def test_negation_is_told_in_the_text_and_takes_part_in_equality():
-    tree = fit_tree([["a"], ["b"]], [-1, 1], min_cases=1, confidence=None)
-    minus = SignedTree(tree, -1.0)
-    assert str(minus) == "minus\nx0 = a: -1 (1.0)\nx0 = b: 1 (1.0)"
-    assert minus([["a"], ["b"]]).tolist() == [1.0, -1.0]
-    assert minus != SignedTree(tree)
-    assert len({minus, SignedTree(tree), pickle.loads(pickle.dumps(minus))}) == 2
 
 
 def test_a_hypothesis_takes_gaps_and_unseen_categories():

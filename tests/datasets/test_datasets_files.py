@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file
 
-from cvxens.datasets import load, load_file, memory
+from cvxens.datasets import files, load, load_file
 from cvxens.errors import DataFileError, InvalidInput
 
 SVM = b"+1 1:0.5 3:2 # a comment\n-1 2:1\n\n-1\n+1 1:4\n"
@@ -143,7 +143,7 @@ def test_published_splits(tmp_path):
 
 
 def test_large_archives_keep_their_small_type_in_both_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "DENSE_LIMIT", 3 * 2 * 8 - 1)
+    monkeypatch.setattr(files, "DENSE_LIMIT", 3 * 2 * 8 - 1)
     dense = load_file(archive(tmp_path / "d.npz", X_train=X, y_train=Y, X_test=X[:1], y_test=Y[:1]))
     sparse = load_file(archive(tmp_path / "s.npz", **csr_parts(X, Y, "train")))
     assert (dense.X.dtype, dense.X_test.dtype, sparse.X.dtype) == (np.uint8, np.uint8, np.uint8)

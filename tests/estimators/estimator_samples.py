@@ -30,11 +30,11 @@ class Interrupting(oracles.Stumps):
 
     rounds = 0
 
-    def price(self, s, /, inside=()):
+    def price(self, s, exclude=()):
         self.rounds += 1
         if self.rounds == 3:
             raise KeyboardInterrupt
-        return super().price(s, inside)
+        return super().price(s, exclude)
 
 
 def two_classes(n_samples=40, random_state=0):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.machines.kernels import TrainingKernel
+from cvxens.hypotheses import LinearForm
 from cvxens.kernels import (
     DecisionStump,
     Gaussian,
@@ -17,7 +18,6 @@ from cvxens.kernels import (
     Stump,
     WeakLearner,
 )
-from cvxens.kernels.hypotheses import LinearForm
 from cvxens.problems import SVMDual
 
 RANDOM = np.random.default_rng(0)

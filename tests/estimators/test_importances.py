@@ -24,7 +24,7 @@ from cvxens import (
 )
 from cvxens.colgen import Column, Priced, oracles
 from cvxens.colgen.oracles import Stump
-from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
+from cvxens.hypotheses import Negated, TabulatedColumn
 
 VOTES = [
     AdaBoostClassifier(n_rounds=9),
@@ -143,7 +143,11 @@ def contrasts(*shares):
     class Contrasts:
         X: np.ndarray
 
-        def price(self, s, /):
+        @property
+        def sample(self):
+            return self.X
+
+        def price(self, s, exclude=()):
             edge = float(s.sum(axis=-1) @ Contrast(1.0)(self.X)) if s.ndim > 1 else float(s @ Contrast(1.0)(self.X))
             return Priced([Column(Contrast(np.sign(edge), *shares), self.X, abs(edge))], abs(edge), edge**2)
 

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+from base64 import b64encode
 from dataclasses import dataclass
 from functools import partial
+from math import cos, sqrt
 
 import numpy as np
 import pandas as pd
@@ -35,7 +37,7 @@ from cvxens import (
 )
 from cvxens.colgen import Column, Formulation, Priced, formulations, oracles
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.files.persistence import FILE
+from cvxens.estimators.files.persistence import FILE, _Reader
 from cvxens.kernels import Gaussian, Perceptron
 from cvxens.problems.losses import SquaredHinge
 from cvxens.problems.penalties import SquaredL2
@@ -59,9 +61,9 @@ class Coordinates:
     """A user's oracle."""
 
     def __init__(self, X):
-        self.X = X
+        self.X = self.sample = X
 
-    def price(self, s, /):
+    def price(self, s, exclude=()):
         edges = self.X.T @ s.ravel()
         best = np.argsort(-np.abs(edges)).tolist()
         return Priced([Column(Coordinate(j, np.sign(edges[j])), self.X, abs(edges[j])) for j in best], abs(edges).max())
@@ -208,7 +210,7 @@ def test_ones_own_classes_have_to_be_trusted(tmp_path):
 class Anonymous(oracles.Stumps):
     """An oracle whose hypotheses are functions."""
 
-    def price(self, s, /, inside=()):
+    def price(self, s, exclude=()):
         priced = super().price(s)
         return Priced([Column(lambda X, h=c.hypothesis: h(X), c.sample, c.edge) for c in priced.columns])
 
@@ -335,6 +337,62 @@ def forged(whole, change):
 
 def put(name, value):
     return lambda header: header["of"].update({name: value})
+
+
+OLD = {
+    "stumps": (LPBoostClassifier(tol=0.1), {"Stump": "stumps", "Constant": "stumps"}),
+    "perceptrons": (AdaBoostClassifier("perceptrons", n_rounds=3, random_state=0), {"Perceptron": "perceptrons"}),
+    "trees": (LPBoostClassifier(oracle="trees", tol=0.1), {"SignedTree": "trees"}),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_hypotheses_in_files_of_version_0_1(tmp_path, name):
+    model, modules = OLD[name]
+    X, y = three_classes()
+    path = saved(clone(model).fit(X, y), tmp_path / "model")
+
+    def as_in_0_1(header):
+        text = json.dumps(header)
+        for kind, module in modules.items():
+            text = text.replace(f"cvxens.hypotheses:{kind}", f"cvxens.colgen.oracles.{module}:{kind}")
+        assert "cvxens.hypotheses" not in text
+        return text
+
+    f = load_model(path).decision_function(X)
+    np.testing.assert_array_equal(load_model(forged(path, as_in_0_1)).decision_function(X), f)
+
+
+def record(name, *parts):
+    return {"record": name, "of": [*parts]}
+
+
+def floats(*values):
+    return {"floats": b64encode(np.array(values).tobytes()).decode()}
+
+
+KERNELS_0_1 = "cvxens.kernels.hypotheses"
+FORM = record(f"{KERNELS_0_1}:LinearForm", {"tuple": [1]}, floats(1.0))
+DIRECTION = record(f"{KERNELS_0_1}:LinearForm", {"tuple": [0, 1]}, floats(0.6, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("written", "function"),
+    [
+        (record(f"{KERNELS_0_1}:Threshold", FORM, 0.5, -1.0, 1.0), lambda x: -1.0 if x[1] >= 0.5 else 1.0),
+        (record(f"{KERNELS_0_1}:Threshold", FORM, 0.5, 1.0, 0.0), lambda x: 1.0 if x[1] >= 0.5 else 0.0),
+        (record(f"{KERNELS_0_1}:Threshold", DIRECTION, 0.5, 1.0, -1.0), lambda x: 1.0 if x @ [0.6, 0.8] >= 0.5 else -1),
+        (record(f"{KERNELS_0_1}:Wave", DIRECTION, 0.25), lambda x: sqrt(2) * cos(x @ [0.6, 0.8] + 0.25)),
+        (
+            record("cvxens.colgen.oracles.fourier:FourierFeature", floats(1.0, -2.0), 0.5),
+            lambda x: np.cos(x @ [1, -2] - 0.5),
+        ),
+    ],
+)
+def test_hypotheses_of_kernels_in_files_of_version_0_1(written, function):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    hypothesis = _Reader({}, ()).encoding.read(written)
+    np.testing.assert_allclose(hypothesis(X), [function(x) for x in X], rtol=1e-12)
 
 
 RUNS = {"other": {"name": "os:system"}}

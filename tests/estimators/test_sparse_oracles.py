@@ -40,10 +40,10 @@ class Coordinates:
     seen = ()
 
     def __init__(self, X):
-        self.X = X
+        self.X = self.sample = X
         Coordinates.seen = (*Coordinates.seen, getattr(X, "format", "dense"))
 
-    def price(self, s, /):
+    def price(self, s, exclude=()):
         edges = self.X.T @ s.reshape(self.X.shape[0], -1)
         best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
         columns = [Column(Coordinate(j, np.sign(best[j])), self.X, abs(best[j])) for j in np.argsort(-np.abs(best))]

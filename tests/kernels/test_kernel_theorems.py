@@ -12,6 +12,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from sklearn.svm import SVC
 
+from cvxens.hypotheses import LinearForm
+from cvxens.hypotheses import Stump as StumpHypothesis
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -29,7 +31,6 @@ from cvxens.kernels import (
     and_,
     or_,
 )
-from cvxens.kernels.hypotheses import AND, OR, XOR, Formula, LinearForm, Threshold
 from cvxens.kernels.perceptron import mean_projection, projected_area, sphere_area
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
@@ -181,22 +182,6 @@ def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
     np.testing.assert_allclose(total, power + delta**level * (1 - 2.0 ** (2 - level)), atol=1e-12)
 
 
-def hypothesis(d, threshold):
-    return Threshold(LinearForm((d,), (1.0,)), threshold)
-
-
-@pytest.mark.parametrize(("connective", "rule"), [(AND, np.logical_and), (OR, np.logical_or), (XOR, np.logical_xor)])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_formulas_are_those_of_logic(connective, rule, sign):
-    parts = (hypothesis(0, 0.5), hypothesis(1, 0.5), hypothesis(0, 0.2))
-    X = np.random.default_rng(0).random((40, 2))
-    for count in (1, 2, 3):
-        expected = rule.reduce([part(X) > 0 for part in parts[:count]])
-        np.testing.assert_array_equal(Formula(connective, parts[:count], sign)(X) * sign > 0, expected)
-    nothing = Formula(connective, (), sign)
-    np.testing.assert_array_equal(nothing(X), np.full(40, sign * (1.0 if connective is AND else -1.0)))
-
-
 @settings(deadline=None, max_examples=20)
 @given(X=inside)
 def test_simplified_kernels_differ_by_a_constant(X):
@@ -219,7 +204,7 @@ def test_kie06_13_is_the_limit_of_weak_learners_as_stumps_get_dense():
     errors = []
     for n in (10, 100, 1000):
         at = (np.arange(n) + 0.5) / n
-        stumps = [hypothesis(d, LOW[d] + t * (HIGH[d] - LOW[d])) for d in range(3) for t in at]
+        stumps = [StumpHypothesis(d, LOW[d] + t * (HIGH[d] - LOW[d]), 1) for d in range(3) for t in at]
         errors.append(np.abs(WeakLearner(stumps)(X) - kernel(X)).max())
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] <= 2 / 1000
@@ -254,7 +239,7 @@ def test_the_linear_kernel_is_a_quadratic_form():
 
 def test_weak_learners_by_brute_force():
     X = np.random.default_rng(0).uniform(LOW, HIGH, (6, 3))
-    forms = [LinearForm((0, 2), (0.5, -1.0)), hypothesis(1, 0.0), hypothesis(2, 0.2)]
+    forms = [LinearForm((0, 2), (0.5, -1.0)), StumpHypothesis(1, 0.0, 1), StumpHypothesis(2, 0.2, 1)]
     pi = np.array([0.2, 1.0, 0.0])
     expected = sum(p * np.outer(h(X), h(X)) for p, h in zip(pi, forms, strict=True))
     np.testing.assert_allclose(WeakLearner(forms, pi)(X), expected, atol=1e-12)

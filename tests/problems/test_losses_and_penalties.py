@@ -126,11 +126,10 @@ def test_the_hard_margin_is_a_constraint_with_a_way_in():
     loss = HardMargin()
     z = np.array([0.5, 2.0])
     assert loss.value(z) == np.inf
-    assert loss.scale(z) == 2.0
-    assert loss.value(loss.scale(z) * z) == 0.0
-    assert (
-        loss.scale(np.array([-1.0, 2.0])) == loss.scale(np.array([0.0, 2.0])) == loss.scale(np.array([3.0, 2.0])) == 1.0
-    )
+    assert loss.rescaling(z) == 2.0
+    assert loss.value(loss.rescaling(z) * z) == 0.0
+    for z in ([-1.0, 2.0], [0.0, 2.0], [3.0, 2.0]):
+        assert loss.rescaling(np.array(z)) == 1.0
     assert loss.dual_value(np.array([2.0, 1.0])) == 3.0
     assert loss.dual_violation(np.array([2.0, -1.0])) == 0.5
     np.testing.assert_array_equal(loss.repair(np.array([2.0, -1.0]), None), [2.0, 0.0])

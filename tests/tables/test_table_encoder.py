@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.errors import InvalidInput
-from cvxens.tables import Choice, DateColumn, LeftOutColumn, NominalColumn, NumericColumn, TableEncoder
+from cvxens.tables import Dates, LeftOutColumn, NominalColumn, NumericColumn, TableEncoder
 
 PEOPLE = pd.DataFrame(
     {
@@ -51,7 +51,7 @@ def test_nothing_is_told_of_columns_that_are_taken_as_they_are():
 
 def test_kept_columns():
     names = ("customer_id", "name", "signed")
-    encoder = TableEncoder.learn(PEOPLE, choice=Choice(keep=names))
+    encoder = TableEncoder.learn(PEOPLE, keep=names)
     assert [column.kind for column in encoder.columns[:3]] == ["numeric", "nominal", "date"]
     X = encoder.transform(PEOPLE)
     assert np.diff(X["customer_id"]).tolist() == np.diff(X["signed"]).tolist() == [1] * 23
@@ -59,7 +59,7 @@ def test_kept_columns():
     assert "signed: dates, read as ISO8601, as days since 1970" in encoder.notes
     moments = PEOPLE.assign(signed=pd.to_datetime(PEOPLE["signed"]))
     pd.testing.assert_frame_equal(encoder.transform(moments), X)
-    kept = TableEncoder.learn(moments, choice=Choice(keep=names))
+    kept = TableEncoder.learn(moments, keep=names)
     assert kept.transform(moments)["signed"].tolist() == X["signed"].tolist()
 
 
@@ -181,7 +181,7 @@ def test_a_slip_among_numbers_is_told():
         lambda: NumericColumn("a", 1.0, "%"),
         lambda: NominalColumn("a", ["b"]),
         lambda: NominalColumn("a", (1,)),
-        lambda: DateColumn("a", 1.0, None),
+        lambda: NumericColumn("a", 1.0, Dates(None)),
         lambda: LeftOutColumn("a", 1),
     ],
 )

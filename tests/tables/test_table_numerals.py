@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.tables import Numerals
-from cvxens.tables.numerals import date_format, dates_of, decimal_mark, recognise_numerals
+from cvxens.tables import Dates, Numerals
+from cvxens.tables.numerals import choose_decimal_mark, recognise_dates, recognise_numerals
 
 CENTS = st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=8)
 SPELLINGS = {
@@ -26,7 +26,7 @@ SPELLINGS = {
 def test_a_spelling_is_recognised_and_read_back(cents, spelling, sign):
     """Two digits after the mark are certain: no thousands are separated so."""
     texts = [SPELLINGS[spelling](cent / 100) + sign for cent in cents]
-    mark = decimal_mark([texts], ",")
+    mark = choose_decimal_mark([texts], ",")
     assert mark == ("," if "," in SPELLINGS[spelling](0.5) else ".")
     numerals = recognise_numerals(texts, mark)
     assert numerals.percent == bool(sign)
@@ -39,7 +39,7 @@ def test_a_spelling_is_recognised_and_read_back(cents, spelling, sign):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6))
 def test_numbers_as_python_writes_them_are_never_read_otherwise(values):
     texts = [repr(value) for value in values]
-    numerals = recognise_numerals(texts, decimal_mark([texts], ";"))
+    numerals = recognise_numerals(texts, choose_decimal_mark([texts], ";"))
     assert numerals == Numerals()
     assert numerals.parse(texts).tobytes() == np.array(values).tobytes()
 
@@ -60,7 +60,7 @@ def test_numbers_as_python_writes_them_are_never_read_otherwise(values):
     ],
 )
 def test_what_is_certain_of_one_column_decides_for_those_that_are_not(columns, separator, mark):
-    assert decimal_mark(columns, separator) == mark
+    assert choose_decimal_mark(columns, separator) == mark
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_what_is_no_number(texts):
     ],
 )
 def test_dates(texts, form, first):
-    assert date_format(texts) == form
-    days = dates_of(texts, form)
+    assert recognise_dates(texts) == Dates(form)
+    days = Dates(form).parse(texts)
     assert int(days[0]) == (first - datetime.date(1970, 1, 1)).days
 
 
 @pytest.mark.parametrize("texts", [["2024-02-30"], ["12"], ["Ulm"], ["29.02.2024", "31.02.2024"], ["1.5"]])
 def test_what_is_no_date(texts):
-    assert date_format(texts) is None
+    assert recognise_dates(texts) is None

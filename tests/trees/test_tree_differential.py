@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from cvxens.trees import Table, fit_tree
-from cvxens.trees.prune import predicted_errors
-from cvxens.trees.records import Cases, Training
-from cvxens.trees.splits import best_split
+from cvxens.trees.c45 import Cases, Training, best_split, predict_errors
 
 
 def assert_same_nodes(tree, node):
@@ -90,17 +88,17 @@ def test_depth_one_on_numbers_is_the_stump_by_gain_ratio(problem, min_cases):
 
 @pytest.mark.parametrize(("errors", "cases"), [(0, 6), (0, 9), (1, 16), (5, 20), (3, 7)])
 @pytest.mark.parametrize("confidence", [0.05, 0.25, 0.5])
-def test_predicted_errors_are_the_upper_limit_of_the_binomial(errors, cases, confidence):
+def test_predict_errors_are_the_upper_limit_of_the_binomial(errors, cases, confidence):
     counts = np.array([[cases - errors, errors]], dtype=float)
     if errors > cases - errors:
         counts = counts[:, ::-1]
-    limit = predicted_errors(counts, confidence)[0] / cases
+    limit = predict_errors(counts, confidence)[0] / cases
     assert binom.cdf(errors, cases, limit) == pytest.approx(confidence, abs=1e-9)
     assert limit == pytest.approx(upper_limit(errors, cases, confidence), abs=1e-9)
 
 
 def test_a_leaf_without_cases_predicts_no_errors():
-    assert predicted_errors(np.zeros((2, 3)), 0.25).tolist() == [0.0, 0.0]
+    assert predict_errors(np.zeros((2, 3)), 0.25).tolist() == [0.0, 0.0]
 
 
 def test_raising_happens_and_agrees_with_brute_force():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cvxens.trees import Table, fit_tree
-from cvxens.trees.records import Cases, Training
-from cvxens.trees.splits import nominal_split
+from cvxens.trees.c45 import Cases, Training, nominal_split
 
 NAMES = ["outlook", "temperature", "humidity", "windy"]
 DAYS = """

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.trees import fit_tree
-from cvxens.trees.grow import divide
-from cvxens.trees.records import Cases
+from cvxens.trees.c45 import Cases, divide
 
 HOLDS = {
     "=": lambda cell, value: cell == value,

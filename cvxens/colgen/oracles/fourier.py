@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import partial
 from math import pi
 from typing import Any
@@ -12,41 +11,16 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, union
-from cvxens.colgen.oracles.sampling import chunks, linear_form
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.oracles.sampling import chunks
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, Wave, negate
 from cvxens.types import Array
 from cvxens.validation import generator, positive, sample_prices, samples, signed_weights, whole
 
-
-@dataclass(frozen=True)
-class FourierFeature:
-    """The hypothesis h(x) = cos(theta'x - kappa).
-
-    Parameters
-    ----------
-    theta : tuple of float
-        Frequencies, one per feature.
-    kappa : float
-        Phase in [0, 2 pi); another half turn negates h.
-
-    Examples
-    --------
-    >>> feature = FourierFeature((0.5, -2.0), 0.25)
-    >>> print(feature, feature([[0.5, 0.0]]))
-    cos(0.5 x[0] - 2 x[1] - 0.25) [1.]
-    """
-
-    theta: tuple[float, ...]
-    kappa: float
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
-
-    def __str__(self) -> str:
-        return f"cos({linear_form(self.theta)} - {self.kappa:.4g})"
+FourierFeature = Wave
+"""What the features of this oracle were called before kernels shared them."""
 
 
 def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None, sample_weight: Any = None) -> float:
@@ -162,14 +136,14 @@ class Fourier:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best features of a pool, as `Oracle.price` says.
 
         The bounds of a fixed pool are exact; those of a sampled one are infinite.
         """
         s = signed_weights(s, len(self.X))
         found = union(
-            (part.price(s, inside) for part in in_time(self._fixed or self._sample())), self.columns_per_round
+            (part.price(s, exclude) for part in in_time(self._fixed or self._sample())), self.columns_per_round
         )
         if not self.resample:
             return found
@@ -197,7 +171,7 @@ class Fourier:
         start = np.array([*(np.array(feature.theta) * self.sigma), feature.kappa - center @ feature.theta])
         theta_kappa = ascend((self.X - center) / self.sigma, output, start, self.refine)
         theta = theta_kappa[:-1] / self.sigma
-        refined = FourierFeature(tuple(theta.tolist()), float((theta_kappa[-1] + center @ theta) % (2 * pi)))
+        refined = Wave(tuple(theta.tolist()), float((theta_kappa[-1] + center @ theta) % (2 * pi)))
         return max(column, evaluated(refined, self.X, s), key=lambda candidate: candidate.edge)
 
 
@@ -230,5 +204,5 @@ def ascend(X: Array, s: Array, theta_kappa: Array, steps: int, halvings: int = 2
 
 
 def _feature(theta: Array, kappa: Array, index: int, sign: int) -> Hypothesis:
-    turned = kappa[index] if sign > 0 else (kappa[index] + pi) % (2 * pi)
-    return FourierFeature(tuple(theta[index].tolist()), float(turned))
+    wave = Wave(tuple(theta[index].tolist()), float(kappa[index]))
+    return wave if sign > 0 else negate(wave)

@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.oracles.pool import Pool
-from cvxens.colgen.protocols import Hypothesis, Priced
+from cvxens.colgen.protocols import Priced
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, KernelColumn
 from cvxens.types import Array
 from cvxens.validation import finite_array
 
 Kernel = Callable[[Any, Any], Any]
-
-
-@dataclass(frozen=True)
-class KernelColumn:
-    """The hypothesis h(x) = sign * k(x, center).
-
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(X, Z)`` returns the matrix (n_samples, n_centers) of k(x, z); hashable.
-    center : tuple of float
-        The point.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> from sklearn.metrics.pairwise import linear_kernel
-    >>> column = KernelColumn(linear_kernel, (1.0, 2.0), -1)
-    >>> print(column, column([[1.0, 1.0]]))
-    -linear_kernel(x, (1, 2)) [-3.]
-    """
-
-    kernel: Kernel
-    center: tuple[float, ...]
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
-        return self.sign * values[:, 0].astype(np.float64)
-
-    def __str__(self) -> str:
-        point = ", ".join([f"{value:.4g}" for value in self.center[:5]] + ["..."] * (len(self.center) > 5))
-        name = getattr(self.kernel, "__name__", str(self.kernel))
-        return f"{'-' if self.sign < 0 else ''}{name}(x, ({point}))"
 
 
 class KernelColumns:
@@ -111,9 +75,9 @@ class KernelColumns:
         """What its hypotheses are evaluated on."""
         return self.pool.sample
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
-        return self.pool.price(s, inside)
+        return self.pool.price(s, exclude)
 
 
 def _column(kernel: Kernel, centers: Array, index: int, sign: int) -> Hypothesis:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,45 +11,14 @@ import numpy as np
 from numba import njit
 
 from cvxens.colgen.oracles.pool import Pool, best_first, union
-from cvxens.colgen.oracles.sampling import chunks, linear_form, project, unit_directions
-from cvxens.colgen.oracles.stumps import Constant, Stump, Stumps
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.oracles.sampling import chunks, unit_directions
+from cvxens.colgen.oracles.stumps import Stumps
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Hypothesis, Perceptron, Stump, project
 from cvxens.types import Array
 from cvxens.validation import finite_array, generator, samples, signed_weights, whole
-
-
-@dataclass(frozen=True)
-class Perceptron:
-    """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
-
-    Parameters
-    ----------
-    theta : tuple of float
-        The direction, of length 1.
-    alpha : float
-        The threshold; a sample on it counts as above.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> perceptron = Perceptron((0.6, -0.8), 1.0, -1)
-    >>> print(perceptron, perceptron([[3.0, 0.5], [3.0, 2.0]]))
-    0.6 x[0] - 0.8 x[1] >= 1 -> -1 [-1.  1.]
-    """
-
-    theta: tuple[float, ...]
-    alpha: float
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
-
-    def __str__(self) -> str:
-        return f"{linear_form(self.theta)} >= {self.alpha:.6g} -> {self.sign:+d}"
 
 
 class ParallelPerceptrons:
@@ -90,14 +59,14 @@ class ParallelPerceptrons:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
-        priced = self.stumps.price(s, self._stumps(inside))
+        priced = self.stumps.price(s, self._stumps(exclude))
         return replace(priced, columns=[self._embodied(column) for column in priced.columns])
 
-    def _stumps(self, inside: Collection[Hypothesis]) -> list[Stump]:
+    def _stumps(self, exclude: Collection[Hypothesis]) -> list[Stump]:
         """The stumps of the projections that some of the hypotheses are."""
-        perceptrons = [h for h in inside if isinstance(h, Perceptron) and h.theta in self._features]
+        perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._features]
         return [Stump(self._features[h.theta], h.alpha, h.sign) for h in perceptrons]
 
     @cached_property
@@ -186,18 +155,18 @@ class Perceptrons:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
         The bounds over fixed directions are exact; those over sampled ones are infinite.
         """
         s = signed_weights(s, len(self.X))
-        constant = self._constant.price(s, inside)
+        constant = self._constant.price(s, exclude)
         limit = max(self.columns_per_round, self.refined)
-        found = union((part.price(s, inside) for part in in_time(self._fixed or self._sample())), limit)
+        found = union((part.price(s, exclude) for part in in_time(self._fixed or self._sample())), limit)
         if not self.resample:
             return union([found, constant], self.columns_per_round)
-        trained = [self._trained(column, s, inside) for column in in_time(found.columns[: self.refined])]
+        trained = [self._trained(column, s, exclude) for column in in_time(found.columns[: self.refined])]
         columns = [*trained, *found.columns[self.refined :], *constant.columns]
         return Priced(best_first(columns, self.columns_per_round))
 
@@ -207,7 +176,7 @@ class Perceptrons:
         for chunk in chunks(len(directions), len(self.X)):
             yield ParallelPerceptrons(self.X, directions[chunk], columns_per_round=limit)
 
-    def _trained(self, column: Column, s: Array, inside: Collection[Hypothesis]) -> Column:
+    def _trained(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         w = start.sign * np.append(start.theta, -start.alpha)
@@ -215,7 +184,7 @@ class Perceptrons:
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
         if np.ptp(project(self.X, [direction])) == 0:
             return column
-        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, inside)
+        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, exclude)
         return best_first([column, *trained.columns], 1)[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from math import fsum
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
 from cvxens.problems.duality import centres
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
@@ -28,75 +28,19 @@ def union(parts: Iterable[Priced], limit: int) -> Priced:
     """Return the answer of an oracle over the union of sets from the answers over each."""
     parts = list(parts)
     columns = best_first((column for part in parts for column in part.columns), limit)
-    return Priced(columns, max(part.edge_bound for part in parts), sum(part.edge_square_sum for part in parts))
-
-
-@dataclass(frozen=True)
-class Negated:
-    """The hypothesis -h.
-
-    Parameters
-    ----------
-    hypothesis : Hypothesis
-        The h.
-    """
-
-    hypothesis: Hypothesis
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return -self.hypothesis(X)
-
-    def __str__(self) -> str:
-        return f"-({self.hypothesis})"
+    return Priced(
+        columns,
+        max(part.edge_bound for part in parts),
+        sum(part.edge_square_sum for part in parts),
+        max(part.outside_bound for part in parts),
+    )
 
 
 def evaluated(hypothesis: Hypothesis, sample: Any, s: Array) -> Column:
     """Return h or -h, the one with the largest edge under any output of `s` (n_samples, n_outputs)."""
     edges = s.T @ hypothesis(sample)
     edge = float(edges[np.abs(edges).argmax()])
-    return Column(hypothesis if edge >= 0 else Negated(hypothesis), sample, abs(edge))
-
-
-@dataclass(frozen=True)
-class TabulatedColumn:
-    """A hypothesis that is known by its values only: one column of a table H, or minus it.
-
-    On other samples it cannot be evaluated from their features; give it, as `X`, a table of the values
-    that all hypotheses of the pool take on those samples.
-
-    Parameters
-    ----------
-    index : int
-        Column of the table.
-    n_columns : int
-        Number of hypotheses in the table.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> column = TabulatedColumn(1, 2, -1)
-    >>> print(column, column([[0.0, 5.0], [0.0, 7.0]]))
-    -h[1] [-5. -7.]
-    """
-
-    index: int
-    n_columns: int
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
-        if len(np.shape(X)) != 2 or np.shape(X)[1] != self.n_columns:
-            raise InvalidInput(
-                "X",
-                f"found shape {np.shape(X)} for a hypothesis known only as a column of a table",
-                f"give the values of all hypotheses on these samples, (n_samples, {self.n_columns})",
-            )
-        return self.sign * np.asarray(X, np.float64)[:, self.index]
-
-    def __str__(self) -> str:
-        return f"{'-' if self.sign < 0 else ''}h[{self.index}]"
+    return Column(hypothesis if edge >= 0 else negate(hypothesis), sample, abs(edge))
 
 
 class Pool:
@@ -167,7 +111,7 @@ class Pool:
         embody = partial(_signed, distinct)
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
         Of equal edges the lowest index comes first.
@@ -180,7 +124,7 @@ class Pool:
         by_output = self._shifted.T @ s + np.outer(self._centres, totals)
         edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
         ranked = np.argsort(-np.abs(edges), kind="stable")
-        columns = list(islice(self._outside(edges, ranked, set(inside)), self.columns_per_round))
+        columns = list(islice(self._outside(edges, ranked, set(exclude)), self.columns_per_round))
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
         eps = float(np.finfo(float).eps)
@@ -191,12 +135,12 @@ class Pool:
         outside = columns[0].edge + rounding if columns else 0.0
         return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2, outside)
 
-    def _outside(self, edges: Array, ranked: NDArray[np.intp], inside: Set[Hypothesis]) -> Iterator[Column]:
-        """Yield the columns that are not inside, in either sign, in the order of `ranked`."""
+    def _outside(self, edges: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]) -> Iterator[Column]:
+        """Yield the columns that are not excluded, in either sign, in the order of `ranked`."""
         for j in ranked.tolist():
             sign = 1 if edges[j] >= 0 else -1
             hypothesis = self.embody(j, sign)
-            if not inside or inside.isdisjoint((hypothesis, self.embody(j, -sign))):
+            if not exclude or exclude.isdisjoint((hypothesis, self.embody(j, -sign))):
                 yield Column(hypothesis, self.sample, float(abs(edges[j])))
 
 
@@ -205,4 +149,4 @@ def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
 
 
 def _signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:
-    return hypotheses[index] if sign > 0 else Negated(hypotheses[index])
+    return hypotheses[index] if sign > 0 else negate(hypotheses[index])

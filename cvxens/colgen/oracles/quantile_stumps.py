@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.oracles.stumps import Constant, Stump
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.features import SortedFeatures, column
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 from cvxens.validation import sample_prices, signed_weights, whole
 
@@ -67,14 +67,14 @@ class QuantileStumps:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Price every such stump under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
-        inside : collection of Hypothesis
+        exclude : collection of Hypothesis
             Hypotheses not to be returned, of either sign. They count in the bounds.
 
         Returns
@@ -88,7 +88,7 @@ class QuantileStumps:
         rounding = 4 * len(s) * float(np.finfo(float).eps) * float(np.abs(s).sum(axis=0).max())
         sizes = np.abs(edges)
         best = edges[np.arange(len(edges)), sizes.argmax(axis=1)]
-        known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in inside}
+        known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in exclude}
         ranked = np.argsort(-np.abs(best), kind="stable").tolist()
         found = (k for k in ranked if (self.places[k] if k < len(self.places) else None) not in known)
         columns = [self._column(k, best[k]) for k in islice(found, self.columns_per_round)]

@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from cvxens.colgen.oracles.pool import best_first, evaluated
-from cvxens.colgen.oracles.stumps import Constant
-from cvxens.colgen.protocols import Hypothesis, Priced
+from cvxens.colgen.protocols import Priced
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, FittedClassifier, Hypothesis
 from cvxens.types import Array
 from cvxens.validation import generator, signed_weights
-
-
-@dataclass(frozen=True, eq=False)
-class FittedClassifier:
-    """The hypothesis that predicts as a fitted classifier of the labels -1 and +1.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Fitted; hypotheses are equal only if they are the same object.
-    """
-
-    estimator: Any
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X`, whatever the classifier predicts for; returns (n_samples,) of -1 and +1."""
-        return np.where(self.estimator.predict(X) > 0, 1.0, -1.0)
-
-    def __str__(self) -> str:
-        return str(self.estimator)
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The classifier's own, or the sizes of its `coef_`, with the sum 1 or all 0; (n_features,).
-
-        Coefficients tell as much of importance as their features are of one scale.
-
-        Raises
-        ------
-        AttributeError
-            It has neither.
-        """
-        if hasattr(self.estimator, "feature_importances_"):
-            sizes = np.asarray(self.estimator.feature_importances_, np.float64)
-        elif hasattr(self.estimator, "coef_"):
-            coefficients = self.estimator.coef_
-            dense = coefficients.toarray() if issparse(coefficients) else np.atleast_2d(coefficients)
-            sizes = np.abs(dense).sum(axis=0)
-        else:
-            raise AttributeError(f"{type(self.estimator).__name__} has neither feature_importances_ nor coef_")
-        return sizes / (sizes.sum() or 1.0)
 
 
 class SklearnLearner:
@@ -113,13 +71,16 @@ class SklearnLearner:
         """What its hypotheses are evaluated on."""
         return self.X
 
-    def price(self, s: Any, /) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Fit one classifier per output to signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite. An output of one sign is answered by the constant, one of zeros by nothing.
+
+        exclude : collection of Hypothesis
+            Ignored: a learner finds what it finds, and a run leaves out what it has.
 
         Returns
         -------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -12,70 +11,10 @@ import numpy as np
 
 from cvxens.colgen.oracles.fixed_point import FixedPoint
 from cvxens.colgen.oracles.stump_search import Best, Query, StumpSearch
-from cvxens.colgen.protocols import Column, Hypothesis, Priced
-from cvxens.features import SortedFeatures, column
-from cvxens.types import Array
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.features import SortedFeatures
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.validation import whole
-
-
-@dataclass(frozen=True)
-class Stump:
-    """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
-
-    Parameters
-    ----------
-    feature : int
-        Column of X.
-    threshold : float
-        Where the sign changes; a sample on the threshold counts as above it.
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> stump = Stump(1, 0.5, -1)
-    >>> print(stump)
-    x[1] >= 0.5 -> -1
-    >>> stump(np.array([[0.0, 0.2], [0.0, 0.7]]))
-    array([ 1., -1.])
-    """
-
-    feature: int
-    threshold: float
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        above = column(X, self.feature) >= np.float64(self.threshold)
-        return np.where(above, float(self.sign), -float(self.sign))
-
-    def __str__(self) -> str:
-        return f"x[{self.feature}] >= {self.threshold:.6g} -> {self.sign:+d}"
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The hypothesis h(x) = sign.
-
-    Parameters
-    ----------
-    sign : int
-        +1 or -1.
-
-    Examples
-    --------
-    >>> print(Constant(1), Constant(-1)([[0.0], [0.0]]))
-    always -> +1 [-1. -1.]
-    """
-
-    sign: int
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
-        return np.full(np.shape(X)[0], float(self.sign))
-
-    def __str__(self) -> str:
-        return f"always -> {self.sign:+d}"
 
 
 class Stumps:
@@ -126,14 +65,14 @@ class Stumps:
         """What its hypotheses are evaluated on."""
         return self.features.X
 
-    def price(self, s: Any, /, inside: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Price every stump under signed weights s = y u.
 
         Parameters
         ----------
         s : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Finite; all zeros is allowed.
-        inside : collection of Hypothesis
+        exclude : collection of Hypothesis
             Hypotheses not to be returned, of either sign, as they are in the master already. They count in the bounds.
 
         Returns
@@ -146,12 +85,12 @@ class Stumps:
             ``n_samples * 2**-52``.
         """
         weights = FixedPoint.of(s, self.features.n_samples)
-        best = self._search.best(self._query(weights, inside), self.columns_per_round)
+        best = self._search.best(self._query(weights, exclude), self.columns_per_round)
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
         found: list[tuple[int, Hypothesis]] = [(abs(int(best.edges[j])), self._stump(j, best)) for j in ranked.tolist()]
         total = int(weights.totals[np.abs(weights.totals).argmax()])
-        if self.constant and not {Constant(1), Constant(-1)} & set(inside):
+        if self.constant and not {Constant(1), Constant(-1)} & set(exclude):
             insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
             Column(hypothesis, self.features.X, weights.real(edge))
@@ -161,10 +100,10 @@ class Stumps:
         outside = weights.bound(found[0][0] if found else 0)
         return Priced(columns, weights.bound(largest), self._square_sum(weights, best), outside)
 
-    def _query(self, weights: FixedPoint, inside: Collection[Hypothesis]) -> Query:
-        """Close the places of the stumps inside."""
+    def _query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
+        """Close the places of the excluded stumps."""
         thresholds: dict[int, list[float]] = {}
-        for stump in inside:
+        for stump in exclude:
             if isinstance(stump, Stump):
                 thresholds.setdefault(stump.feature, []).append(stump.threshold)
         places = [np.empty(0, np.int64)]

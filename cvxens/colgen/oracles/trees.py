@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from cvxens.colgen.protocols import Column, Priced
+from cvxens.hypotheses import Hypothesis, SignedTree, decode_table
 from cvxens.trees import Feature, Table, Tree, fit_tree
-from cvxens.trees.fit import Options
+from cvxens.trees.c45 import Options
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
-
-
-@dataclass(frozen=True)
-class SignedTree:
-    """A decision tree between the classes -1 and +1, or its negation.
-
-    Parameters
-    ----------
-    tree : Tree
-        With classes among -1 and +1.
-    sign : float
-        +1 or -1; the hypothesis is ``sign * tree.predict(X)``.
-    coded : bool
-        Whether X is an array of numbers and codes, as that of `Trees` with `features`.
-    """
-
-    tree: Tree
-    sign: float = 1.0
-    coded: bool = False
-
-    def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
-        return self.sign * self.tree.predict(_decoded(self.tree.features, X) if self.coded else X)
-
-    def __str__(self) -> str:
-        return str(self.tree) if self.sign > 0 else f"minus\n{self.tree}"
 
 
 class Trees:
@@ -88,18 +63,21 @@ class Trees:
         n_cases: int | None = None,
     ) -> None:
         self.coded = features is not None
-        self.table = Table.read(X) if features is None else _decoded(features, X)
+        self.table = Table.read(X) if features is None else decode_table(features, X)
         self.sample = X if self.coded else self.table
         self.options = Options(max_depth, min_cases, confidence)
         self.n_cases = len(self.table) if n_cases is None else whole("n_cases", n_cases)
 
-    def price(self, s: Array, /) -> Priced:
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Learn a tree per output and return the distinct ones, the largest edge first.
 
         Parameters
         ----------
         s : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Signed weights, finite; an output of zeros gets no tree.
+
+        exclude : collection of Hypothesis
+            Ignored: a learner finds what it finds, and a run leaves out what it has.
 
         Returns
         -------
@@ -127,7 +105,3 @@ class Trees:
         edges = SignedTree(tree)(self.table) @ outputs
         best = edges[np.abs(edges).argmax()]
         return Column(SignedTree(tree, 1.0 if best >= 0 else -1.0, self.coded), self.sample, float(abs(best)))
-
-
-def _decoded(features: Sequence[Feature], X: Any) -> Table:
-    return Table(tuple(features), np.ascontiguousarray(np.asarray(X, dtype=np.float64).T))

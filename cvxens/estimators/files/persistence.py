@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.colgen import oracles
 from cvxens.errors import DataFileError, InvalidInput
+from cvxens.estimators.files.moved import moved_record
 from cvxens.estimators.files.typed import check_types
 from cvxens.estimators.files.well_formed import well_formed, whole
 from cvxens.estimators.fitting.weak_learners import ORACLES
@@ -238,7 +239,8 @@ class _Reader:
 
     def record(self, name: str) -> Any:
         """What makes a dataclass or named tuple."""
-        kind = loaded_record(name) if name.startswith("cvxens.") else self.named(name, {})
+        moved = moved_record(name)
+        kind = moved or (loaded_record(name) if name.startswith("cvxens.") else self.named(name, {}))
         return lambda *parts: well_formed(check_types(kind(*parts)))
 
     def estimator(self, name: str, state: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.tables import is_frame
 from cvxens.trees import Feature, Table, match
-from cvxens.trees.cells import Cells, read_cells
+from cvxens.trees.tables import Cells, read_cells
 
 
 def features_of(X: Any) -> tuple[Feature, ...] | None:

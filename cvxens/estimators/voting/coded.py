@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -169,7 +169,12 @@ class CodedOracle:
     pairs: Pairs
     random: np.random.Generator
 
-    def price(self, s: Array, /) -> Priced:
+    @property
+    def sample(self) -> Any:
+        """The sample of the oracle."""
+        return self.oracle.sample
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Price under signed weights (n_pairs,); each hypothesis that is found gets the code that is best for it."""
         S = self.pairs.gathered(s)
         codes = np.array(list(self._codes()), dtype=float).T

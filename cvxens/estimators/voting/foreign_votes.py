@@ -15,9 +15,8 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.colgen import Hypothesis
-from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.types import Array
 
 Leaves: TypeAlias = tuple[int, float, float, float]

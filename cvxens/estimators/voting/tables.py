@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import singledispatch
 from textwrap import indent
 from typing import Any, TypeAlias
 
@@ -12,12 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
 
-from cvxens.colgen.oracles import Constant, Stump
-from cvxens.colgen.oracles.perceptrons import Perceptron
-from cvxens.colgen.oracles.pool import Negated, TabulatedColumn
-from cvxens.colgen.oracles.trees import SignedTree
-from cvxens.colgen.protocols import with_names
 from cvxens.estimators.fitting.multiclass import sides_of
+from cvxens.hypotheses import Constant, Negated, SignedTree, with_names
 from cvxens.trees import Feature
 from cvxens.types import Array
 
@@ -52,13 +47,14 @@ def importances(ensemble: Any) -> Array:
     return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
 
 
-@singledispatch
 def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
     """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
 
-    The tests of a tree have shares in proportion to the training weight that comes to them; other hypotheses have
-    `feature_importances_` of their own, or none.
+    Hypotheses that are not ours have `feature_importances_` of their own, or none.
     """
+    if hasattr(hypothesis, "feature_shares"):
+        found: tuple[Indices, Array] = hypothesis.feature_shares
+        return found
     try:
         shares = np.asarray(hypothesis.feature_importances_, np.float64)
     except AttributeError as error:
@@ -67,34 +63,6 @@ def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
             "ensembles of stumps, trees, and classifiers with feature_importances_ or coef_ have them"
         ) from None
     return np.arange(len(shares)), shares
-
-
-@shares_of.register
-def _(_hypothesis: Constant) -> tuple[Indices, Array]:
-    return np.zeros(0, np.intp), np.zeros(0)
-
-
-@shares_of.register
-def _(hypothesis: Stump) -> tuple[Indices, Array]:
-    return np.array([hypothesis.feature]), np.ones(1)
-
-
-@shares_of.register
-def _(hypothesis: Negated) -> tuple[Indices, Array]:
-    return shares_of(hypothesis.hypothesis)
-
-
-@shares_of.register
-def _(hypothesis: TabulatedColumn) -> tuple[Indices, Array]:
-    return np.array([hypothesis.index]), np.ones(1)
-
-
-@shares_of.register
-def _(hypothesis: SignedTree) -> tuple[Indices, Array]:
-    nodes = hypothesis.tree.nodes
-    tests = np.flatnonzero(nodes.feature >= 0)
-    cases = nodes.counts[tests].sum(axis=1)
-    return nodes.feature[tests], cases / max(float(cases.sum()), np.finfo(float).tiny)
 
 
 def frame(ensemble: Any) -> Any:
@@ -155,28 +123,16 @@ def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, s
     return f"{told}  {word}{with_names(said, names)}"
 
 
-@singledispatch
 def _oriented(hypothesis: Any) -> tuple[str, bool, float]:
     """The text of a hypothesis, whether it is a test, and the value where that holds, or what it is multiplied by."""
+    if isinstance(hypothesis, Negated):
+        said, is_test, sign = _oriented(hypothesis.hypothesis)
+        return said, is_test, -sign
+    if isinstance(hypothesis, SignedTree):
+        return str(hypothesis.tree), False, hypothesis.sign
+    if hasattr(hypothesis, "test"):
+        return hypothesis.test, True, float(hypothesis.sign)
     return str(hypothesis), False, 1.0
-
-
-@_oriented.register(Stump)
-@_oriented.register(Constant)
-@_oriented.register(Perceptron)
-def _(hypothesis: Any) -> tuple[str, bool, float]:
-    return str(hypothesis).rpartition(" -> ")[0], True, float(hypothesis.sign)
-
-
-@_oriented.register
-def _(hypothesis: SignedTree) -> tuple[str, bool, float]:
-    return str(hypothesis.tree), False, hypothesis.sign
-
-
-@_oriented.register
-def _(hypothesis: Negated) -> tuple[str, bool, float]:
-    said, is_test, sign = _oriented(hypothesis.hypothesis)
-    return said, is_test, -sign
 
 
 def _indented(hypothesis: SignedTree, names: Mapping[int, str], classes: tuple[Any, ...]) -> str:
@@ -193,15 +149,11 @@ def _names(ensemble: Any) -> Mapping[int, str]:
     return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
 
 
-@singledispatch
 def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
     """The text of a hypothesis, with the names of the features that have one."""
+    if isinstance(hypothesis, SignedTree):
+        return str(replace(hypothesis, tree=replace(hypothesis.tree, features=_features(hypothesis, names))))
     return with_names(str(hypothesis), names)
-
-
-@_readable.register
-def _(hypothesis: SignedTree, names: Mapping[int, str]) -> str:
-    return str(replace(hypothesis, tree=replace(hypothesis.tree, features=_features(hypothesis, names))))
 
 
 def _features(hypothesis: SignedTree, names: Mapping[int, str]) -> tuple[Feature, ...]:
@@ -217,7 +169,9 @@ def _weights(w: Array) -> dict[str, float]:
 
 
 def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
-    if not isinstance(hypothesis, Stump):
+    """The columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
+    step = getattr(hypothesis, "step", None)
+    if step is None or step.above == step.below:
         return {}
-    feature = names.get(hypothesis.feature, hypothesis.feature)
-    return {"feature": feature, "threshold": hypothesis.threshold, "sign": hypothesis.sign}
+    place = {"feature": names.get(step.feature, step.feature), "threshold": step.threshold}
+    return place | ({"sign": step.above} if step.above == -step.below else {"above": step.above, "below": step.below})

@@ -1,12 +1,17 @@
+"""Tables of delimited text, and of Parquet, which are read as the same tables."""
+
 import gzip
+import sys
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pyarrow import parquet
 
-from cvxens.datasets import load_file, memory
+from cvxens.datasets import files, load_file, load_samples
 from cvxens.errors import DataFileError
 
 
@@ -162,7 +167,7 @@ def test_test_parts_that_do_not_fit(write, text, word):
 
 
 def test_too_many_categories_for_the_memory(write, monkeypatch):
-    monkeypatch.setattr(memory, "DENSE_LIMIT", 8 * 6 * 2 - 1)
+    monkeypatch.setattr(files, "DENSE_LIMIT", 8 * 6 * 2 - 1)
     with pytest.raises(DataFileError, match="leave out nominal columns"):
         load_file(write("a,t\np,0\nq,1\np,1\nq,0\np,1\nq,0\n"))
 
@@ -173,3 +178,53 @@ def test_a_compressed_table(tmp_path):
     data = load_file(path)
     assert data.X.tolist() == [[1], [2]]
     assert data.name == "packed"
+
+
+COLUMNS = {
+    "size": [0.1, 1 / 3, 1e-300, None, -2.5e17],
+    "town": ["Ulm", 'a "b", c', None, "Ulm", "Bonn"],
+    "large": [True, False, None, True, False],
+    "class": [1, 0, 1, 0, 1],
+}
+
+
+@pytest.fixture
+def parquet_file(tmp_path):
+    parquet.write_table(pyarrow.table(COLUMNS), tmp_path / "table.parquet")
+    return tmp_path / "table.parquet"
+
+
+def test_a_table_is_read_to_the_last_bit(parquet_file):
+    data = load_file(parquet_file)
+    assert data.feature_names[:2] == ("size", "town=?")
+    np.testing.assert_array_equal(data.X[[0, 1, 2, 4], 0], [0.1, 1 / 3, 1e-300, -2.5e17])
+    np.testing.assert_array_equal(data.y, COLUMNS["class"])
+    assert data.X[:, data.feature_names.index("town=Ulm")].tolist() == [1, 0, 0, 1, 0]
+    assert data.X[:, data.feature_names.index("large=true")].tolist() == [1, 0, 0, 1, 0]
+
+
+def test_samples_are_encoded_as_in_the_fit(parquet_file, tmp_path):
+    data = load_file(parquet_file)
+    new = {name: COLUMNS[name][::-1] for name in ("large", "town", "size")}
+    parquet.write_table(pyarrow.table(new), tmp_path / "new.parquet")
+    X, y, _ = load_samples(tmp_path / "new.parquet", data.X.shape[1], data.encoder)
+    assert y is None
+    np.testing.assert_array_equal(X, data.X[::-1])
+
+
+def test_a_truncated_file(parquet_file):
+    parquet_file.write_bytes(parquet_file.read_bytes()[:-20])
+    with pytest.raises(DataFileError, match="cannot be read as a table"):
+        load_file(parquet_file)
+
+
+def test_columns_of_lists(tmp_path):
+    parquet.write_table(pyarrow.table({"a": [[1], [2]], "class": [0, 1]}), tmp_path / "lists.parquet")
+    with pytest.raises(DataFileError, match="cannot be read as a table"):
+        load_file(tmp_path / "lists.parquet")
+
+
+def test_without_pyarrow(parquet_file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataFileError, match=r"no pyarrow to read it; install cvxens\[parquet\]"):
+        load_file(parquet_file)

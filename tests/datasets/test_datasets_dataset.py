@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.datasets import Dataset, as_signs
-from cvxens.datasets.labels import clean_labels
+from cvxens.datasets.dataset import clean_labels
 from cvxens.errors import InvalidInput
 
 

@@ -1,0 +1,681 @@
+"""Hypotheses: functions h(x) of samples that oracles price, kernels embody and ensembles vote with.
+
+Any hashable callable from samples to (n_samples,) numbers with a readable `str` is one. What may be known of it beyond
+its values is said by members that a hypothesis has or lacks:
+
+- ``-h``: its negation, in the same class; `negate` falls back on `Negated`;
+- ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables and plots);
+- ``feature_shares``: the features that it looks at, with the share of each (in importances);
+- ``test``: what holds where h is `sign`, if h is -1/+1-valued (in texts of ensembles).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import pi
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from cvxens.errors import InvalidInput
+from cvxens.features import column, in_ranges
+from cvxens.trees import Feature, Table, Tree
+from cvxens.types import Array
+
+FEATURE = re.compile(r"x\[(\d+)\]")
+"""How the text of a hypothesis has a feature."""
+
+SHOWN = 5
+"""Terms of a sum, or coordinates of a point, that a text has."""
+
+FEW = 2**16
+"""Products from which on compiled code on several threads is faster than numpy on one."""
+
+FeatureShares: TypeAlias = tuple[NDArray[np.intp], Array]
+"""Features and the share of each, (n_looks,) both; the shares add up to 1, or there are none."""
+
+
+class Hypothesis(Hashable, Protocol):
+    """A function from samples to the reals: hashable, with a readable `str` in which feature j is x[j]."""
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+
+
+class Step(NamedTuple):
+    """The function ``above if x[feature] >= threshold else below``; a constant where the two are equal."""
+
+    feature: int
+    threshold: float
+    above: float
+    below: float
+
+
+def with_names(text: str, names: Mapping[int, str]) -> str:
+    """Put the names of features, where they have any, into the text of a hypothesis.
+
+    Examples
+    --------
+    >>> with_names("0.6 x[0] - 0.8 x[1] >= 1 -> -1", {0: "height"})
+    '0.6 height - 0.8 x[1] >= 1 -> -1'
+    """
+    return FEATURE.sub(lambda found: names.get(int(found[1]), found[0]), text)
+
+
+def negate(hypothesis: Hypothesis) -> Hypothesis:
+    """Return -h: of the class of h where that has negations, else `Negated`.
+
+    Examples
+    --------
+    >>> print(negate(Stump(0, 0.5, 1)), negate(negate(np.ravel)) is np.ravel)
+    x[0] >= 0.5 -> -1 True
+    """
+    negated: Any = hypothesis
+    return -negated if hasattr(hypothesis, "__neg__") else Negated(hypothesis)
+
+
+@dataclass(frozen=True)
+class Negated:
+    """The hypothesis -h, for an h of a class without negations.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The h.
+    """
+
+    hypothesis: Hypothesis
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return -self.hypothesis(X)
+
+    def __neg__(self) -> Hypothesis:
+        return self.hypothesis
+
+    @property
+    def step(self) -> Step:
+        """The negated step of h, if it has one."""
+        step = self._inner.step
+        return Step(step.feature, step.threshold, -step.above, -step.below)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """The features of h, if it says them."""
+        shares: FeatureShares = self._inner.feature_shares
+        return shares
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The importances of h, if it has any."""
+        importances: Array = self._inner.feature_importances_
+        return importances
+
+    @property
+    def test(self) -> str:
+        """The test of h, if it has one."""
+        return str(self._inner.test)
+
+    @property
+    def sign(self) -> int:
+        """The negated sign of h, if it has one."""
+        return -int(self._inner.sign)
+
+    @property
+    def _inner(self) -> Any:
+        return self.hypothesis
+
+    def __str__(self) -> str:
+        return f"-({self.hypothesis})"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The hypothesis h(x) = sign.
+
+    Parameters
+    ----------
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> print(Constant(1), Constant(-1)([[0.0], [0.0]]))
+    always -> +1 [-1. -1.]
+    """
+
+    sign: int
+    test = "always"
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.full(np.shape(X)[0], float(self.sign))
+
+    def __neg__(self) -> Constant:
+        return Constant(-self.sign)
+
+    @property
+    def step(self) -> Step:
+        """The step of height 0 at 0."""
+        return Step(0, 0.0, self.sign, self.sign)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """None."""
+        return np.zeros(0, np.intp), np.zeros(0)
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
+
+
+@dataclass(frozen=True)
+class Stump:
+    """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
+
+    Parameters
+    ----------
+    feature : int
+        Column of X.
+    threshold : float
+        Where the sign changes; a sample on the threshold counts as above it.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> stump = Stump(1, 0.5, -1)
+    >>> print(stump)
+    x[1] >= 0.5 -> -1
+    >>> stump(np.array([[0.0, 0.2], [0.0, 0.7]]))
+    array([ 1., -1.])
+    """
+
+    feature: int
+    threshold: float
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        above = column(X, self.feature) >= np.float64(self.threshold)
+        return np.where(above, float(self.sign), -float(self.sign))
+
+    def __neg__(self) -> Stump:
+        return Stump(self.feature, self.threshold, -self.sign)
+
+    @property
+    def step(self) -> Step:
+        """The stump as a step."""
+        return Step(self.feature, self.threshold, self.sign, -self.sign)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """Its one feature."""
+        return np.array([self.feature]), np.ones(1)
+
+    @property
+    def test(self) -> str:
+        """``x[feature] >= threshold``."""
+        return f"x[{self.feature}] >= {self.threshold:.6g}"
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """The hypothesis h(x) = value if x[feature] >= threshold else 0, as histogram intersection embodies them.
+
+    Parameters
+    ----------
+    feature : int
+        Column of X.
+    threshold : float
+        A sample on it counts as above.
+    value : float
+        What h is above.
+
+    Examples
+    --------
+    >>> indicator = Indicator(1, 0.5)
+    >>> print(indicator, -indicator, indicator([[0.0, 0.2], [0.0, 0.7]]))
+    [x[1] >= 0.5] -1 [x[1] >= 0.5] [0. 1.]
+    """
+
+    feature: int
+    threshold: float
+    value: float = 1.0
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.where(column(X, self.feature) >= np.float64(self.threshold), self.value, 0.0)
+
+    def __neg__(self) -> Indicator:
+        return replace(self, value=-self.value)
+
+    @property
+    def step(self) -> Step:
+        """The indicator as a step."""
+        return Step(self.feature, self.threshold, self.value, 0.0)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """Its one feature."""
+        return np.array([self.feature]), np.ones(1)
+
+    def __str__(self) -> str:
+        factor = "" if self.value == 1 else f"{self.value:g} "
+        return f"{factor}[x[{self.feature}] >= {self.threshold:.6g}]"
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
+
+    Parameters
+    ----------
+    theta : tuple of float
+        The direction, of length 1.
+    alpha : float
+        The threshold; a sample on it counts as above.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> perceptron = Perceptron((0.6, -0.8), 1.0, -1)
+    >>> print(perceptron, perceptron([[3.0, 0.5], [3.0, 2.0]]))
+    0.6 x[0] - 0.8 x[1] >= 1 -> -1 [-1.  1.]
+    """
+
+    theta: tuple[float, ...]
+    alpha: float
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
+
+    def __neg__(self) -> Perceptron:
+        return Perceptron(self.theta, self.alpha, -self.sign)
+
+    @property
+    def test(self) -> str:
+        """``theta'x >= alpha``."""
+        return f"{linear_form(self.theta)} >= {self.alpha:.6g}"
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The hypothesis h(x) = amplitude cos(theta'x - kappa), a Fourier feature.
+
+    Parameters
+    ----------
+    theta : tuple of float
+        Frequencies, one per feature.
+    kappa : float
+        Phase in [0, 2 pi); another half turn negates h.
+    amplitude : float
+        Above 0.
+
+    Examples
+    --------
+    >>> wave = Wave((0.5, -2.0), 0.25)
+    >>> print(wave, wave([[0.5, 0.0]]))
+    cos(0.5 x[0] - 2 x[1] - 0.25) [1.]
+    """
+
+    theta: tuple[float, ...]
+    kappa: float
+    amplitude: float = 1.0
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return self.amplitude * np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
+
+    def __neg__(self) -> Wave:
+        return replace(self, kappa=(self.kappa + pi) % (2 * pi))
+
+    def __str__(self) -> str:
+        factor = "" if self.amplitude == 1 else f"{self.amplitude:.4g} "
+        return f"{factor}cos({linear_form(self.theta)} - {self.kappa:.4g})"
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """The hypothesis h(x) = sum_k weights_k x[features_k].
+
+    Parameters
+    ----------
+    features : tuple of int
+        Columns of X.
+    weights : tuple of float
+        One per column.
+
+    Examples
+    --------
+    >>> form = LinearForm((0, 2), (1.0, -0.5))
+    >>> print(form, form([[1.0, 9.0, 4.0]]))
+    x[0] - 0.5 x[2] [-1.]
+    """
+
+    features: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        return np.asarray(X, np.float64)[:, list(self.features)] @ np.array(self.weights)
+
+    def __neg__(self) -> LinearForm:
+        return LinearForm(self.features, tuple(-weight for weight in self.weights))
+
+    def __str__(self) -> str:
+        return linear_form(self.weights, self.features)
+
+
+@dataclass(frozen=True)
+class KernelColumn:
+    """The hypothesis h(x) = sign k(x, center).
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the matrix (n_samples, n_centers) of k(x, z); hashable.
+    center : tuple of float
+        The point.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import linear_kernel
+    >>> column = KernelColumn(linear_kernel, (1.0, 2.0), -1)
+    >>> print(column, column([[1.0, 1.0]]))
+    -linear_kernel(x, (1, 2)) [-3.]
+    """
+
+    kernel: Callable[[Any, Any], Any]
+    center: tuple[float, ...]
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
+        return self.sign * values[:, 0].astype(np.float64)
+
+    def __neg__(self) -> KernelColumn:
+        return KernelColumn(self.kernel, self.center, -self.sign)
+
+    def __str__(self) -> str:
+        point = ", ".join([f"{value:.4g}" for value in self.center[:SHOWN]] + ["..."] * (len(self.center) > SHOWN))
+        name = getattr(self.kernel, "__name__", str(self.kernel))
+        return f"{'-' if self.sign < 0 else ''}{name}(x, ({point}))"
+
+
+@dataclass(frozen=True)
+class TabulatedColumn:
+    """A hypothesis that is known by its values only: one column of a table H, or minus it.
+
+    On other samples it cannot be evaluated from their features; give it, as `X`, a table of the values
+    that all hypotheses of the pool take on those samples.
+
+    Parameters
+    ----------
+    index : int
+        Column of the table.
+    n_columns : int
+        Number of hypotheses in the table.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> column = TabulatedColumn(1, 2, -1)
+    >>> print(column, column([[0.0, 5.0], [0.0, 7.0]]))
+    -h[1] [-5. -7.]
+    """
+
+    index: int
+    n_columns: int
+    sign: int
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
+        if len(np.shape(X)) != 2 or np.shape(X)[1] != self.n_columns:
+            raise InvalidInput(
+                "X",
+                f"found shape {np.shape(X)} for a hypothesis known only as a column of a table",
+                f"give the values of all hypotheses on these samples, (n_samples, {self.n_columns})",
+            )
+        return self.sign * np.asarray(X, np.float64)[:, self.index]
+
+    def __neg__(self) -> TabulatedColumn:
+        return TabulatedColumn(self.index, self.n_columns, -self.sign)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """The column: the table is what an ensemble was fitted to."""
+        return np.array([self.index]), np.ones(1)
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}h[{self.index}]"
+
+
+@dataclass(frozen=True)
+class SignedTree:
+    """A decision tree between the classes -1 and +1, or its negation.
+
+    Parameters
+    ----------
+    tree : Tree
+        With classes among -1 and +1.
+    sign : float
+        +1 or -1; the hypothesis is ``sign * tree.predict(X)``.
+    coded : bool
+        True if X is an array of numbers and codes, as that of `Trees` with `features`.
+    """
+
+    tree: Tree
+    sign: float = 1.0
+    coded: bool = False
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
+        return self.sign * self.tree.predict(decode_table(self.tree.features, X) if self.coded else X)
+
+    def __neg__(self) -> SignedTree:
+        return replace(self, sign=-self.sign)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """Each test, in proportion to the training weight that comes to it."""
+        nodes = self.tree.nodes
+        tests = np.flatnonzero(nodes.feature >= 0)
+        cases = nodes.counts[tests].sum(axis=1)
+        return nodes.feature[tests], cases / max(float(cases.sum()), np.finfo(float).tiny)
+
+    def __str__(self) -> str:
+        return str(self.tree) if self.sign > 0 else f"minus\n{self.tree}"
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClassifier:
+    """The hypothesis that predicts as a fitted classifier of the labels -1 and +1.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted; hypotheses are equal only if they are the same object.
+    """
+
+    estimator: Any
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X`, whatever the classifier predicts for; returns (n_samples,) of -1 and +1."""
+        return np.where(self.estimator.predict(X) > 0, 1.0, -1.0)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The classifier's own, or the sizes of its `coef_`, with the sum 1 or all 0; (n_features,).
+
+        Coefficients tell as much of importance as their features are of one scale.
+
+        Raises
+        ------
+        AttributeError
+            It has neither.
+        """
+        if hasattr(self.estimator, "feature_importances_"):
+            sizes = np.asarray(self.estimator.feature_importances_, np.float64)
+        elif hasattr(self.estimator, "coef_"):
+            coefficients = self.estimator.coef_
+            dense = coefficients.toarray() if issparse(coefficients) else np.atleast_2d(coefficients)
+            sizes = np.abs(dense).sum(axis=0)
+        else:
+            raise AttributeError(f"{type(self.estimator).__name__} has neither feature_importances_ nor coef_")
+        return sizes / (sizes.sum() or 1.0)
+
+    def __str__(self) -> str:
+        return str(self.estimator)
+
+
+@dataclass(frozen=True)
+class Connective:
+    """How -1/+1 values, false and true, combine into one.
+
+    Parameters
+    ----------
+    word : str
+        Its name.
+    combine : callable
+        Of two arrays of values.
+    empty : float
+        The value of nothing: what combines with any value to that value.
+
+    Examples
+    --------
+    >>> print(XOR.combine(1.0, -1.0), AND.combine(1.0, -1.0), OR.combine(1.0, -1.0))
+    1.0 -1.0 1.0
+    """
+
+    word: str
+    combine: Callable[[Any, Any], Any]
+    empty: float
+
+
+def _unlike(a: Any, b: Any) -> Any:
+    return -a * b
+
+
+AND = Connective("and", np.minimum, 1.0)
+OR = Connective("or", np.maximum, -1.0)
+XOR = Connective("xor", _unlike, -1.0)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The hypothesis h(x) = sign times -1/+1-valued parts joined by AND, OR or XOR.
+
+    Parameters
+    ----------
+    connective : Connective
+        What joins them.
+    parts : tuple of Hypothesis
+        Any number of them.
+    sign : int
+        +1 or -1.
+
+    Examples
+    --------
+    >>> formula = Formula(AND, (Stump(0, 0.5, 1), Stump(1, 0.5, 1)))
+    >>> formula([[0, 0], [0, 1], [1, 0], [1, 1]])
+    array([-1., -1., -1.,  1.])
+    """
+
+    connective: Connective
+    parts: tuple[Hypothesis, ...]
+    sign: int = 1
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
+        values = np.full(len(X), self.connective.empty)
+        for part in self.parts:
+            values = self.connective.combine(values, part(X))
+        return self.sign * values
+
+    def __neg__(self) -> Formula:
+        return replace(self, sign=-self.sign)
+
+    def __str__(self) -> str:
+        nothing = f"{self.connective.empty:+g}"
+        text = f" {self.connective.word} ".join(f"({part})" for part in self.parts) or nothing
+        return text if self.sign > 0 else f"not ({text})"
+
+
+def decode_table(features: Sequence[Feature], X: Any) -> Table:
+    """Make a table of an array X (n_samples, n_features) of numbers and of codes of categories."""
+    return Table(tuple(features), np.ascontiguousarray(np.asarray(X, dtype=np.float64).T))
+
+
+def linear_form(weights: Sequence[float], features: Sequence[int] | None = None, terms: int = SHOWN) -> str:
+    """Return sum_k weights_k x[features_k] as text: the largest `terms` by magnitude, in their order.
+
+    Examples
+    --------
+    >>> linear_form((0.5, -2.0))
+    '0.5 x[0] - 2 x[1]'
+    >>> linear_form((0.5, -2.0, 0.1), terms=1)
+    '-2 x[1] + 2 more'
+    """
+    places = range(len(weights)) if features is None else features
+    largest = sorted(sorted(range(len(weights)), key=lambda k: -abs(weights[k]))[:terms])
+    factors = ["" if (size := f"{abs(weights[k]):.4g} ") == "1 " else size for k in largest]
+    signs = ["-" if weights[k] < 0 else "+" for k in largest]
+    text = " ".join(f"{sign} {factor}x[{places[k]}]" for sign, factor, k in zip(signs, factors, largest, strict=True))
+    text = text[2:] if text.startswith("+") else f"-{text[2:]}"
+    return text + (f" + {len(weights) - len(largest)} more" if len(weights) > len(largest) else "")
+
+
+def project(X: Any, directions: Any) -> Array:
+    """Return ``X @ directions.T`` (n_samples, n_directions), equal for equal rows to the last bit.
+
+    Blocked matrix products round equal rows differently, and a threshold may then fall in between; here
+    every entry is one sum in the order of the features, alone or among others.
+
+    Examples
+    --------
+    >>> project([[1.0, 2.0], [3.0, 4.0]], [[1.0, -1.0]])
+    array([[-1.],
+           [-1.]])
+    """
+    columns = np.ascontiguousarray(np.asarray(X, np.float64).T)
+    directions = np.ascontiguousarray(directions, np.float64)
+    if columns.ndim != 2 or len(columns) != directions.shape[1]:
+        raise InvalidInput("X", f"found shape {np.shape(X)}", f"give (n_samples, {directions.shape[1]})")
+    projections = np.zeros((len(directions), columns.shape[1]))
+    if columns.size * len(directions) < FEW:
+        for feature, values in enumerate(columns):
+            projections += np.multiply.outer(directions[:, feature], values)
+        return projections.T
+    in_ranges(
+        lambda first, end: _project(columns, directions[first:end], projections[first:end]),
+        len(directions),
+        len(directions) * columns.size,
+    )
+    return projections.T
+
+
+@njit(cache=True, nogil=True)
+def _project(columns: Array, directions: Array, projections: Array) -> None:
+    n_features, n_samples = columns.shape
+    for k in range(len(directions)):
+        for j in range(n_features):
+            for i in range(n_samples):
+                projections[k, i] += directions[k, j] * columns[j, i]

@@ -1,0 +1,839 @@
+"""Losses on margins, each with its conjugate in numpy.
+
+A loss is what a formulation pays for margins ``z = y (H w + b)``. A solver needs its value and slope, a certificate its
+conjugate: ``u = -loss'(z)`` at the optimum, and ``-loss*(-u)`` is what the loss adds to the dual objective. Known ones
+here, by their shape:
+
+- sums over samples, ``sum_i C_i phi(z_i)``: the hinge of support vector machines, and the smooth exponential
+  (AdaBoost), logistic (LogitBoost) and squared hinge;
+- the least margin: the hard margin, LPBoost's soft minimum margin and ERLPBoost's, smoothed by an entropy;
+- several scores per sample: the squared error of simplex coding, and the exponential loss over classes of MultiBoost.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, inf
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, logsumexp, rel_entr, xlogy
+
+from cvxens.errors import InvalidInput
+from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
+from cvxens.problems.modelling import Scalar, Term, cp
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.types import Array, Point
+
+__all__ = [
+    "EntropicMinimumMargin",
+    "Exponential",
+    "HardMargin",
+    "Hinge",
+    "Logistic",
+    "Loss",
+    "MulticlassExponential",
+    "SoftMinimumMargin",
+    "SquaredError",
+    "SquaredHinge",
+]
+
+TINY = float(np.finfo(float).tiny)
+
+ROUNDED = 64 * EPSILON
+"""What rounding may have taken off prices that add up to 1, as 1/n_samples or w / sum w do: they then count as 1."""
+
+
+class Loss(Protocol):
+    """A convex loss on margins z = y * (H w + b).
+
+    With u the multiplier of that equality, ``u = -loss'(z)``, and the loss enters the dual objective as
+    ``-loss*(-u)``, its `dual_value`. What is not abstract here suits a loss that is finite at every margin.
+
+    A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
+    `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
+    are taken, which is right where no terms cancel.
+    """
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
+        return ()
+
+    @abstractmethod
+    def term(self, z: Any) -> Term:
+        """Model the loss of the cvxpy variable `z`."""
+
+    @abstractmethod
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it is."""
+
+    @abstractmethod
+    def dual_value(self, u: Array) -> float:
+        """Evaluate ``-loss*(-u)`` at a repaired `u`."""
+
+    @abstractmethod
+    def multipliers(self, z: Array) -> Array:
+        """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
+
+    @abstractmethod
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
+
+    def rescaling(self, z: Array) -> float:
+        """Return a t such that ``t z`` is feasible or has no slack; 1 if there is none, or no need."""
+        return 1.0
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b that minimises the loss of y * (f + b); by Brent's search unless a closed form is known."""
+        return np.asarray(minimize_scalar(lambda b: self.value(y * (f + b)), tol=1e-12).x)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure how far z and the auxiliary variables (slacks, ...) are from feasible."""
+        return 0.0
+
+    @abstractmethod
+    def dual_violation(self, u: Array) -> float:
+        """Measure how far `u` is from the domain of the conjugate, signs included."""
+
+    @abstractmethod
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest complementary-slackness product, or ``|u + loss'(z)|`` of a smooth loss; relative."""
+
+
+class SumOverSamples(Loss, Protocol):
+    """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of phi, above 0; of every sample its own in an array.
+    """
+
+    cap: ClassVar[float]
+    C: Scalar
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """(n_samples,) if C is per sample, () if it is one number."""
+        return np.shape(self.C)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip into [0, cap C] and balance the classes."""
+        return clip_box(u, self.cap * self.C, y)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from 0 <= u <= cap C, in units of C."""
+        return max(excess(-u / self.C), excess(u / self.C - self.cap))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |u/C + phi'(z)|``, relative to the largest slope."""
+        slopes = self.multipliers(z) / self.C
+        return float(np.abs(u / self.C - slopes).max()) / max(float(slopes.max()), TINY)
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge(SumOverSamples):
+    """C sum_i max(0, 1 - z_i): the slacks of LL08 P1 and P4. Its dual value is sum u on 0 <= u <= C.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> Hinge(C=2.0).value(np.array([0.5, 3.0]))
+    1.0
+    """
+
+    cap = 1.0
+    C: Scalar
+
+    def term(self, z: Any) -> Term:
+        """Model the loss with slacks xi >= 0, z >= 1 - xi."""
+        xi = cp.Variable(z.shape, nonneg=True, name="xi")
+        return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss."""
+        return float((self.C * np.maximum(1 - z, 0)).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``sum u``."""
+        return float(u.sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum |u|``."""
+        return float(np.abs(u).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C for every sample."""
+        return np.full(z.shape, self.C)
+
+    def rescaling(self, z: Array) -> float:
+        """Return ``1 / min z`` where it spares all slack: the smallest margin is positive and below 1."""
+        return raise_to_one(z)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the middle of all best b, exactly: the loss is piecewise linear in b with a kink at each y_i - f_i.
+
+        Its slope starts at minus the sum of C_i over the positives and rises by C_i at every kink, so a
+        minimum is where the slope turns, and halfway between two kinks where it is 0 between them.
+        """
+        C = np.broadcast_to(self.C / np.max(self.C), f.shape)
+        kinks, order = y - f, np.argsort(y - f, kind="stable")
+        slopes = np.cumsum(C[order]) - C[y > 0].sum()
+        rounding = len(f) * EPSILON * C.sum()
+        first, last = np.minimum(np.searchsorted(slopes, [-rounding, rounding], side="right"), len(f) - 1)
+        return np.asarray((kinks[order[first]] + kinks[order[last]]) / 2)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure the slacks, where given, against 0 and 1 - z."""
+        xi = auxiliary.get("xi")
+        return 0.0 if xi is None else max(excess(-xi), excess(1 - xi - z))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest of u_i (z_i - 1) where z_i > 1 and (C - u_i) (1 - z_i) where z_i < 1, in units of C."""
+        p = u / self.C
+        return max(excess(p * np.maximum(z - 1, 0)), excess((1 - p) * np.maximum(1 - z, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential(SumOverSamples):
+    """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (14) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Weight of the loss, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> Exponential(C=0.5).value(np.zeros(2))
+    1.0
+    """
+
+    cap = inf
+    C: Scalar
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it overflows."""
+        with np.errstate(over="ignore"):
+            return float(self.multipliers(z).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``-sum(u ln(u/C) - u)``."""
+        return float((u - xlogy(u, u / self.C)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum u + |u ln(u/C)|``."""
+        return float((np.abs(u) + np.abs(xlogy(u, u / self.C))).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``C exp(-z_i)``."""
+        with np.errstate(over="ignore"):
+            return self.C * np.exp(-z)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return half the log of the ratio of the two classes' losses at b = 0."""
+        C, positive = np.broadcast_to(self.C, y.shape), y > 0
+        of_positive, of_negative = logsumexp(-f[positive], b=C[positive]), logsumexp(f[~positive], b=C[~positive])
+        return np.asarray((of_positive - of_negative) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic(SumOverSamples):
+    """C sum_i ln(1 + exp(-z_i)); dual value the entropy -C sum(p ln p + (1-p) ln(1-p)), p = u/C in [0, 1].
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Weight of the loss, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> round(Logistic(C=1.0).value(np.zeros(2)), 6)
+    1.386294
+    """
+
+    cap = 1.0
+    C: Scalar
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss."""
+        return float((self.C * np.logaddexp(0, -z)).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return the entropy of p = u/C, times C."""
+        p = u / self.C
+        return float(-(self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p))).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return C times the sum of p + |ln p| p + |ln(1-p)| (1-p), whose first term is for the rounding of 1 - p."""
+        p = u / self.C
+        return float((self.C * (p + np.abs(xlogy(p, p)) + np.abs(xlogy(1 - p, 1 - p)))).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``C / (1 + exp(z_i))``."""
+        return self.C * expit(-z)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredHinge(SumOverSamples):
+    """C/2 sum_i max(0, 1 - z_i)^2; dual value sum u - |u|^2 / (2 C) on u >= 0.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Weight of the loss, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> SquaredHinge(C=2.0).value(np.array([0.0, 3.0]))
+    1.0
+    """
+
+    cap = inf
+    C: Scalar
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss."""
+        return float((self.C / 2 * np.maximum(1 - z, 0) ** 2).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``sum u - |u|^2 / (2 C)``."""
+        return float((u - u * u / (2 * self.C)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum u + |u|^2 / (2 C)``."""
+        return float((np.abs(u) + u * u / (2 * self.C)).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``C max(0, 1 - z_i)``."""
+        return self.C * np.maximum(1 - z, 0)
+
+
+@dataclass(frozen=True)
+class HardMargin(Loss):
+    """0 where z_i >= 1 for every i, else infinite: the constraint of LL08 P3. Its dual value is sum u on u >= 0.
+
+    Examples
+    --------
+    >>> HardMargin().value(np.array([1.0, 3.0])), HardMargin().value(np.array([0.5, 3.0]))
+    (0.0, inf)
+    """
+
+    def term(self, z: Any) -> Term:
+        """Model z >= 1."""
+        return Term(cp.Constant(0.0), (z >= 1,))
+
+    def value(self, z: Array) -> float:
+        """Evaluate: 0 or inf; a shortfall of rounding size counts as met."""
+        return 0.0 if z.min() >= 1 - 1e-12 else inf
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``sum u``."""
+        return float(u.sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum |u|``."""
+        return float(np.abs(u).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return 1 for every sample."""
+        return np.ones(z.shape)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip at 0 and balance the classes."""
+        u = np.maximum(u, 0)
+        return u if y is None else balance_classes(u, y)
+
+    def rescaling(self, z: Array) -> float:
+        """Return ``1 / min z`` where all margins are positive and the smallest is below 1."""
+        return raise_to_one(z)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the middle between the lowest positive and the highest negative score."""
+        return np.asarray(-(f[y > 0].min() + f[y < 0].max()) / 2)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Return ``max 1 - z_i``."""
+        return excess(1 - z)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return ``max -u_i``, relative to the largest multiplier."""
+        return excess(-u) / max(1.0, float(np.abs(u).max()))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |u_i (z_i - 1)|``, relative to the largest multiplier."""
+        return float(np.abs(u * (z - 1)).max()) / max(1.0, float(np.abs(u).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMinimumMargin(Loss):
+    """min over rho of -rho + D sum_i max(0, rho - z_i): minus the soft minimum margin of LPBoost (DBS02).
+
+    Its dual value is 0 on the capped simplex sum u = 1, 0 <= u <= D.
+
+    Parameters
+    ----------
+    D : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
+        is at least 1, but for the rounding of D itself; below that the margin rho is worth more than it costs, without
+        end.
+
+    Examples
+    --------
+    >>> SoftMinimumMargin(D=1.0).value(np.array([0.5, 3.0]))
+    -0.5
+    """
+
+    D: Scalar
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """(n_samples,) if D is per sample, () if it is one number."""
+        return np.shape(self.D)
+
+    def term(self, z: Any) -> Term:
+        """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
+        rho, xi = cp.Variable(name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
+        return Term(-rho + cp.sum(cp.multiply(self.D, xi)), (z >= rho - xi,), {"rho": rho, "xi": xi})
+
+    def margin(self, z: Array) -> float:
+        """Return the best rho: the largest margin below which the prices D add up to less than 1."""
+        return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss at the best rho."""
+        rho = self.margin(z)
+        return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
+
+    def magnitude(self, z: Array) -> float:
+        """Return ``|rho| + D sum_i max(0, rho - z_i)``."""
+        rho = self.margin(z)
+        return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return 0."""
+        return 0.0
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return 0."""
+        return 0.0
+
+    def multipliers(self, z: Array) -> Array:
+        """Return 1/n_samples for every sample."""
+        return np.full(z.shape, 1 / len(z))
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Project onto the capped simplex; with labels, each class carries half of the weight.
+
+        Raises
+        ------
+        InvalidInput
+            D is so small that the problem is unbounded.
+        """
+        sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
+        D, repaired = np.broadcast_to(self.D, u.shape), np.empty_like(u)
+        for side in sides:
+            if not adds_up(D[side], total):
+                least = total / np.count_nonzero(side)
+                raise InvalidInput(
+                    "D",
+                    f"found {D[side].mean():g} a sample",
+                    f"give at least {least:g}, or the problem is unbounded",
+                )
+            repaired[side] = capped_simplex(u[side], D[side], total)
+        return repaired
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.
+
+        Each class counts with half of the weight.
+        """
+        D, positive = np.broadcast_to(self.D, f.shape), y > 0
+        of_negative, of_positive = _quantile(-f[~positive], D[~positive], 0.5), _quantile(f[positive], D[positive], 0.5)
+        return np.asarray((of_negative - of_positive) / 2)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure how far slacks and rho, where both are given, are from fitting the margins."""
+        if not {"xi", "rho"} <= auxiliary.keys():
+            return 0.0
+        xi = auxiliary["xi"]
+        return max(excess(-xi), excess(auxiliary["rho"] - xi - z))
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
+        return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest u_i (z_i - rho) above the margin or (D - u_i) (rho - z_i) below it, in units of D."""
+        rho, p = self.margin(z), u / self.D
+        return max(excess(p * np.maximum(z - rho, 0)), excess((1 - p) * np.maximum(rho - z, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class EntropicMinimumMargin(Loss):
+    """min over xi >= 0 of 1/eta ln sum_i p_i exp(-eta (z_i + xi_i)) + sum_i D_i xi_i, p = D / sum D.
+
+    Minus the margin that entropy-regularised LPBoost maximises (Warmuth, Glocer & Vishwanathan 2008). Its dual value is
+    ``-1/eta sum_i u_i ln(u_i / p_i)`` on the capped simplex sum u = 1, 0 <= u <= D: that of LPBoost less an entropy, so
+    it differs from LPBoost's soft minimum margin by at most ``ln(sum D) / eta``. At its optimum
+    ``u_i = D_i min(1, exp(-eta (z_i - rho)))``, which has the sum 1 at one rho.
+
+    Parameters
+    ----------
+    D : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, D = 1/(nu n_samples); of every sample its own in an array. The sum over the samples
+        is at least 1.
+    eta : float
+        Above 0; the larger, the nearer to LPBoost.
+
+    Examples
+    --------
+    >>> round(EntropicMinimumMargin(D=1.0, eta=100.0).value(np.array([0.5, 3.0])), 4)
+    -0.5069
+    """
+
+    D: float | Array
+    eta: float
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """(n_samples,) if D is per sample, () if it is one number."""
+        return np.shape(self.D)
+
+    def term(self, z: Any) -> Term:
+        """Model the loss with slacks xi >= 0."""
+        xi = cp.Variable(z.shape, nonneg=True, name="xi")
+        D, ln_p = self._shares(z)
+        smooth = cp.log_sum_exp(ln_p - self.eta * (z + xi)) / self.eta
+        return Term(smooth + cp.sum(cp.multiply(D, xi)), (), {"xi": xi})
+
+    def margin(self, z: Array) -> float:
+        """Return the rho up to which slack pays; the largest z if it pays everywhere.
+
+        Between two margins in their order the mass ``sum_i D_i min(1, exp(-eta (z_i - rho)))`` is a constant, of those
+        below rho, and a multiple of exp(eta rho), of those above.
+        """
+        order = np.argsort(z)
+        z, D = z[order], np.broadcast_to(self.D, z.shape)[order]
+        below = np.cumsum(D) - D
+        # ln of what those from the k-th on add to the mass, at rho = 0
+        above = np.logaddexp.accumulate((np.log(D) - self.eta * z)[::-1])[::-1]
+        mass = below + np.exp(above + self.eta * z)
+        k = int(np.searchsorted(mass, 1.0))
+        if k == len(z):
+            return float(z[-1])
+        rho = (np.log(max(1 - below[k], TINY)) - above[k]) / self.eta
+        return float(np.clip(rho, z[k - 1] if k else None, z[k]))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss at the best slacks."""
+        rho = self.margin(z)
+        D, ln_p = self._shares(z)
+        smooth = logsumexp(ln_p - self.eta * np.maximum(z, rho)) / self.eta
+        return float(smooth + (D * np.maximum(rho - z, 0)).sum())
+
+    def magnitude(self, z: Array) -> float:
+        """Return ``max |z_i| + ln(n sum D)/eta`` + the slacks at their prices."""
+        D, ln_p = self._shares(z)
+        slacks = float((D * np.maximum(self.margin(z) - z, 0)).sum())
+        return float(np.abs(z).max() + np.abs(ln_p).max() / self.eta) + slacks
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``-1/eta sum u ln(u / p)``."""
+        D, _ = self._shares(u)
+        return float(-rel_entr(u, D / D.sum()).sum() / self.eta)
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``1/eta sum |u ln(u / p)|``, and sum u for the rounding of p."""
+        D, _ = self._shares(u)
+        return float(np.abs(rel_entr(u, D / D.sum())).sum() / self.eta + np.abs(u).sum() / self.eta)
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``D_i min(1, exp(-eta (z_i - rho)))``."""
+        u = self.D * np.exp(np.minimum(self.eta * (self.margin(z) - z), 0))
+        return u / u.sum()
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Project onto the capped simplex, as `SoftMinimumMargin` does."""
+        return SoftMinimumMargin(self.D).repair(u, y)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from the capped simplex, as `SoftMinimumMargin` does."""
+        return SoftMinimumMargin(self.D).dual_violation(u)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure the slacks, where given, against 0."""
+        return excess(-auxiliary["xi"]) if "xi" in auxiliary else 0.0
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |u + loss'(z)|``, in units of D."""
+        return float((np.abs(u - self.multipliers(z)) / self.D).max())
+
+    def _shares(self, z: Any) -> tuple[Array, Array]:
+        """Return D and the logarithms of p, one per sample."""
+        D = np.broadcast_to(np.asarray(self.D, dtype=np.float64), z.shape)
+        return D, np.log(D / D.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(Loss):
+    """C/2 |L - Z|^2 for scores Z = H W + 1 b': the loss of SL (10). Dual value <U, L> - |U|^2 / (2 C).
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of half a squared error, above 0; of every sample its own in an array, where samples at 0 play no part.
+    L : ndarray of shape (n_samples, n_outputs)
+        Label codes.
+
+    Examples
+    --------
+    >>> SquaredError(C=2.0, L=np.eye(2)).value(np.zeros((2, 2)))
+    2.0
+    """
+
+    C: Scalar
+    L: Array
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the label codes."""
+        return self.L.shape
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        return Term(cp.sum(cp.multiply(self.C, cp.sum(cp.square(self.L - z), axis=1))) / 2)
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss."""
+        return float((self._prices * (self.L - z) ** 2).sum() / 2)
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``<U, L> - sum |U_i|^2 / (2 C_i)``, where U_i is 0 at a price of 0."""
+        C = self._prices
+        return float((u * self.L).sum() - (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum |U_ik L_ik| + sum |U_i|^2 / (2 C_i)``."""
+        C = self._prices
+        return float(np.abs(u * self.L).sum() + (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``C_i (L_i - Z_i)``."""
+        return self._prices * (self.L - z)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Put U to 0 at prices of 0; with an intercept make its columns sum to 0."""
+        u = u if np.min(self.C) > 0 else u * (self._prices > 0)
+        return u if y is None else u - self._shares * u.sum(axis=0)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the mean of L - f, weighted by the prices."""
+        return self._shares[:, 0] @ (self.L - f)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the largest |U| at a price of 0, in units of the largest price."""
+        return excess(np.where(self._prices > 0, 0.0, np.abs(u))) / float(np.max(self.C))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |U_i - C_i (L_i - Z_i)|``, relative to max C max |L|."""
+        return float(np.abs(u - self.multipliers(z)).max() / (np.max(self.C) * np.abs(self.L).max()))
+
+    @property
+    def _prices(self) -> Array:
+        """C as a column, or as the one number in it."""
+        return np.reshape(self.C, (-1, 1))
+
+    @property
+    def _shares(self) -> Array:
+        """The share of every sample in the sum of the prices, a column."""
+        prices = np.broadcast_to(self._prices, (len(self.L), 1))
+        return prices / prices.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassExponential(Loss):
+    """sum_i C_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i))) for scores F = H W: the loss of MultiBoost.
+
+    Its multiplier U (n_samples, n_classes) has a number v_ik >= 0 for every sample and every other class k: U_ik is
+    -v_ik, and of the sample's own class sum_k v_ik. At the optimum v_ik = C_i exp(F_k - F_{y_i}), the weight of that
+    pair. The dual value is the entropy -sum(v ln(v/C) - v).
+
+    Scores take no intercept: oracles have the constant, at the price of other hypotheses.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Weight of the loss, above 0; of every sample its own in an array.
+    labels : ndarray of int, shape (n_samples,)
+        The class of every sample, from 0.
+    n_classes : int
+        Their number.
+
+    Examples
+    --------
+    >>> loss = MulticlassExponential(C=0.5, labels=np.array([0, 2]), n_classes=3)
+    >>> loss.value(np.zeros((2, 3)))
+    2.0
+    >>> loss.multipliers(np.zeros((2, 3)))
+    array([[ 1. , -0.5, -0.5],
+           [-0.5, -0.5,  1. ]])
+    """
+
+    C: Scalar
+    labels: NDArray[np.intp]
+    n_classes: int
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the scores."""
+        return len(self.labels), self.n_classes
+
+    def term(self, z: Any) -> Term:
+        """Model the loss."""
+        own_scores = cp.reshape(cp.sum(cp.multiply(self._own, z), axis=1), (len(self.labels), 1), order="C")
+        losses = cp.multiply(~self._own, cp.exp(z - own_scores @ np.ones((1, self.n_classes))))
+        return Term(cp.sum(cp.multiply(self.C, cp.sum(losses, axis=1))))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it overflows."""
+        with np.errstate(over="ignore"):
+            return float(self._weights(z).sum())
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``-sum(v ln(v/C) - v)``."""
+        v = self.pairs(u)
+        return float((v - xlogy(v, v / self._prices)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum v + |v ln(v/C)|``."""
+        v = self.pairs(u)
+        return float((v + np.abs(xlogy(v, v / self._prices))).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``-v_ik = -C_i exp(F_k - F_{y_i})``, and of the own class their sum."""
+        with np.errstate(over="ignore"):
+            return self._sum_up(self._weights(z))
+
+    def pairs(self, u: Array) -> Array:
+        """Return v (n_samples, n_classes), 0 for the own class."""
+        return np.where(self._own, 0.0, np.maximum(-u, 0.0))
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip v at 0 and sum it up for the own classes."""
+        self._refuse_intercept(y)
+        return self._sum_up(self.pairs(u))
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Raise InvalidInput: there is none."""
+        self._refuse_intercept(y)
+        return np.zeros(self.n_classes)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the largest -v_ik, or sum of a row of U, in units of C."""
+        return max(excess(np.where(self._own, 0.0, u) / self._prices), excess(np.abs(u.sum(axis=1)) / self.C))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |U + loss'(F)|`` in units of C, relative to the largest slope."""
+        slopes = self.multipliers(z) / self._prices
+        missed = float(np.abs(u / self._prices - slopes).max())
+        return missed / max(float(slopes.max()), TINY)
+
+    @cached_property
+    def _own(self) -> NDArray[np.bool_]:
+        return np.equal.outer(self.labels, np.arange(self.n_classes))
+
+    @property
+    def _prices(self) -> Array:
+        """C as a column, or as the one number in it."""
+        return np.reshape(self.C, (-1, 1))
+
+    def _weights(self, z: Array) -> Array:
+        own_scores = np.take_along_axis(z, self.labels[:, None], axis=1)
+        return np.where(self._own, 0.0, self._prices * np.exp(z - own_scores))
+
+    def _sum_up(self, v: Array) -> Array:
+        return np.where(self._own, v.sum(axis=1, keepdims=True), -v)
+
+    @staticmethod
+    def _refuse_intercept(y: Array | None) -> None:
+        if y is not None:
+            raise InvalidInput("intercept", "found True with MulticlassExponential", "give intercept=False")
+
+
+def excess(values: Array) -> float:
+    """Return the largest positive entry, 0 where there is none."""
+    return max(0.0, float(values.max(initial=0.0)))
+
+
+def raise_to_one(z: Array) -> float:
+    """Return ``1 / min z`` where the smallest margin is positive, by more than 1e-100, and below 1; else 1."""
+    smallest = float(z.min())
+    return 1.0 / smallest if 1e-100 < smallest < 1 else 1.0
+
+
+def adds_up(D: Array, total: float = 1.0) -> bool:
+    """Return True if the prices of samples add up to `total`, but for their own rounding; their sum is rounded once.
+
+    Examples
+    --------
+    >>> adds_up(np.full(49, 1 / 49)), adds_up(np.full(49, (1 - 9e-13) / 49))
+    (True, False)
+    """
+    return fsum(D.tolist()) >= total * (1 - ROUNDED)
+
+
+def rise(loss: Loss, z: Array, errors: Array) -> float:
+    """Bound how far the loss at margins within `errors` of `z` is above ``loss.value(z)``, its own rounding included.
+
+    Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
+    ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
+    """
+    n, at_z = z.size, loss.value(z)
+    size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
+    ends = [loss.multipliers(z - errors), loss.multipliers(z + errors)]
+    if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
+        risen = max(loss.value(z - errors) - at_z, 0.0)
+    else:
+        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *ends]])
+        risen = 2 * float((slopes * errors).sum())
+    return risen + sum_error(n, size)
+
+
+def dual_rounding(loss: Loss, u: Array) -> float:
+    """Bound the rounding error of ``loss.dual_value(u)``."""
+    size = getattr(loss, "dual_magnitude", lambda u: abs(loss.dual_value(u)) + float(np.abs(u).sum()))(u)
+    return sum_error(u.size, size)
+
+
+def search_intercept(loss: Loss, f: Array, y: Array) -> Array:
+    """Return the b that minimises the loss of y * (f + b), by Brent's search on the convex function of b."""
+    return Loss.best_intercept(loss, f, y)
+
+
+def _quantile(values: Array, weights: Array, total: float) -> float:
+    """Return the smallest value at which the weights, added up in the order of the values, reach `total`."""
+    order = np.argsort(values)
+    reached = int(np.searchsorted(np.cumsum(weights[order]), total * (1 - 1e-9)))
+    return float(values[order[min(reached, len(values) - 1)]])

@@ -1,0 +1,398 @@
+"""C4.5: learn a decision tree by gain ratio, and prune it by predicted errors.
+
+A *case* is a sample with a weight, the part of it that is at a node. A sample without a value of the tested feature is
+divided: it goes down every branch, in the proportion of the weights of the others. Growing (Quinlan 1993, chapters 2
+and 3, with the cuts of release 8) divides the cases by the test of the best gain ratio until none gains; pruning
+(chapter 4) goes back up and replaces a subtree by a leaf or by its largest branch where that predicts no more errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import betaincinv
+
+from cvxens.deadline import check_time
+from cvxens.errors import InvalidInput
+from cvxens.trees.tables import Table
+from cvxens.trees.tree import Codes, Nodes, Tree
+from cvxens.types import Array
+from cvxens.validation import finite_array, labels, positive, same_length
+
+TINY = 1e-10
+"""Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
+
+SLACK = 0.1
+"""Predicted errors by which a simpler tree may be worse and is still preferred, as in the program of C4.5."""
+
+
+class Training(NamedTuple):
+    """Samples of known class: columns as in `Table`, numbers of categories (0 of a numeric feature), class codes."""
+
+    columns: Array
+    n_values: Codes
+    y: Codes
+    n_classes: int
+
+
+class Cases(NamedTuple):
+    """The cases at a node: indices of samples and the part of each that is there, both of shape (n_cases,)."""
+
+    samples: Codes
+    weights: Array
+
+
+@dataclass(frozen=True)
+class Options:
+    """The parameters of `fit_tree`, checked."""
+
+    max_depth: int | None = None
+    min_cases: float = 2
+    confidence: float | None = 0.25
+
+    def __post_init__(self) -> None:
+        if self.max_depth is not None and positive("max_depth", self.max_depth) != round(self.max_depth):
+            raise InvalidInput("max_depth", f"found {self.max_depth!r}", "give a whole number of at least 1, or None")
+        positive("min_cases", self.min_cases)
+        if self.confidence is not None and positive("confidence", self.confidence) >= 1:
+            raise InvalidInput("confidence", f"found {self.confidence!r}", "give a number between 0 and 1, or None")
+
+
+def fit_tree(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    max_depth: int | None = None,
+    min_cases: float = 2,
+    confidence: float | None = 0.25,
+) -> Tree:
+    r"""Learn a decision tree as C4.5 does (Quinlan, *C4.5: Programs for Machine Learning*, 1993).
+
+    A node splits its cases on the test X with the largest gain ratio among those whose gain is at least the average,
+
+    .. math:: gain(X) = \frac{1}{W} (B(T) - \sum_b B(T_b)), \quad
+              ratio(X) = gain(X) / \sum_b -\frac{W_b}{W} \log_2 \frac{W_b}{W}
+
+    with W the weight of all cases, T those with a known value, T_b those of branch b and
+    :math:`B(T) = -\sum_c W_c \log_2 (W_c / W_T)` their class information; in the denominator the cases without a
+    value are one more branch. These go down every branch, in the proportion of the others.
+
+    Nominal features split into one branch per category, numeric ones at a cut that leaves at least
+    max(`min_cases`, min(25, W_T / (10 n_classes))) on both sides. Where the book leaves a choice, this is release 8
+    (Quinlan, *Improved use of continuous attributes in C4.5*, JAIR 4, 1996): the cut has the largest gain, and this
+    gain pays log2(number of such cuts) / W for the choice among them. The cut is the largest value in the training
+    table up to the midpoint of its neighbours, so that every cut is a value that occurs.
+
+    Parameters
+    ----------
+    X : Table, array, data frame or sequence of rows, (n_samples, n_features)
+        See `Table.read`. Features without a known value are never tested.
+    y : array-like of shape (n_samples,)
+        Class labels, at least one class.
+    sample_weight : array-like of shape (n_samples,), optional
+        At least 0, not all 0; a weight of 2 is as good as having the case twice. By default 1.
+    max_depth : int, optional
+        The largest number of tests before a decision, at least 1. At 1 on numeric data the tree is the stump with
+        the best gain ratio.
+    min_cases : float
+        At least two branches of every split have this weight; above 0.
+    confidence : float, optional
+        Of pessimistic pruning, in (0, 1); smaller prunes more, and None not at all. Each split is compared with a leaf
+        in its place and with its largest branch in its place, given all its cases; the one with the fewest predicted
+        errors stays, the simpler one if they differ by no more than 0.1.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    InvalidInput
+        An argument out of its range, or of a length other than n_samples.
+
+    Examples
+    --------
+    >>> X = [["sunny", 85], ["sunny", 70], ["rain", 80], ["rain", 65], ["overcast", 90], ["overcast", 60]]
+    >>> tree = fit_tree(X, ["stay", "play", "play", "play", "play", "play"], min_cases=1, confidence=None)
+    >>> print(tree)
+    x0 = overcast: play (2.0)
+    x0 = rain: play (2.0)
+    x0 = sunny:
+    |   x1 <= 70: play (1.0)
+    |   x1 > 70: stay (1.0)
+    >>> tree.predict([["sunny", 90], [None, None], ["fog", 64]]).tolist()
+    ['stay', 'play', 'play']
+    """
+    options = Options(max_depth, min_cases, confidence)
+    table = Table.read(X)
+    classes, y = _read_classes(y, len(table))
+    weights = np.ones(len(table)) if sample_weight is None else finite_array("sample_weight", sample_weight, ndim=1)
+    same_length("sample_weight", weights, len(table))
+    if weights.min() < 0 or weights.max() <= 0:
+        found = f"found weights from {weights.min():g} to {weights.max():g}"
+        raise InvalidInput("sample_weight", found, "give weights >= 0, not all 0")
+    data = Training(table.columns, np.array([feature.n_values for feature in table.features]), y, len(classes))
+    present = np.flatnonzero(weights > 0)
+    nodes, cases = grow(data, table.distinct, Cases(present, weights[present]), options)
+    if options.confidence is not None:
+        nodes = prune(nodes, cases, data, options.confidence)
+    return Tree(table.features, classes, nodes)
+
+
+def _read_classes(y: Any, n_samples: int) -> tuple[tuple[Any, ...], Codes]:
+    """Return the distinct labels, sorted, and the code of each sample's."""
+    y = labels("y", y, n_samples)
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise InvalidInput("y", "found missing labels", "leave these samples out")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
+    return tuple(classes.tolist()), codes
+
+
+# The search for the best split: gains in bits, compiled.
+
+
+@njit(cache=True)
+def xlog2(x: float) -> float:
+    """Return x log2 x, 0 at 0."""
+    return x * np.log2(x) if x > 0 else 0.0
+
+
+@njit(cache=True)
+def class_information(counts: Array) -> float:
+    """Return `B = W log2 W - sum_c W_c log2 W_c` of the class weights W_c with the sum W."""
+    total = 0.0
+    coded = 0.0
+    for count in counts:
+        total += count
+        coded += xlog2(count)
+    return xlog2(total) - coded
+
+
+@njit(cache=True)
+def nominal_split(data: Training, f: int, cases: Cases, min_cases: float) -> tuple[float, float]:
+    """Return (gain, split information) of the multiway split on nominal feature `f`; gain -1 if it is not allowed."""
+    column = data.columns[f]
+    counts = np.zeros((data.n_values[f], data.n_classes))
+    total = 0.0
+    for i, sample in enumerate(cases.samples):
+        total += cases.weights[i]
+        if not np.isnan(column[sample]):
+            counts[int(column[sample]), data.y[sample]] += cases.weights[i]
+    sizes = counts.sum(axis=1)
+    if (sizes >= min_cases - TINY).sum() < 2:
+        return -1.0, 0.0
+    # W gain = B(T) - sum_b B(T_b);  W info = W log2 W - sum_b W_b log2 W_b, the missing ones as a branch
+    gain = class_information(counts.sum(axis=0))
+    info = xlog2(total) - xlog2(total - sizes.sum())
+    for value in range(len(sizes)):
+        gain -= class_information(counts[value])
+        info -= xlog2(sizes[value])
+    return gain / total, info / total
+
+
+@njit(cache=True)
+def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tuple[float, float, float]:
+    """Return (gain, split information, cut) of the best cut of numeric feature `f`; gain -1 if none is allowed.
+
+    The cut is the midpoint with the largest gain of those that leave enough weight on both sides; the gain then pays
+    log2(number of these midpoints) / weight for the choice.
+    """
+    known = ~np.isnan(data.columns[f][cases.samples])
+    weights, y = cases.weights[known], data.y[cases.samples[known]]
+    values = data.columns[f][cases.samples[known]]
+    below, above = np.zeros(data.n_classes), np.zeros(data.n_classes)
+    for i in range(len(y)):
+        above[y[i]] += weights[i]
+    total, size = cases.weights.sum(), above.sum()
+    # a tenth of the mean weight of a class, at most 25: the bounds of C4.5's program
+    smallest = max(min_cases, min(25.0, 0.1 * size / data.n_classes)) - TINY
+    whole, left, cuts = class_information(above), 0.0, 0
+    gain, left_at_best, cut = -1.0, 0.0, np.nan
+    order = np.argsort(values)
+    # one walk over the sorted cases; class weights pass from above the cut to below
+    for k in range(len(order) - 1):
+        i, after = order[k], order[k + 1]
+        below[y[i]] += weights[i]
+        above[y[i]] = max(above[y[i]] - weights[i], 0.0)
+        left += weights[i]
+        if values[i] == values[after]:
+            continue
+        if min(left, size - left) >= smallest:
+            cuts += 1
+            found = (whole - class_information(below) - class_information(above)) / total
+            if found > gain + TINY:
+                # halves first, as the sum of two large values overflows; neighbouring floats have no midpoint
+                middle = values[i] / 2 + values[after] / 2
+                middle = middle if values[i] <= middle < values[after] else values[i]
+                gain, left_at_best, cut = found, left, middle
+    if gain < 0:
+        return gain, 0.0, cut
+    info = xlog2(total) - xlog2(left_at_best) - xlog2(size - left_at_best) - xlog2(total - size)
+    return gain - np.log2(cuts) / total, info / total, cut
+
+
+@njit(cache=True)
+def best_split(data: Training, cases: Cases, min_cases: float) -> tuple[int, float]:
+    """Return (feature, cut) of the best split of `cases`, feature -1 if there is none.
+
+    Of the splits with a gain, those with at least the average of their gains compete by gain ratio; ties go to the
+    first feature and the lowest cut. `min_cases` is the weight that at least two branches must reach.
+    """
+    n_features = len(data.columns)
+    gains, infos, cuts = np.zeros(n_features), np.zeros(n_features), np.full(n_features, np.nan)
+    for f in range(n_features):
+        if data.n_values[f] > 0:
+            gains[f], infos[f] = nominal_split(data, f, cases, min_cases)
+        else:
+            gains[f], infos[f], cuts[f] = numeric_split(data, f, cases, min_cases)
+    useful = gains > TINY
+    best, ratio = -1, 0.0
+    average = gains[useful].mean() if useful.any() else 0.0
+    for f in range(n_features):
+        if useful[f] and gains[f] >= average - TINY and gains[f] / infos[f] > ratio + TINY:
+            best, ratio = f, gains[f] / infos[f]
+    return best, cuts[best] if best >= 0 else np.nan
+
+
+@njit(cache=True)
+def divide(column: Array, n_branches: int, cut: float, cases: Cases) -> tuple[Codes, Array, Codes]:
+    """Divide cases among branches; those without a value go to each, in the proportion of the others' weight.
+
+    A numeric split has 2 branches, a nominal one the cut NaN. Returned are samples and weights, branch after branch,
+    and the `n_branches + 1` places where each starts and the last ends; a branch without known cases gets none.
+    """
+    branch = np.full(len(cases.samples), -1)
+    sizes, lengths = np.zeros(n_branches), np.zeros(n_branches, dtype=np.int64)
+    for i, value in enumerate(column[cases.samples]):
+        if not np.isnan(value):
+            branch[i] = int(value) if np.isnan(cut) else int(value > cut)
+            sizes[branch[i]] += cases.weights[i]
+            lengths[branch[i]] += 1
+    taken = lengths > 0
+    lengths[taken] += (branch < 0).sum()
+    starts = np.zeros(n_branches + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(lengths)
+    shares = sizes / max(sizes.sum(), TINY)
+    samples, weights = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+    end = starts[:-1].copy()
+    for i, b in enumerate(branch):
+        low, high = (b, b + 1) if b >= 0 else (0, n_branches)
+        for to in range(low, high):
+            if taken[to]:
+                samples[end[to]] = cases.samples[i]
+                weights[end[to]] = cases.weights[i] * (1.0 if b >= 0 else shares[to])
+                end[to] += 1
+    return samples, weights, starts
+
+
+def grow(data: Training, distinct: tuple[Array, ...], cases: Cases, options: Options) -> tuple[Nodes, list[Cases]]:
+    """Grow a tree, breadth first, and return its nodes and the cases at each; `distinct` as in `Table`."""
+    max_depth = inf if options.max_depth is None else options.max_depth
+    at, depth = [cases], [0]
+    feature, cut, first, counts = [], [], [], []
+    for node, here in enumerate(at):
+        check_time()
+        counts.append(np.bincount(data.y[here.samples], here.weights, data.n_classes).astype(float))
+        split, value, total = -1, np.nan, counts[node].sum()
+        # two branches need min_cases each, and cases of one class need no test
+        large_enough, mixed = total >= 2 * options.min_cases - TINY, counts[node].max() < total - TINY
+        if depth[node] < max_depth and large_enough and mixed:
+            split, value = best_split(data, here, options.min_cases)
+        if not np.isnan(value):
+            # the largest value of the whole table up to the midpoint
+            value = float(distinct[split][np.searchsorted(distinct[split], value, side="right") - 1])
+        feature.append(split)
+        cut.append(value)
+        first.append(len(at))
+        if split >= 0:
+            samples, weights, starts = divide(data.columns[split], data.n_values[split] or 2, value, here)
+            at += [Cases(samples[a:b], weights[a:b]) for a, b in pairwise(starts)]
+            depth += [depth[node] + 1] * (len(starts) - 1)
+    return Nodes(np.array(feature), np.array(cut), np.array(first), np.array(counts)), at
+
+
+def predict_errors(counts: Array, confidence: float) -> Array:
+    """Predict the errors of leaves with the class weights `counts`, on as many new cases as they were trained on.
+
+    With N cases of which E are not of the majority class, they are `N U`, where U is the upper limit of the binomial
+    confidence interval for the error rate: the p at which E errors or fewer have probability `confidence`.
+
+    Examples
+    --------
+    Quinlan's U(0, 6) = 0.206, U(0, 9) = 0.143 and U(0, 1) = 0.750 at the confidence of 25 %:
+
+    >>> (predict_errors(np.array([[6.0, 0.0], [9.0, 0.0], [0.0, 1.0]]), 0.25) / [6, 9, 1]).round(3)
+    array([0.206, 0.143, 0.75 ])
+    """
+    cases, right = counts.sum(axis=1), counts.max(axis=1)
+    some = right > 0
+    errors = np.zeros(len(counts))
+    # the incomplete beta function I_p(E + 1, N - E) = 1 - confidence, which extends the binomial to parts of cases
+    errors[some] = cases[some] * betaincinv(cases[some] - right[some] + 1, right[some], 1 - confidence)
+    return errors
+
+
+def prune(nodes: Nodes, cases: list[Cases], data: Training, confidence: float) -> Nodes:
+    """Prune a tree and the cases at its nodes, as `grow` returns them, from the leaves to the root."""
+    pruned = Nodes(*(field.copy() for field in nodes))
+    branches = np.where(data.n_values > 0, data.n_values, 2)
+    as_leaf = predict_errors(nodes.counts, confidence)
+    as_tree = as_leaf.copy()
+    for node in np.flatnonzero(nodes.feature >= 0)[::-1]:
+        check_time()
+        first = nodes.first[node]
+        as_tree[node] = as_tree[first : first + branches[nodes.feature[node]]].sum()
+        while pruned.feature[node] >= 0:
+            first = pruned.first[node]
+            sizes = pruned.counts[first : first + branches[pruned.feature[node]]].sum(axis=1)
+            largest = int(first + (sizes >= sizes.max() - TINY).argmax())
+            # the largest branch with all cases of the node: its nodes, and their class weights
+            below, counts = _reassign(pruned, data, largest, cases[node])
+            as_branch = predict_errors(counts[pruned.feature[below] < 0], confidence).sum()
+            if as_leaf[node] <= min(as_branch, as_tree[node]) + SLACK:
+                pruned.feature[node], pruned.cut[node], as_tree[node] = -1, np.nan, as_leaf[node]
+            elif as_branch <= as_tree[node] + SLACK:
+                for field in (pruned.feature, pruned.cut, pruned.first):
+                    field[node] = field[largest]
+                pruned.counts[below], as_tree[node] = counts, as_branch
+            else:
+                break
+    return _drop_unreachable(pruned, branches)
+
+
+@njit(cache=True)
+def _reassign(nodes: Nodes, data: Training, root: int, cases: Cases) -> tuple[Codes, Array]:
+    """Send cases down the subtree at `root`; return its nodes and their class weights."""
+    below, waiting = [root], [(0, cases)]
+    found = np.zeros((len(nodes.feature), data.n_classes))
+    while len(waiting) > 0:
+        k, here = waiting.pop()
+        for i, sample in enumerate(here.samples):
+            found[k, data.y[sample]] += here.weights[i]
+        f = nodes.feature[below[k]]
+        if f >= 0:
+            samples, weights, starts = divide(data.columns[f], data.n_values[f] or 2, nodes.cut[below[k]], here)
+            for b in range(len(starts) - 1):
+                part = slice(starts[b], starts[b + 1])
+                waiting.append((len(below), Cases(samples[part], weights[part])))
+                below.append(nodes.first[below[k]] + b)
+    return np.array(below), found[: len(below)]
+
+
+def _drop_unreachable(nodes: Nodes, branches: Codes) -> Nodes:
+    """Number the nodes anew, breadth first, without those that pruning has cut off."""
+    kept, first = [0], []
+    for node in kept:
+        first.append(len(kept))
+        if nodes.feature[node] >= 0:
+            kept += range(nodes.first[node], nodes.first[node] + branches[nodes.feature[node]])
+    return Nodes(nodes.feature[kept], nodes.cut[kept], np.array(first), nodes.counts[kept])

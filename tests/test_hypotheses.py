@@ -1,0 +1,187 @@
+"""Hypotheses as values, as functions, and what they say of themselves."""
+
+import pickle
+from math import isclose, pi
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import linear_kernel
+
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import (
+    AND,
+    OR,
+    XOR,
+    Constant,
+    FittedClassifier,
+    Formula,
+    Indicator,
+    KernelColumn,
+    LinearForm,
+    Negated,
+    Perceptron,
+    SignedTree,
+    Stump,
+    TabulatedColumn,
+    Wave,
+    linear_form,
+    negate,
+    project,
+)
+from cvxens.trees import fit_tree
+
+TREE = fit_tree([["a"], ["b"]], [-1, 1], min_cases=1, confidence=None)
+X = np.random.default_rng(0).normal(size=(9, 3))
+X[4] = 0.5
+
+EVERY = {
+    "constant": Constant(-1),
+    "stump": Stump(1, 0.5, -1),
+    "indicator": Indicator(2, 0.5, 3.0),
+    "perceptron": Perceptron((0.6, 0.0, -0.8), 0.1, 1),
+    "wave": Wave((1.0, 0.0, -2.0), 1.0, np.sqrt(2)),
+    "linear form": LinearForm((0, 2), (1.0, -0.5)),
+    "kernel column": KernelColumn(linear_kernel, (1.0, 0.0, 2.0), -1),
+    "tabulated": TabulatedColumn(1, 3, 1),
+    "formula": Formula(XOR, (Stump(0, 0.0, 1), Perceptron((0.0, 0.6, 0.8), 0.0, -1)), -1),
+}
+every = pytest.mark.parametrize("h", EVERY.values(), ids=EVERY)
+
+
+@every
+def test_the_negation_is_of_the_same_class_and_takes_the_negative_values(h):
+    negated = negate(h)
+    assert type(negated) is type(h)
+    np.testing.assert_allclose(negated(X), -h(X), rtol=1e-12, atol=1e-12)
+    assert negated != h
+    twice = negate(negated)
+    assert twice == h or (isinstance(h, Wave) and isclose(twice.kappa, h.kappa))
+
+
+@every
+def test_hypotheses_are_values(h):
+    twin = pickle.loads(pickle.dumps(h))
+    assert twin == h
+    assert hash(twin) == hash(h)
+    assert str(twin) == str(h)
+    assert len({twin, h, negate(h)}) == 2
+
+
+@pytest.mark.parametrize("name", ["constant", "stump", "indicator"])
+def test_steps_are_what_their_hypotheses_do(name):
+    for h in (EVERY[name], negate(EVERY[name]), Negated(EVERY[name])):
+        feature, threshold, above, below = h.step
+        np.testing.assert_array_equal(np.where(X[:, feature] >= threshold, above, below), h(X))
+        assert h.feature_shares[1].sum() in {0, 1}
+
+
+@every
+def test_tests_hold_where_a_hypothesis_is_its_sign(h):
+    assert hasattr(h, "test") == isinstance(h, Constant | Stump | Perceptron)
+    if hasattr(h, "test"):
+        for sided in (h, negate(h), Negated(h)):
+            assert sided.test == h.test
+            holds = np.full(len(X), True) if isinstance(h, Constant) else h(X) == h.sign
+            np.testing.assert_array_equal(sided(X), np.where(holds, sided.sign, -sided.sign))
+            assert str(h) == f"{h.test} -> {h.sign:+d}"
+
+
+def test_what_a_function_does_not_say_its_negation_does_not_say_either():
+    minus = negate(np.ravel)
+    assert minus == Negated(np.ravel)
+    assert negate(minus) is np.ravel
+    np.testing.assert_array_equal(minus([[7.0]]), [-7.0])
+    assert str(Negated(TabulatedColumn(2, 3, 1))) == "-(h[2])"
+    assert not any(hasattr(minus, name) for name in ("step", "test", "sign", "feature_shares", "feature_importances_"))
+
+
+def test_a_negated_classifier_has_the_importances_of_the_classifier():
+    y = np.where(X[:, 0] > 0, 1, -1)
+    h = FittedClassifier(LogisticRegression().fit(X, y))
+    np.testing.assert_array_equal(negate(h).feature_importances_, h.feature_importances_)
+    np.testing.assert_array_equal(negate(h)(X), -h(X))
+
+
+def test_kernel_columns_show_some_coordinates():
+    many = KernelColumn(linear_kernel, (1.0,) * 9, 1)
+    assert str(many) == "linear_kernel(x, (1, 1, 1, 1, 1, ...))"
+
+
+def test_indicators_say_their_value():
+    assert [str(Indicator(0, 0.5, value)) for value in (1.0, -1.0)] == ["[x[0] >= 0.5]", "-1 [x[0] >= 0.5]"]
+    assert Wave((1.0,), 0.0, 2.0)([[pi]]) == -2.0
+
+
+def test_waves_are_values():
+    feature = Wave((1.0, -2.0), 0.5)
+    assert feature == Wave((1.0, -2.0), 0.5)
+    assert len({feature, Wave((1.0, -2.0), 0.5)}) == 1
+    assert str(feature) == "cos(x[0] - 2 x[1] - 0.5)"
+    np.testing.assert_allclose(feature([[0.5, 0.0], [0.0, 1.0]]), np.cos([0.0, -2.5]))
+
+
+def test_perceptrons_are_values():
+    perceptron = Perceptron((0.6, -0.8), 0.25, -1)
+    assert perceptron == Perceptron((0.6, -0.8), 0.25, -1)
+    assert len({perceptron, Perceptron((0.6, -0.8), 0.25, -1)}) == 1
+    assert str(perceptron) == "0.6 x[0] - 0.8 x[1] >= 0.25 -> -1"
+    np.testing.assert_array_equal(perceptron([[1.0, 0.0], [0.0, 1.0]]), [-1.0, 1.0])
+    on_it = Perceptron((0.6, 0.8), float(project([[1.0, 1.0]], [[0.6, 0.8]])[0, 0]), 1)
+    np.testing.assert_array_equal(on_it([[1.0, 1.0]]), [1.0])
+    with pytest.raises(InvalidInput, match="X: found shape"):
+        perceptron(np.ones((2, 3)))
+
+
+def test_a_tabulated_column_refuses_samples_it_has_no_values_for():
+    with pytest.raises(InvalidInput, match=r"known only as a column.*\(n_samples, 3\)"):
+        TabulatedColumn(0, 3, 1)(np.zeros((4, 7)))
+    with pytest.raises(InvalidInput, match="known only as a column"):
+        TabulatedColumn(0, 3, 1)(np.zeros(3))
+
+
+def test_negation_is_told_in_the_text_and_takes_part_in_equality():
+    minus = SignedTree(TREE, -1.0)
+    assert str(minus) == "minus\nx0 = a: -1 (1.0)\nx0 = b: 1 (1.0)"
+    assert minus([["a"], ["b"]]).tolist() == [1.0, -1.0]
+    assert minus != SignedTree(TREE)
+    assert len({minus, SignedTree(TREE), pickle.loads(pickle.dumps(minus))}) == 2
+    assert -minus == SignedTree(TREE)
+
+
+@pytest.mark.parametrize(("connective", "rule"), [(AND, np.logical_and), (OR, np.logical_or), (XOR, np.logical_xor)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_formulas_are_those_of_logic(connective, rule, sign):
+    parts = (Stump(0, 0.5, 1), Stump(1, 0.5, 1), Stump(0, 0.2, 1))
+    X = np.random.default_rng(0).random((40, 2))
+    for count in (1, 2, 3):
+        expected = rule.reduce([part(X) > 0 for part in parts[:count]])
+        np.testing.assert_array_equal(Formula(connective, parts[:count], sign)(X) * sign > 0, expected)
+    nothing = Formula(connective, (), sign)
+    np.testing.assert_array_equal(nothing(X), np.full(40, sign * (1.0 if connective is AND else -1.0)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), m=st.integers(1, 9), n_features=st.integers(1, 12))
+def test_projections_of_equal_rows_are_equal_to_the_last_bit(seed, n, m, n_features):
+    random = np.random.default_rng(seed)
+    X, directions = random.standard_normal((n, n_features)), random.standard_normal((m, n_features))
+    together = project(np.vstack([X, X[::-1]]), directions)
+    np.testing.assert_array_equal(together[:n], together[n:][::-1])
+    np.testing.assert_array_equal(together[:1], project(X[:1], directions))
+    np.testing.assert_array_equal(together[:, -1:], project(np.vstack([X, X[::-1]]), directions[-1:]))
+    np.testing.assert_allclose(together[:n], X @ directions.T, atol=1e-12)
+
+
+def test_projection_needs_the_same_features():
+    with pytest.raises(InvalidInput, match=r"X: found shape \(4, 3\); give \(n_samples, 2\)"):
+        project(np.zeros((4, 3)), np.zeros((1, 2)))
+
+
+def test_linear_forms_read_well():
+    assert linear_form((1.0,)) == "x[0]"
+    assert linear_form((-1.0, 0.25)) == "-x[0] + 0.25 x[1]"
+    assert linear_form((0.1, 3.0, -2.0), terms=2) == "3 x[1] - 2 x[2] + 1 more"
+    assert linear_form((1.0, -0.5), (0, 2)) == "x[0] - 0.5 x[2]"
