@@ -173,12 +173,15 @@ class Certificate:
         return f"<table>{cells}</table>"
 
 
+class Evaluation(Protocol):
+    """A repaired point of a problem with its objectives, in numpy."""
+
+    def certify(self, given: Point, /) -> Certificate:
+        """Certify the point; residuals and repairs are those of the `given` arrays."""
+
+
 class Certifiable(Protocol):
     """A problem that can be evaluated in numpy."""
-
-    @property
-    def maximise(self) -> bool:
-        """Whether the primal is a maximum."""
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -188,20 +191,8 @@ class Certifiable(Protocol):
     def aliases(self) -> Mapping[str, str]:
         """Other names that are understood, such as the library's own words, and what they stand for."""
 
-    def repair(self, point: Point) -> Point:
-        """Complete and repair `point` into a primal and a dual feasible one."""
-
-    def value(self, point: Point) -> float:
-        """The objective of a repaired point; infinite where the repair found no feasible one."""
-
-    def dual_value(self, point: Point) -> float:
-        """The dual objective of a repaired point."""
-
-    def rounding(self, point: Point) -> float:
-        """Bound the rounding error of the two objectives of a repaired point together."""
-
-    def residuals(self, point: Point) -> dict[str, float]:
-        """The named KKT residuals of a complete point."""
+    def evaluate(self, point: Point, /) -> Evaluation:
+        """Complete and repair `point` into a primal and a dual feasible one, and evaluate both objectives there."""
 
 
 def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
@@ -239,16 +230,7 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     if not given:
         raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.shapes)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        repaired = problem.repair(given)
-        residuals = problem.residuals({**repaired, **given})
-        return Certificate.between(
-            problem.value(repaired),
-            problem.dual_value(repaired),
-            maximise=problem.maximise,
-            residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
-            rounding=problem.rounding(repaired),
-            repair={name: _moved(given.get(name), repaired[name]) for name in problem.shapes if name in repaired},
-        )
+        return problem.evaluate(given).certify(given)
 
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:
@@ -264,7 +246,3 @@ def _array(problem: Certifiable, name: str, values: Any) -> Array:
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
-
-
-def _moved(given: Array | None, repaired: Array) -> float:
-    return np.inf if given is None else float(np.abs(np.asarray(repaired) - given).max())

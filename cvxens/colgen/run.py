@@ -289,7 +289,7 @@ class _Search:
     def _after(self, step: Step) -> Progress:
         before = self.progress or Progress(self.task.formulation.sense, step, step)
         progress = before.after(step)
-        progress = progress if self.task.formulation.certified else progress.claimed()
+        progress = progress if self.task.formulation.has_conjugate else progress.claimed()
         self.progress = progress.timed(self.journal.rows)
         return self.progress
 
@@ -344,7 +344,7 @@ def _certified(task: Task, progress: Progress, ending: Ending) -> Run:
         residuals=restricted.residuals(primal.solution, dual.solution.u, dual.priced) if primal.columns else {},
         repair={},
         rounding=rounding,
-        proven=formulation.certified and dual.priced.edge_bound < inf and not violated,
+        proven=formulation.has_conjugate and dual.priced.edge_bound < inf and not violated,
         note=Ending.VIOLATED.value if violated else _basis(formulation, dual, ending),
     )
     solution = primal.solution
@@ -353,6 +353,6 @@ def _certified(task: Task, progress: Progress, ending: Ending) -> Run:
 
 def _basis(formulation: Formulation, dual: Step, ending: Ending) -> str:
     if dual.bounded:
-        return "over every hypothesis of the oracle" if formulation.certified else "bound taken from the solver"
+        return "over every hypothesis of the oracle" if formulation.has_conjugate else "bound taken from the solver"
     unbounded = "the oracle cannot bound the edges"
     return f"{unbounded}, and the objective has stopped improving" if ending is Ending.STALLED else unbounded

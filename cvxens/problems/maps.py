@@ -43,7 +43,6 @@ NEGATIVE = 1e-9
 """Eigenvalues below minus this, relative to the largest, make a kernel indefinite."""
 
 
-
 class Columns(Protocol):
     """H (n_samples, n_columns) as a linear map, to numpy and to cvxpy."""
 
@@ -321,6 +320,7 @@ class Signed:
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
 
+
 ColumnsLike: TypeAlias = Array | Columns
 """An array H (n_samples, n_columns), or an object that stands for it."""
 
@@ -339,6 +339,10 @@ class LinearMap(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_weights)."""
+
+    @property
+    def spread(self) -> float:
+        """What a unit of one multiplier, moved to mend a balance, can change an edge by."""
 
     def scores(self, w: Array) -> Array:
         """Evaluate f = H w."""
@@ -378,8 +382,18 @@ class LinearMap(Protocol):
     def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Measure how far weights are from the best for their edges; relative."""
 
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
+
+    @property
+    def n_coordinates(self) -> int:
+        """The number of cvxpy variables that weights are modelled by."""
+
     def link(self, v: Any) -> tuple[Any, list[Any]]:
         """Model the scores of the cvxpy variable `v`: an affine expression and the constraints that define it."""
+
+    def expand(self, v: Any) -> Any:
+        """Return the weights of the cvxpy variable `v`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,10 +432,12 @@ class ColumnMap:
         """The largest |H_ij|: what a unit of one multiplier changes an edge by."""
         return self.H.largest
 
-    def shift(self, w: Array, b: Array, sign: float = 1.0) -> Array:
-        """Return ``b + sign c'w``, with one rounding for each output."""
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return ``b + sign c'w``, of arrays with one rounding for each output."""
         if self.centre is None:
             return b
+        if not isinstance(w, np.ndarray):
+            return b + (sign * self.centre) @ w
         factors = np.vstack([sign * w.reshape(len(w), -1), np.reshape(b, (1, -1))])
         return np.reshape([dot(np.append(self.centre, 1.0), column) for column in factors.T], np.shape(b))
 
@@ -480,9 +496,12 @@ class ColumnMap:
         self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
     ) -> Edges:
         """Summarise edges, larger by their errors; mending a balance moves an edge by at most ``missed max |H_ij|``."""
-        counted = edges if one_sided else np.abs(edges)
-        counted = counted if errors is None else counted + errors + missed * self.spread
-        return Edges(float(counted.max()), float((np.maximum(counted, 0) ** 2).sum()), lambda: counted, 0.0)
+        counted, share = edges if one_sided else np.abs(edges), 1.0
+        if errors is not None:
+            # a sum over the columns is rounded too
+            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
+        squares = share * float((np.maximum(counted, 0) ** 2).sum())
+        return Edges(float(counted.max()), squares, lambda: share * counted, 0.0)
 
     def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Ask the penalty.
@@ -494,9 +513,18 @@ class ColumnMap:
             w, edges = w[counted], edges[counted]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
+    @property
+    def n_coordinates(self) -> int:
+        """The number of columns."""
+        return self.H.shape[1]
+
     def link(self, v: Any) -> tuple[Any, list[Any]]:
         """Model H v."""
         return self.H.link(v)
+
+    def expand(self, v: Any) -> Any:
+        """Return v."""
+        return v
 
 
 class KernelMap(ABC):
@@ -590,21 +618,31 @@ class KernelMap(ABC):
         form = self.form(s, edges)
         return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
 
-    def measure_stationarity(
-        self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool, size: float | None = None
-    ) -> float:
-        """Return max |f - edges / weight|, relative to `size`, or to the larger of 1 and max |f|."""
-        size = max(1.0, float(np.abs(f).max())) if size is None else size
-        return float(np.abs(f - edges / penalty.weight).max()) / size
+    def measure_stationarity(self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Return max |f - edges / weight|, relative to the larger of 1 and max |f|."""
+        return float(np.abs(f - edges / penalty.weight).max()) / max(1.0, float(np.abs(f).max()))
 
     @cached_property
     def factor(self) -> Factor:
         """K = F F'."""
         return factor(self.matrix())
 
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return b: kernels are not shifted."""
+        return b
+
+    @property
+    def n_coordinates(self) -> int:
+        """The rank of K."""
+        return self.factor.F.shape[1]
+
     def link(self, v: Any) -> tuple[Any, list[Any]]:
         """Model F v, v the coordinates of a function by the factored kernel."""
         return self.factor.F @ v, []
+
+    def expand(self, v: Any) -> Any:
+        """Return the coefficients of the function with coordinates v."""
+        return self.factor.expand @ v
 
 
 @dataclass(frozen=True, eq=False)
@@ -647,7 +685,8 @@ class Kernel(KernelMap):
 
     def measured_scores(self, c: Array) -> tuple[Array, Array]:
         """Evaluate K c, and bound how far it is from the product with the PSD matrix."""
-        f, errors = product(self.K, c, self.norms)
+        # stored by columns, as K' = K is, products in twice the precision are evaluated several entries at a time
+        f, errors = product(self.K.T, c, self.norms)
         return f, errors + self.lift * np.abs(c)
 
     def form(self, c: Array, f: Array) -> float:
@@ -656,8 +695,8 @@ class Kernel(KernelMap):
         return value if np.isfinite(value) else np.inf
 
     def sum_error(self, c: Array, f: Array) -> float:
-        """Bound the error of one rounding."""
-        return EPSILON * abs(self.form(c, f))
+        """Bound the error of one rounding, and of what a penalty and an objective make of the form."""
+        return 4 * EPSILON * abs(self.form(c, f))
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,24 +144,27 @@ class Products:
 
     Parameters
     ----------
-    map : LinearMap
+    linear_map : LinearMap
         The map. Scores and edges of a kernel are the same product.
     precise : bool
         Whether products are measured: as precise as possible, with error bounds.
     """
 
-    def __init__(self, map: LinearMap, precise: bool) -> None:
-        self.map, self.precise = map, precise
+    def __init__(self, linear_map: LinearMap, precise: bool = True) -> None:
+        self.linear_map, self.precise = linear_map, precise
         self._scores: list[tuple[Array, Array, Array | None]] = []
-        self._edges = self._scores if isinstance(map, KernelMap) else []
+        self._edges = self._scores if isinstance(linear_map, KernelMap) else []
 
     def scores(self, w: Array) -> tuple[Array, Array | None]:
         """Evaluate H w, and its errors where products are measured."""
-        return self._recall(self._scores, w, self.map.measured_scores if self.precise else self.map.scores)
+        return self._recall(
+            self._scores, w, self.linear_map.measured_scores if self.precise else self.linear_map.scores
+        )
 
     def edges(self, s: Array) -> tuple[Array, Array | None]:
         """Evaluate H's, and its errors where products are measured."""
-        return self._recall(self._edges, s, self.map.measured_edges if self.precise else self.map.edges)
+        H = self.linear_map
+        return self._recall(self._edges, s, H.measured_edges if self.precise else H.edges)
 
     def add_scores(self, w: Array, f: Array, errors: Array | None = None) -> None:
         """Take scores that somebody else evaluated, or that follow from others."""
@@ -233,20 +236,23 @@ class Problem:
 
     def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
         self.formulation = formulation
-        self.y = formulation.signs(y)
+        # a map, or the ones of several scores, come with what flows inside and are not checked again
+        inside = isinstance(H, ColumnMap | KernelMap) or (formulation.outputs is not None and y is not None)
+        self.y = y if inside else formulation.signs(y)
         self._place(H)
 
     @final
     def _place(self, H: Any) -> None:
         """Set the hypotheses: a map, or columns that become one."""
         if isinstance(H, ColumnMap | KernelMap):
-            self.map = H
-        self.H = H.H if isinstance(H, ColumnMap) else H if isinstance(H, KernelMap) else as_columns(H, len(self.y))
+            self.linear_map = H
+        if not isinstance(H, KernelMap):
+            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(self.y))
 
     @cached_property
-    def map(self) -> LinearMap:
+    def linear_map(self) -> LinearMap:
         """The linear map from weights to scores; its columns are shifted where there is an intercept."""
-        return ColumnMap.from_columns(self.H, self.formulation.intercept)
+        return ColumnMap.from_columns(self.H, self.intercept)
 
     @cached_property
     def formulation(self) -> Formulation:
@@ -273,6 +279,16 @@ class Problem:
         return self.formulation.maximise
 
     @property
+    def intercept(self) -> bool:
+        """True if there is a b, unpenalised."""
+        return self.formulation.intercept
+
+    @property
+    def nonnegative(self) -> bool:
+        """True if w >= 0."""
+        return self.formulation.nonnegative
+
+    @property
     def outputs(self) -> tuple[int, ...]:
         """The shape of b: () for one output."""
         return () if self.formulation.outputs is None else (self.formulation.outputs,)
@@ -285,7 +301,7 @@ class Problem:
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The arrays of a point and their shapes: primal first, then dual."""
-        n_samples, n_weights = self.map.shape
+        n_samples, n_weights = self.linear_map.shape
         weights, intercept, multipliers = self.letters
         shapes = {
             weights: (n_weights, *self.outputs),
@@ -294,7 +310,7 @@ class Problem:
             "xi": (n_samples,),
             "rho": (),
         }
-        return {name: shapes[name] for name in self.arrays}
+        return {name: shapes[name] for name in self.arrays if name != intercept or self.intercept}
 
     def admit(self, name: str, value: Any) -> Any:
         """Return the value of a parameter; raise InvalidInput where it has another shape or there is no solution."""
@@ -309,20 +325,28 @@ class Problem:
         formulation = self.formulate(*parameters.values())
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
-        w = cp.Variable((self.map.n_coordinates, *self.outputs), nonneg=formulation.nonnegative, name=weights)
+        w = cp.Variable((self.linear_map.n_coordinates, *self.outputs), nonneg=formulation.nonnegative, name=weights)
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
-        f, tied = self.map.link(w)
+        f, tied = self.linear_map.link(w)
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
         on_z, on_w = loss.term(z), penalty.term(w)
         total = self.unit * (on_z.expression + on_w.expression)
         sense = cp.Maximize(-total) if formulation.maximise else cp.Minimize(total)
         problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])
-        variables = {weights: self.map.expand(w), **on_z.variables}
-        if formulation.intercept:
-            variables[intercept] = self.map.shift_model(w, b)
-        return Model(problem, variables, {multipliers: (link, 1 / self.unit)}, parameters)
+        found = {**on_z.variables, intercept: self.linear_map.shift(w, b, -1.0), weights: self.linear_map.expand(w)}
+        shapes = self.shapes
+        variables = {
+            name: expression if expression.shape == shapes[name] else cp.vec(expression)
+            for name, expression in found.items()
+            if name in shapes
+        }
 
-    def evaluate(self, point: Point, *, precise: bool = True) -> Evaluated:
+        def reshape(_: Point, duals: Point) -> Point:
+            return {name: np.reshape(values, shapes[name]) for name, values in duals.items()}
+
+        return Model(problem, variables, {multipliers: (link, 1 / self.unit)}, parameters, reshape)
+
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
         """Repair a point and evaluate both objectives there.
 
         Weights and multipliers are moved into their domains and scaled to feasibility; an intercept that is not given
@@ -332,38 +356,42 @@ class Problem:
         ----------
         point : mapping of str to ndarray
             Some of the arrays, by the problem's letters.
-        precise : bool
-            Whether products are in twice the precision where that can be had, with error bounds; else as BLAS makes
-            them, and rounding errors are measured only if they are asked for.
+        products : Products, optional
+            Takes the products that are made. None for precise ones; plain ones are as BLAS makes them, and their
+            rounding errors are measured only if they are asked for.
         """
         (loss, penalty), y = self.formulation.terms, self.signs
-        balanced = y if self.formulation.intercept else None
-        products = Products(self.map, precise)
+        balanced = y if self.intercept else None
+        products = Products(self.linear_map) if products is None else products
         w, b, u = self._read(point)
         u = None if u is None else loss.repair(u, balanced)
-        w = self.map.derive_weights(np.zeros((len(y), *self.outputs)) if u is None else y * u, penalty) if w is None else w
-        w = penalty.repair(np.maximum(w, 0) if self.formulation.nonnegative else w)
+        w = (
+            self.linear_map.derive_weights(np.zeros((len(y), *self.outputs)) if u is None else y * u, penalty)
+            if w is None
+            else w
+        )
+        w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
         f, _ = products.scores(w)
         if b is not None:
-            shifted = self.map.shift(w, b)
+            shifted = self.linear_map.shift(w, b)
         else:
             shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
         z = y * (f + shifted)
-        u = loss.repair(self.map.derive_multipliers(z, loss), balanced) if u is None else u
+        u = loss.repair(self.linear_map.derive_multipliers(z, loss), balanced) if u is None else u
 
         def value(scale: float) -> float:
-            return loss.value(scale * z) + self.map.penalise(penalty, scale * w, scale * f)
+            return loss.value(scale * z) + self.linear_map.penalise(penalty, scale * w, scale * f)
 
         scale = min(self._scales(z, w), key=value)
         if scale != 1:
             w, shifted, b = scale * w, scale * shifted, None
-            if not precise:
+            if not products.precise:
                 products.add_scores(w, scale * f)
         edges, _ = products.edges(y * u)
-        shrink = penalty.shrink(self.map.summarise(y * u, edges, self.formulation.nonnegative))
+        shrink = penalty.shrink(self.linear_map.summarise(y * u, edges, self.nonnegative))
         if shrink != 1:
             u = u * shrink
-            if not precise:
+            if not products.precise:
                 products.add_edges(y * u, shrink * edges)
         return self.evaluate_at(w, shifted, u, products, b)
 
@@ -373,17 +401,17 @@ class Problem:
     ) -> Evaluated:
         """Evaluate both objectives at a feasible point of the shifted columns, as it is."""
         (loss, penalty), y = self.formulation.terms, self.signs
-        products = Products(self.map, precise=True) if products is None else products
+        products = Products(self.linear_map) if products is None else products
         (f, f_errors), (edges, edge_errors) = products.scores(w), products.edges(y * u)
-        least = loss.value(y * (f + b)) + self.map.penalise(penalty, w, f)
-        bound = self.bound(u, self.map.summarise(y * u, edges, self.formulation.nonnegative))
-        found = dict(zip(self.letters, (w, self.map.shift(w, b, -1.0) if b_of_H is None else b_of_H, u), strict=True))
+        least = loss.value(y * (f + b)) + self.linear_map.penalise(penalty, w, f)
+        bound = self.bound(u, self.linear_map.summarise(y * u, edges, self.nonnegative))
+        found = dict(
+            zip(self.letters, (w, self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H, u), strict=True)
+        )
         factor, shapes = self.unit * self.formulation.sense, self.shapes
-        if not self.formulation.intercept:
-            del found[self.letters[1]]
         return Evaluated(
             self,
-            {name: np.reshape(values, shapes[name]) for name, values in found.items()},
+            {name: np.reshape(values, shapes[name]) for name, values in found.items() if name in shapes},
             factor * least,
             factor * bound,
             w,
@@ -409,15 +437,15 @@ class Problem:
     def value(self, point: Point) -> float:
         """Evaluate the objective at a feasible point, as it is."""
         (loss, penalty), (w, b, _) = self.formulation.terms, self._read(point)
-        f, _ = self.map.measured_scores(w)
-        z = self.signs * (f if b is None else f + self.map.shift(w, b))
-        return self.unit * self.formulation.sense * (loss.value(z) + self.map.penalise(penalty, w, f))
+        f, _ = self.linear_map.measured_scores(w)
+        z = self.signs * (f if b is None else f + self.linear_map.shift(w, b))
+        return self.unit * self.formulation.sense * (loss.value(z) + self.linear_map.penalise(penalty, w, f))
 
     def dual_value(self, point: Point) -> float:
         """Evaluate the dual objective at a feasible point, as it is."""
         _, _, u = self._read(point)
         s = self.signs * u
-        edges = self.map.summarise(s, self.map.measured_edges(s)[0], self.formulation.nonnegative)
+        edges = self.linear_map.summarise(s, self.linear_map.measured_edges(s)[0], self.nonnegative)
         return self.unit * self.formulation.sense * self.bound(u, edges)
 
     def measure_rounding(self, at: Evaluated, drift: float = 0.0) -> float:
@@ -433,11 +461,11 @@ class Problem:
             What its scores may be off beside their own rounding.
         """
         s = self.signs * at.u
-        f_errors = self.map.score_errors(at.w, at.f) if at.f_errors is None else at.f_errors
+        f_errors = self.linear_map.score_errors(at.w, at.f) if at.f_errors is None else at.f_errors
         if at.edge_errors is not None:
             edge_errors = at.edge_errors
         else:
-            edge_errors = f_errors if at.edges is at.f else self.map.edge_errors(s, at.edges)
+            edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
         return self.unit * (
             self._measure_primal(at, f_errors + drift) + self._measure_dual(at.u, at.edges, edge_errors + drift)
         )
@@ -446,18 +474,18 @@ class Problem:
     def _measure_primal(self, at: Evaluated, errors: Array) -> float:
         """Evaluate the objective with every margin off by its error, rescaled where that makes it feasible."""
         (loss, penalty), w, z = self.formulation.terms, at.w, at.z
-        value, of_w = loss.value(z), self.map.penalise(penalty, w, at.f)
+        value, of_w = loss.value(z), self.linear_map.penalise(penalty, w, at.f)
         if not (np.isfinite(value) and np.isfinite(of_w)):
             return 0.0
-        missed = self._measure_imbalance(w) if isinstance(self.map, KernelMap) else 0.0
-        of_penalty = self.map.penalty_error(penalty, w, at.f, errors, missed)
-        if self.formulation.intercept:
+        missed = self._measure_imbalance(w) if isinstance(self.linear_map, KernelMap) else 0.0
+        of_penalty = self.linear_map.penalty_error(penalty, w, at.f, errors, missed)
+        if self.intercept:
             # f + b is rounded once, and b = b + c'w was
-            errors = errors + EPSILON * (np.abs(at.f) + np.abs(at.b)) + missed * self.map.spread
+            errors = errors + EPSILON * (np.abs(at.f) + np.abs(at.b)) + missed * self.linear_map.spread
         risen = rise(loss, z, errors)
         for scale in self._scales(z - errors, w):
             if scale != 1:
-                at_scale = loss.value(scale * (z - errors)) + self.map.penalise(penalty, scale * w, scale * at.f)
+                at_scale = loss.value(scale * (z - errors)) + self.linear_map.penalise(penalty, scale * w, scale * at.f)
                 risen = min(risen, max(at_scale - value - of_w, 0.0) + sum_error(z.size, abs(value)))
         return risen + of_penalty
 
@@ -469,46 +497,50 @@ class Problem:
         errors. A sum y'u = d in place of 0 is mended by moving one multiplier by d: an edge moves by at most
         d max |H_ij|, and the loss's part by d times its mean slope.
         """
-        loss, s, one_sided = self.loss, self.signs * u, self.formulation.nonnegative
+        loss, s, one_sided = self.loss, self.signs * u, self.nonnegative
         size, magnitude = float(np.abs(u).sum()), abs(loss.dual_value(u))
         if not (size > 0 and np.isfinite(magnitude)):
             return 0.0
         missed = self._measure_imbalance(s)
-        nominal = self.bound(u, self.map.summarise(s, edges, one_sided))
-        worst = self.bound(u, self.map.summarise(s, edges, one_sided, errors, missed))
+        nominal = self.bound(u, self.linear_map.summarise(s, edges, one_sided))
+        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed))
         change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
         return change + dual_rounding(loss, u) + missed * (magnitude / size)
 
     def _measure_imbalance(self, s: Array) -> float:
         """Return the largest |sum of s| over the outputs where an intercept wants it to be 0, with one rounding."""
-        if not self.formulation.intercept:
+        if not self.intercept:
             return 0.0
         return max(abs(dot(side, np.ones(len(side)))) for side in s.reshape(len(s), -1).T)
 
     def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
         """Evaluate the KKT residuals of a complete point, as it is: of loss, penalty, signs and intercept."""
         (loss, penalty), (w, b, u) = self.formulation.terms, self._read(point)
-        products = Products(self.map, precise=True) if products is None else products
+        products = Products(self.linear_map) if products is None else products
         (f, _), (edges, _) = products.scores(w), products.edges(self.signs * u)
-        z = self.signs * (f if b is None else f + self.map.shift(w, b))
-        one_sided, intercept = self.formulation.nonnegative, self.formulation.intercept
+        z = self.signs * (f if b is None else f + self.linear_map.shift(w, b))
+        one_sided, intercept = self.nonnegative, self.intercept
         signs = max(0.0, float(-w.min())) if one_sided else 0.0
         return {
             "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),
             "dual feasibility": max(loss.dual_violation(u), imbalance(u, self.signs) if intercept else 0.0),
             "complementary slackness": loss.slackness(z, u),
-            "stationarity": self.map.measure_stationarity(penalty, w, f, edges, one_sided),
+            "stationarity": self.measure_stationarity(w, f, edges),
             "pricing slack": penalty.pricing_slack(edges if one_sided else np.abs(edges)),
         }
+
+    def measure_stationarity(self, w: Array, f: Array, edges: Array) -> float:
+        """Measure how far weights are from the best for their edges; relative."""
+        return self.linear_map.measure_stationarity(self.penalty, w, f, edges, self.nonnegative)
 
     @final
     def _read(self, point: Point) -> tuple[Any, Any, Any]:
         """Return weights, intercept and multipliers in the shapes of the map; None for those that are not given."""
-        n_samples, n_weights = self.map.shape
+        n_samples, n_weights = self.linear_map.shape
         shapes = (n_weights, *self.outputs), self.outputs, (n_samples, *self.outputs)
         given = (point.get(letter) for letter in self.letters)
         w, b, u = (None if a is None else np.reshape(a, shape) for a, shape in zip(given, shapes, strict=True))
-        return w, b if self.formulation.intercept else None, u
+        return w, b if self.intercept else None, u
 
     @final
     def _scales(self, z: Array, w: Array) -> tuple[float, ...]:
@@ -522,7 +554,7 @@ class Problem:
         """Prove that there is no feasible point, where a solver claims so; None where there is no such proof."""
         if np.isfinite(self.loss.value(np.zeros((len(self.y), *self.outputs)))):
             return None
-        return not_separable(self.H, self.y, self.formulation.intercept, self.formulation.nonnegative)
+        return not_separable(self.H, self.y, self.intercept, self.nonnegative)
 
     @cached_property
     def _model(self) -> Model:

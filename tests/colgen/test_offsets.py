@@ -6,6 +6,7 @@ from math import fsum, inf
 import numpy as np
 import pytest
 from brute_force import linear_program
+from cvxens.problems.margin_problem import not_separable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns
 from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.margin_problem import not_separable
 from cvxens.problems.penalties import L1, SquaredL2
 
 RNG = np.random.default_rng(0)

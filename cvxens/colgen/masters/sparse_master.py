@@ -157,7 +157,7 @@ class SparseMaster:
     def _at(self, point: SparsePoint) -> _State:
         """Evaluate a point, and the bound from its multipliers, scaled until no edge inside exceeds the penalty's."""
         problem, y = self.restricted.problem, self.restricted.y
-        loss, penalty = problem.loss(), problem.penalty()
+        loss, penalty = problem.loss, problem.penalty
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = loss.multipliers(z)
         edges = problem.H.edges(y * u)
