@@ -174,14 +174,34 @@ class Certificate:
 
 
 class Evaluation(Protocol):
-    """A repaired point of a problem with its objectives, in numpy."""
+    """A repaired point of a problem and its objectives, in numpy."""
 
-    def certify(self, given: Point, /) -> Certificate:
-        """Certify the point; residuals and repairs are those of the `given` arrays."""
+    @property
+    def point(self) -> Point:
+        """The repaired arrays."""
+
+    @property
+    def primal(self) -> float:
+        """The objective there; infinite where the repair found no feasible point."""
+
+    @property
+    def dual(self) -> float:
+        """The dual objective there."""
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the rounding error of the two objectives together."""
+
+    def residuals(self, given: Point, /) -> dict[str, float]:
+        """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
 
 
 class Certifiable(Protocol):
     """A problem that can be evaluated in numpy."""
+
+    @property
+    def maximise(self) -> bool:
+        """True if the primal is a maximum."""
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -230,7 +250,24 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     if not given:
         raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.shapes)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        return problem.evaluate(given).certify(given)
+        return certify_evaluated(problem, problem.evaluate(given), given)
+
+
+def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point) -> Certificate:
+    """Certify a point that was repaired from `given` arrays: residuals and repairs are those of these."""
+    residuals = evaluated.residuals(given)
+    return Certificate.between(
+        evaluated.primal,
+        evaluated.dual,
+        maximise=problem.maximise,
+        residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
+        rounding=evaluated.rounding,
+        repair={
+            name: float(np.abs(evaluated.point[name] - given[name]).max()) if name in given else np.inf
+            for name in problem.shapes
+            if name in evaluated.point
+        },
+    )
 
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:

@@ -114,7 +114,7 @@ class EntropyProjection(Problem):
             return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
         return -float(logsumexp(exponents, b=self.alpha_t))
 
-    def measure_rounding(self, at: Evaluated, drift: float = 0.0) -> float:
+    def measure_rounding(self, at: Evaluated) -> float:
         """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
 
         A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of

@@ -534,10 +534,10 @@ class RhoSVM(KernelProblem):
         found = super().evaluate({"c": c, "u": u}, products)
         return replace(found, point={"c": c, "rho": np.asarray(found.z.min()), "u": found.point["u"]})
 
-    def measure_rounding(self, at: Evaluated, drift: float = 0.0) -> float:
+    def measure_rounding(self, at: Evaluated) -> float:
         """Count that a sum of u off 1 by d changes the dual value by 2 d of it."""
         missed = abs(dot(at.u, np.ones(len(self.y))) - 1) + EPSILON
-        return super().measure_rounding(at, drift) + 3 * missed * abs(at.dual)
+        return super().measure_rounding(at) + 3 * missed * abs(at.dual)
 
     def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
         """Evaluate relative to the margins, or where those vanish to 1e-3 of the largest kernel value."""
@@ -710,19 +710,20 @@ class SVMDual(KernelProblem):
     def evaluate_multipliers(self, u: Array, b: Any = None, products: Products | None = None) -> Evaluated:
         """Evaluate both objectives at feasible multipliers, as they are, and b: P1 at w = sum_i u_i y_i phi(x_i).
 
-        The two problems of LL08 have their sides swapped: the bound of P2 is minus the objective of P1 at w and b, or
-        at both scaled to spare all slack.
+        The two problems of LL08 have their sides swapped: the bound of P2 is minus the objective of P1 at w and b, or,
+        by precise products, at both scaled to spare all slack. Plain ones are a solver's, which stops by its point.
         """
         products = Products(self.gram) if products is None else products
         v = self.y * u
         f, errors = products.scores(v)
         b = self.loss.best_intercept(f, self.y) if b is None else b
-        z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
-        # in this order nothing overflows that half_norm makes small
-        scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
-        if scale != 1:
-            of_scaled = None if errors is None else scale * errors + EPSILON * np.abs(scale * f)
-            products.add_scores(scale * v, scale * f, of_scaled)
+        scale = 1.0
+        if errors is not None:
+            z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
+            # in this order nothing overflows that half_norm makes small
+            scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
+            if scale != 1:
+                products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))
         primal = self.evaluate_at(scale * v, scale * b, u, products)
         return replace(primal, point={"u": u, "b": b}, primal=-primal.dual, dual=-primal.primal)
 

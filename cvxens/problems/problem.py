@@ -89,6 +89,17 @@ class Evaluated:
     f_errors, edge_errors : ndarray or None
         Bounds on the rounding errors of these; None where they are plain products, whose errors are measured when
         `rounding` is asked for.
+    products : Products or None
+        The products that were made, for `residuals`.
+    drift : float
+        A bound on what scores may be off beside the rounding of one product, as a sum of many changes is.
+
+    Examples
+    --------
+    >>> from cvxens.problems import SVMPrimal
+    >>> evaluated = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=1.0).evaluate({"w": np.array([1.0])})
+    >>> evaluated.primal, evaluated.dual, evaluated.z
+    (0.5, 0.0, array([1., 1.]))
     """
 
     problem: Problem
@@ -103,6 +114,7 @@ class Evaluated:
     f_errors: Array | None = None
     edge_errors: Array | None = None
     products: Products | None = None
+    drift: float = 0.0
 
     @property
     def z(self) -> Array:
@@ -114,29 +126,9 @@ class Evaluated:
         """A bound on what rounding can have done to the two objectives together."""
         return self.problem.measure_rounding(self)
 
-    def certify(self, given: Point, drift: float = 0.0) -> Certificate:
-        """Certify the point, which was repaired from the `given` arrays.
-
-        Parameters
-        ----------
-        given : mapping of str to ndarray
-            The arrays that residuals and repairs are those of; missing ones count as derived.
-        drift : float
-            A bound on what the scores may be off beside their own rounding.
-        """
-        residuals = self.problem.residuals({**self.point, **given}, self.products)
-        return Certificate.between(
-            self.primal,
-            self.dual,
-            maximise=self.problem.maximise,
-            residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
-            rounding=self.problem.measure_rounding(self, drift) if drift else self.rounding,
-            repair={
-                name: float(np.abs(self.point[name] - given[name]).max()) if name in given else np.inf
-                for name in self.problem.shapes
-                if name in self.point
-            },
-        )
+    def residuals(self, given: Point) -> dict[str, float]:
+        """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
+        return self.problem.residuals({**self.point, **given}, self.products)
 
 
 class Products:
@@ -336,7 +328,7 @@ class Problem:
         found = {**on_z.variables, intercept: self.linear_map.shift(w, b, -1.0), weights: self.linear_map.expand(w)}
         shapes = self.shapes
         variables = {
-            name: expression if expression.shape == shapes[name] else cp.vec(expression)
+            name: expression if expression.shape == shapes[name] else cp.reshape(expression, shapes[name], order="F")
             for name, expression in found.items()
             if name in shapes
         }
@@ -448,17 +440,10 @@ class Problem:
         edges = self.linear_map.summarise(s, self.linear_map.measured_edges(s)[0], self.nonnegative)
         return self.unit * self.formulation.sense * self.bound(u, edges)
 
-    def measure_rounding(self, at: Evaluated, drift: float = 0.0) -> float:
+    def measure_rounding(self, at: Evaluated) -> float:
         """Bound what rounding can have done to the two objectives of an evaluated point, together.
 
         Both are evaluated where the errors of margins and edges are at their worst.
-
-        Parameters
-        ----------
-        at : Evaluated
-            The point.
-        drift : float
-            What its scores may be off beside their own rounding.
         """
         s = self.signs * at.u
         f_errors = self.linear_map.score_errors(at.w, at.f) if at.f_errors is None else at.f_errors
@@ -467,7 +452,7 @@ class Problem:
         else:
             edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
         return self.unit * (
-            self._measure_primal(at, f_errors + drift) + self._measure_dual(at.u, at.edges, edge_errors + drift)
+            self._measure_primal(at, f_errors + at.drift) + self._measure_dual(at.u, at.edges, edge_errors + at.drift)
         )
 
     @final

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import Certificate, relative
+from cvxens.certificates import Certificate, certify_evaluated, relative
 from cvxens.problems import Evaluated, SVMDual
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
@@ -131,7 +131,8 @@ class SVMSolution(Generic[P]):
     @property
     def certificate(self) -> Certificate:
         """The gap, and how far the point is from the conditions of optimality; f is taken as K (y u)."""
-        return self.evaluated.certify(self.evaluated.point, self.drift)
+        evaluated = replace(self.evaluated, drift=self.drift)
+        return certify_evaluated(self.problem, evaluated, evaluated.point)
 
     def level(self, steps: int, seconds: float) -> Level:
         """Return the row of a history for this point."""

@@ -6,7 +6,6 @@ from math import fsum, inf
 import numpy as np
 import pytest
 from brute_force import linear_program
-from cvxens.problems.margin_problem import not_separable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from cvxens.problems import DenseColumns
 from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.problem import not_separable
 
 RNG = np.random.default_rng(0)
 # eighths, so that adding an offset up to 2^49 rounds nothing
