@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +61,22 @@ class Solution:
     solver: str
     seconds: float
     attempts: tuple[Attempt, ...] = field(default=(), repr=False)
+
+
+class FieldsOnly:
+    """A dataclass of which copies and files keep the fields alone, and which is checked when it is made of them.
+
+    Cached attributes are left out and made anew: compiled code follows their indices without a look at where they lead,
+    and so it does those of fields, which `check` has to look at.
+    """
+
+    def check(self) -> None:
+        """Raise a ValueError unless the indices among the fields lead where they should."""
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __setstate__(self: Any, state: Mapping[str, Any]) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, state[each.name])
+        self.check()

@@ -35,7 +35,8 @@ ROOMS = {
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
-    "colgen": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage"},
+    "colgen": BASE
+    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
     "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {
@@ -102,10 +103,9 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
-    "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.fitting": {"estimators.fitting"},
-    "estimators.files": {"estimators.files", "estimators.fitting"},
+    "estimators.annotations": set(),
     "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
     "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
 }
@@ -268,7 +268,7 @@ def test_libraries_stay_where_they_belong(library):
 def test_cvxpy_is_reached_through_modelling_and_in_problems_and_colgen_only():
     users = {module for module in MODULES for _, name in IMPORTED[module] if name.endswith(".modelling.cp")}
     assert {room(module) for module in users} <= {"problems", "colgen"}
-    assert "colgen.driver" not in users
+    assert "colgen.loop" not in users
 
 
 def test_dynamic_imports_are_those_of_lazy_loader():

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from cvxens.datasets import files
 from cvxens.datasets.dataset import Dataset, Split
 from cvxens.datasets.files import MEBIBYTE, Source
-from cvxens.storage import UNREADABLE, inflation_limit
-from cvxens.storage.archive import PLAIN
+from cvxens.storage import PLAIN, UNREADABLE, inflation_limit
 
 MOST_FEATURES = 2**22
 

@@ -6,7 +6,6 @@ from cvxens.estimators.adaboost_mh import AdaBoostMHClassifier
 from cvxens.estimators.cgens import CGEnsClassifier
 from cvxens.estimators.cgens_sls import CGEnsSLSClassifier
 from cvxens.estimators.column_generation import ColumnGenerationClassifier
-from cvxens.estimators.files.persistence import load_model
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.infinite_ensemble_svc_cv import InfiniteEnsembleSVCCV
@@ -15,6 +14,7 @@ from cvxens.estimators.multiboost import MultiBoostClassifier
 from cvxens.estimators.partial_svm_ensemble import PartialSVMEnsembleClassifier
 from cvxens.estimators.reg_adaboost import RegAdaBoostClassifier
 from cvxens.estimators.rho_svc import RhoSVC
+from cvxens.estimators.saving import load_model
 from cvxens.estimators.supervised_kernel_rls import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.estimators.trusted import TRUSTED_TYPES
 

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
 from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
 from cvxens.estimators.fitting.progress import fit_task, time_limit
 from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.saving import Persistent
 from cvxens.types import Array, Attempt
 
 

@@ -21,12 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.sample import Accepts, check_classes, check_weights
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
+from cvxens.estimators.saving import Persistent
 from cvxens.tables import TableEncoder
 from cvxens.types import Array
 

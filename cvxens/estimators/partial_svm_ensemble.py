@@ -27,8 +27,7 @@ from cvxens.estimators.machines.kernel_expansion import (
 )
 from cvxens.estimators.machines.soft_margin import certify_soft_margin
 from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm_low_rank import certificates
-from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, until
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
 from cvxens.types import Array
 
 BOUND = 1e-4

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.files.persistence import Persistent
 from cvxens.estimators.fitting.parameters import documented
 from cvxens.estimators.fitting.sample import Sample
 from cvxens.estimators.machines.supervised_kernel import SupervisedKernelExperts
+from cvxens.estimators.saving import Persistent
 from cvxens.problems import simplex_codes
 from cvxens.types import Array
 

@@ -1,4 +1,4 @@
-"""What fitted estimators are made of, for those who write pipelines to files with skops.
+"""The classes and functions that files of fitted estimators may name, in files of `save` and in those of skops.
 
 skops tells of the types in a file that it does not know, and makes objects of them only if it is told to trust them.
 Those of `TRUSTED_TYPES` hold numbers, text, arrays and each other, and run nothing when they are made.
@@ -22,15 +22,19 @@ from __future__ import annotations
 from inspect import isabstract
 from typing import Any
 
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
+
 from cvxens import kernels
 from cvxens.certificates import Certificate
-from cvxens.colgen import BoostingRound, Formulation, Round
+from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.column_generation import soft_margin
-from cvxens.estimators.files.persistence import loaded_estimators
+from cvxens.estimators.fitting.weak_learners import ORACLES
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
+from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.estimators.voting.coded import Coded
 from cvxens.hypotheses import (
     Connective,
@@ -49,8 +53,8 @@ from cvxens.kernels.kernel import Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.simplified import Centred
 from cvxens.kernels.tree_ensemble import PassesNode
-from cvxens.kernels.tree_paths import SklearnTrees, ThresholdTree, ThresholdTrees
-from cvxens.problems import StumpColumns, losses, penalties
+from cvxens.kernels.tree_paths import ThresholdTree, ThresholdTrees
+from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
 from cvxens.tables import Dates, LeftOutColumn, NominalColumn, Numerals, NumericColumn, TableEncoder
@@ -62,11 +66,11 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Coded),
     *(SignedTree, Tree, Nodes, Feature),
-    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM, StumpColumns),
-    *(LeastSquaresExperts, SklearnTrees, ThresholdTrees, ThresholdTree),
+    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
+    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
-"""What is in the attributes of fitted estimators."""
+"""The records in the attributes of fitted estimators."""
 
 GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Stump, kernels.SimplifiedStump, kernels.MiddleStump, kernels.HistogramIntersection),
@@ -80,25 +84,34 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
-HELD = (
-    "cvxens.problems.maps._Steps",
-    "cvxens.solvers.additive.model._Table",
-    "scipy.sparse._csr.csr_matrix",
-)
-"""What these hold to be faster the next time."""
-
 ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") and not isabstract(kind))
-"""Ours."""
+"""Our estimators."""
 
 TRUSTED_TYPES = tuple(
-    sorted(
-        [*HELD, *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))]
-    )
+    sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
 What you give an estimator yourself, such as an oracle, a function to a formulation or a kernel of your own, is yours to
 trust. So is ``sklearn.tree._tree.Tree``, of which the forests of supervised kernels are made: compiled code, which
-follows the numbers of a file without a look at where they lead. So do parts of ours, whose numbers `load_model` checks
-and skops does not: a forged file of skops runs nothing, but can end the process when it is used.
+follows the numbers of a file without a look at where they lead. Records of ours that compiled code follows look
+themselves, when they are made: a forged file of skops is refused, or is a model, which runs nothing.
 """
+
+
+def _name(thing: Any) -> str:
+    """Return the name in files of `save`: ``ROOM.NAME``, whichever module of the room it is in."""
+    library, room, *_ = thing.__module__.split(".")
+    return f"{room if library == 'cvxens' else library}.{thing.__qualname__}"
+
+
+NAMED_BY_PARAMETERS = (*ORACLES.values(), *(getattr(oracles, name) for name in oracles.__all__))
+
+NAMEABLE.update(
+    (_name(thing), thing)
+    for thing in (
+        *(OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer),
+        *(*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *NAMED_BY_PARAMETERS),
+    )
+    if hasattr(thing, "__qualname__")
+)

@@ -15,11 +15,11 @@ from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
 from cvxens.kernels.pair import pair
 from cvxens.kernels.tiles import Tile, assemble
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
 
-class Kernel(ABC):
+class Kernel(FieldsOnly, ABC):
     """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da (LL08 (4)).
 
     ``kernel(X, Z)`` is the matrix between two samples, so scikit-learn takes a kernel as a callable. Matrices are

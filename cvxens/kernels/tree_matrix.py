@@ -56,6 +56,8 @@ class TreeMatrix:
     def __matmul__(self, C: Array) -> Array:
         """Multiply by C (n_columns,) or (n_columns, n_outputs)."""
         C = np.asarray(C, np.float64)
+        if len(C) != self.shape[1]:
+            raise ValueError(f"a matrix of the shape {self.shape} and {len(C)} rows")
         columns = C.reshape(len(C), -1)
         product = np.empty((self.shape[0], columns.shape[1]))
         for start in range(0, columns.shape[1], WIDTH):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cvxens.errors import InvalidInput
 from cvxens.kernels.pair import same_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -67,7 +67,7 @@ class ThresholdTree(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdTrees:
+class ThresholdTrees(FieldsOnly):
     """What the trees of a fitted estimator of scikit-learn are to `apply`, without the estimator.
 
     Parameters
@@ -85,6 +85,24 @@ class ThresholdTrees:
     def of(cls, forest: Any) -> ThresholdTrees:
         """Copy the arrays of a fitted tree, forest or gradient boosting."""
         return cls(tuple(_arrays(tree.tree_) for tree in _estimators(forest)), int(forest.n_features_in_))
+
+    def check(self) -> None:
+        """Raise a ValueError unless every node but the root is the child of one that comes before it."""
+        for tree in self.trees:
+            if len({part.shape for part in tree}) > 1 or [part.dtype.kind for part in tree] != [
+                "i",
+                "i",
+                "i",
+                "f",
+                "b",
+            ]:
+                raise ValueError("a tree whose nodes are not as many as its questions")
+            inner = np.flatnonzero(tree.children_left >= 0)
+            children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+            once = np.array_equal(np.sort(children), np.arange(1, len(tree.feature)))
+            asked = tree.feature[inner]
+            if not (once and (children > np.tile(inner, 2)).all() and ((asked >= 0) & (asked < self.n_features)).all()):
+                raise ValueError("a tree whose branches do not lead to its nodes")
 
     @property
     def parents(self) -> Sequence[Indices]:

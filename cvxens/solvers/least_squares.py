@@ -1,17 +1,171 @@
-"""Least squares in closed form, by Cholesky."""
+"""Least squares in closed form, by Cholesky, over fixed columns and over columns that come one after the other."""
 
 from __future__ import annotations
 
 import time
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular, svd
 
 from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, RegularizedLeastSquares
 from cvxens.solvers.gram import gram
 from cvxens.types import Array, Attempt, Solution
+
+EPS = float(np.finfo(float).eps)
+
+
+class GrowingCholesky:
+    """L with L L' = A, grown by a block of rows of A in O(n^2) per row.
+
+    Parameters
+    ----------
+    jitter : float
+        What may be added to the diagonal, relative to its largest entry, where rounding has cost definiteness.
+
+    Examples
+    --------
+    >>> factor = GrowingCholesky()
+    >>> factor.grow(np.empty((1, 0)), np.array([[4.0]]))
+    >>> factor.grow(np.array([[2.0]]), np.array([[5.0]]))
+    >>> factor.L
+    array([[2., 0.],
+           [1., 2.]])
+    >>> factor.solve(np.array([8.0, 8.0]))
+    array([1.5, 1. ])
+    """
+
+    def __init__(self, jitter: float = 64 * EPS) -> None:
+        self.jitter = jitter
+        self._room = np.zeros((0, 0))
+        self.n = 0
+
+    @property
+    def L(self) -> Array:
+        """The factor, lower triangular, shape (n, n)."""
+        return self._room[: self.n, : self.n]
+
+    def grow(self, beside: Array, corner: Array) -> None:
+        """Append rows to A.
+
+        Parameters
+        ----------
+        beside : ndarray of shape (n_added, n)
+            The new rows at the old columns.
+        corner : ndarray of shape (n_added, n_added)
+            The new rows at the new columns.
+        """
+        known, n = self.n, self.n + len(corner)
+        left = solve_triangular(self.L, beside.T, lower=True).T if known else beside
+        # L22 L22' = A22 - L21 L21'
+        low = _factor(corner - left @ left.T, self.jitter * float(corner.max()))
+        if n > len(self._room):
+            room = np.zeros((max(n, 2 * len(self._room), 32),) * 2)
+            room[:known, :known] = self.L
+            self._room = room
+        self._room[known:n, :known], self._room[known:n, known:n] = left, low
+        self.n = n
+
+    def solve(self, right: Array) -> Array:
+        """Solve A x = right, for right (n,) or (n, k)."""
+        half = solve_triangular(self.L, right, lower=True)
+        return solve_triangular(self.L, half, lower=True, trans="T")
+
+
+def _factor(A: Array, jitter: float) -> Array:
+    """The Cholesky factor of a matrix that is definite but for rounding."""
+    while True:
+        try:
+            return cholesky(A, lower=True)
+        except LinAlgError:
+            A = A + jitter * np.eye(len(A))
+            jitter *= 10
+
+
+class ByColumns:
+    """``(G'V G + ridge I) W = G'V L`` of size n_columns, G the columns less their means, its factor grown by rows.
+
+    V is the diagonal matrix of the weights, which the means are weighted by. A row costs O(n_columns n_samples) for its
+    products and O(n_columns^2) in the factor.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_samples, n_outputs)
+        Targets.
+    ridge : float
+        Above 0.
+    sample_weight : ndarray of shape (n_samples,)
+        Of the samples, 0 or above, with the mean 1.
+    """
+
+    def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
+        self.L = L - sample_weight @ L / len(L)
+        self.ridge = ridge
+        self.sample_weight = sample_weight
+        self.factor = GrowingCholesky()
+        self.right = np.empty((0, L.shape[1]))
+
+    def weights(self, rows: Array) -> Array:
+        """Solve for W, (n_columns, n_outputs), over H' = rows, whose first ones are those of the last call."""
+        known = self.factor.n
+        if known < len(rows):
+            # sum_i v_i G_ij = 0, so the old columns need not be less their means
+            new = _centred(rows[known:], self.sample_weight)
+            new *= self.sample_weight
+            products = new @ rows.T
+            corner = products[:, known:]
+            self.right = np.concatenate([self.right[:known], new @ self.L])
+            self.factor.grow(products[:, :known], (corner + corner.T) / 2 + self.ridge * np.eye(len(new)))
+        return self.factor.solve(self.right)
+
+
+class BySamples:
+    """``W = G'D T, (D G G' D + ridge I) T = D L`` of size n_samples: SL (11), for no more samples than columns.
+
+    D is the diagonal matrix of the roots of the weights. A new column adds its square in O(n_samples^2); the matrix is
+    factored anew, where SL (20) updates an inverse, which loses digits that a long run does not get back. Where the
+    ridge is too small for that, singular values take its place.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_samples, n_outputs)
+        Targets.
+    ridge : float
+        Above 0.
+    sample_weight : ndarray of shape (n_samples,)
+        Of the samples, 0 or above, with the mean 1.
+    """
+
+    def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
+        self.roots = np.sqrt(sample_weight)
+        self.L = self.roots[:, None] * (L - sample_weight @ L / len(L))
+        self.ridge = ridge
+        self.sample_weight = sample_weight
+        self.n = 0
+        self.gram: Array
+
+    def weights(self, rows: Array) -> Array:
+        """Solve for W, (n_columns, n_outputs), over H' = rows, whose first ones are those of the last call."""
+        centred = _centred(rows, self.sample_weight) * self.roots
+        new = centred[self.n :]
+        if not self.n:
+            self.gram = self.ridge * np.eye(len(self.L))
+        self.gram, self.n = self.gram + new.T @ new, len(rows)
+        # below this ratio the ridge is lost in the rounding of the matrix
+        if self.ridge < 1e-10 * float(self.gram.diagonal().max()):
+            return _by_singular_values(centred, self.L, self.ridge)
+        return centred @ cho_solve(cho_factor(self.gram), self.L)
+
+
+def _centred(rows: Array, weights: Array) -> Array:
+    return rows - (rows @ weights / len(weights))[:, None]
+
+
+def _by_singular_values(rows: Array, L: Array, ridge: float) -> Array:
+    left, values, right = svd(rows, full_matrices=False)
+    return left @ ((values / (values**2 + ridge))[:, None] * (right @ L))
+
 
 SOLVER = "Cholesky"
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
-from cvxens.solvers.rho_svm_updates import Update, adaptive_updates, uniform, until, update_bound
+from cvxens.solvers.rho_svm import Update, adaptive_updates, uniform, until, update_bound
 from cvxens.types import Array
 
 

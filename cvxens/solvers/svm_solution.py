@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify_evaluated, relative
+from cvxens.deadline import Ending
 from cvxens.problems import Evaluated, SVMDual
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
-
-
-class Ending(Enum):
-    """Why a solver ended."""
-
-    OPTIMAL = "the certified relative gap is within tol"
-    ROUNDING = "rounding hides any progress"
-    MAX_STEPS = "max_steps reached"
-    MAX_TIME = "max_time reached"
-    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.trees.tables import Feature, match
-from cvxens.types import Array
+from cvxens.types import Array, FieldsOnly
 
 Codes = NDArray[np.int64]
 
@@ -69,7 +69,7 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(FieldsOnly):
     """A decision tree over numeric and nominal features; `fit_tree` learns one.
 
     Two trees are equal if they have the same features, classes, splits and class weights.
@@ -87,6 +87,22 @@ class Tree:
     features: tuple[Feature, ...]
     classes: tuple[Any, ...]
     nodes: Nodes
+
+    def check(self) -> None:
+        """Raise a ValueError unless the branches of every node lead to nodes of their own, breadth first."""
+        feature, cut, first, counts = self.nodes
+        inner = np.flatnonzero(feature >= 0)
+        branches = self.branches[inner]
+        shapes = {feature.shape, cut.shape, first.shape, counts.shape[:1]} == {(1 + branches.sum(),)}
+        kinds = (feature.dtype.kind, cut.dtype, first.dtype.kind, counts.dtype) == ("i", float, "i", float)
+        if not (shapes and kinds and counts.shape[1:] == (len(self.classes),)):
+            raise ValueError("a tree whose nodes are not as many as their branches")
+        # breadth first, so that children come one after the other and after their parents
+        children = 1 + np.cumsum(branches) - branches
+        nominal = np.array([self.features[d].categories is not None for d in feature[inner].tolist()], bool)
+        in_order = (first[inner] == children).all() and (children > inner).all()
+        if not (in_order and (np.isnan(cut[inner]) == nominal).all()):
+            raise ValueError("a tree whose branches do not lead to its nodes")
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:

@@ -401,24 +401,6 @@ def test_sub_problems_bear_the_names_of_classes(capsys, people):
     assert "Rome vs Bonn: Proven: " in told
 
 
-def test_models_of_version_0_1(capsys, tmp_path):
-    """They kept medians and levels in a dict, and features had no names."""
-    table = pd.DataFrame({"age": AGE, "town": TOWN, "class": LABEL})
-    X = np.column_stack([AGE, *(town == TOWN for town in ("Bonn", "Rome", "Ulm"))]).astype(float)
-    model = LPBoostClassifier().fit(X, LABEL)
-    model.columns_ = {"age": 39.5, "town": ("Bonn", "Rome", "Ulm"), "name": ()}
-    model.save(tmp_path / "old")
-    again = load_model(tmp_path / "old")
-    np.testing.assert_array_equal(again.decision_function(table), model.decision_function(X))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    file = put(tmp_path, table.to_csv(index=False))
-    status, out, err = run(capsys, "predict", tmp_path / "old", file)
-    assert (status, out.split()[1:]) == (0, again.predict(X).tolist())
-    assert err == f"score {again.score(X, LABEL):.4f}\n"
-    again.save(tmp_path / "new")
-    np.testing.assert_array_equal(load_model(tmp_path / "new").predict(table), again.predict(X))
-
-
 def test_a_model_from_python_takes_tables_by_the_names_of_its_features(capsys, tmp_path):
     X, y = numbers()
     X = X.rename(columns=str)

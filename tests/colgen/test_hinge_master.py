@@ -12,13 +12,13 @@ from sklearn.svm import SVC
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, hinge_path
-from cvxens.colgen.masters.proximal_hinge import HingePoint, ProximalHinge
-from cvxens.colgen.masters.smooth_newton import find_root
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMPrimal
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import SquaredL2
+from cvxens.solvers.newton import find_root
+from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 
 KINDS = {
     "normal": lambda rng, n, J: rng.normal(size=(n, J)),

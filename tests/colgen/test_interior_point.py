@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
-from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, fastest_master
+from cvxens.colgen.masters import LARGE, HighsMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.masters import interior_point as module
-from cvxens.colgen.masters.choice import LARGE
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge, SoftMinimumMargin
@@ -54,7 +53,7 @@ def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, i
     optimum = linear_program(M, labels, slack=C, intercept=intercept)
     run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
     slack = 1e-9 * optimum
-    assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
+    assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
     assert run.ending is Ending.OPTIMAL
     assert 0 <= run.u.min() <= run.u.max() <= C
@@ -75,7 +74,7 @@ def test_every_step_brackets_the_soft_minimum_margin(sample, nu, intercept, kind
     formulation = Formulation(SoftMinimumMargin(D), Simplex(), intercept=intercept, nonnegative=True, maximise=True)
     optimum = soft_minimum_program(M, labels, D, intercept=intercept)
     run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
-    assert all(row.dual_bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
+    assert all(row.bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
     assert run.certificate.primal == pytest.approx(optimum, abs=1e-8)
     assert run.certificate.gap <= 2e-8
     assert run.u.sum() == pytest.approx(1.0, abs=1e-9)
@@ -125,7 +124,7 @@ def test_resting_columns_come_back_when_they_are_needed(monkeypatch, nonnegative
     optimum = linear_program(H, y, slack=0.4, intercept=True)
     sizes = {}
     for rounds in (0, 10**9):
-        monkeypatch.setattr(module, "ROUNDS_IDLE", rounds + 1)
+        monkeypatch.setattr(module, "PURGE_AFTER", rounds + 1)
         master = InteriorPointMaster(formulation, y)
         *_, last = iterate(master, Stumps(X))
         assert last.solution.objective == pytest.approx(optimum, rel=1e-8)

@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose
 
 from cvxens.colgen import Column, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, LeastSquaresMaster
-from cvxens.colgen.masters.growing_cholesky import GrowingCholesky
-from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems import SLSSVM, simplex_codes
+from cvxens.solvers.least_squares import ByColumns, BySamples, GrowingCholesky
 
 
 def columns(H):
@@ -116,8 +115,7 @@ def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
     for h in H.T:
         master.add(columns(h[:, None]))
         master.solve()
-        by_samples = vars(master).get("_by_samples")
-        sizes.append(master._by_columns.factor.n if by_samples is None else len(by_samples.gram))
+        sizes.append(len(master.by_samples.gram) if master.by_samples.n else master.by_columns.factor.n)
     assert sizes == [min(j, 20) for j in range(1, 51)]
 
 

@@ -12,11 +12,11 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from cvxens import load_model
+from cvxens import load_model, storage
 from cvxens.colgen import Checkpoint, column_generation, formulations, oracles
 from cvxens.datasets import load_file, tabular
 from cvxens.errors import DataFileError
-from cvxens.storage import FileKind, Oversized, bounded, inflation_limit, read_bounded, read_file
+from cvxens.storage import FileKind, Oversized, inflation_limit, read_bounded, read_file
 
 MEBIBYTE = 2**20
 
@@ -166,7 +166,7 @@ def test_a_table_whose_cells_take_more_than_is_left(tmp_path, monkeypatch):
     ],
 )
 def test_a_file_without_end(monkeypatch, read):
-    monkeypatch.setattr(bounded, "available", lambda: 8 * MEBIBYTE)
+    monkeypatch.setattr(storage, "available", lambda: 8 * MEBIBYTE)
     refusal(lambda: read("/dev/zero"))
 
 
@@ -193,7 +193,7 @@ def test_limits():
     with pytest.raises(Oversized, match="more than 0 MiB"):
         read_bounded(BytesIO(bytes(5)), 4)
     assert read_bounded(BytesIO(bytes(5)), 5) == bytes(5)
-    assert inflation_limit(10**18) == pytest.approx(bounded.room(), rel=0.1)
+    assert inflation_limit(10**18) == pytest.approx(storage.room(), rel=0.1)
 
 
 def test_a_file_is_read_whole(tmp_path):

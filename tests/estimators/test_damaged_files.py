@@ -2,19 +2,23 @@
 
 import copy
 import hashlib
-import json
+import io
 import os
+import zipfile
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
+from skops.io import dumps, loads
 
 from cvxens import InfiniteEnsembleSVC, LPBoostClassifier, estimators, load_model
 from cvxens.errors import CvxensError, DataFileError
-from cvxens.estimators.files.persistence import FILE
+from cvxens.estimators import TRUSTED_TYPES
+from cvxens.estimators.saving import FILE
 
 KINDS = [getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")]
 
@@ -113,12 +117,12 @@ TAGGED = st.sampled_from(
             {"scalar": "<i8", "of": {}},
         ),
         *({"objects": [1, 2], "shape": [3]}, {"objects": [1], "shape": ["x"]}, {"objects": [], "shape": [-1, 0]}),
-        *({"record": "cvxens.types:Attempt", "of": [1]}, {"record": "cvxens.kernels.kernel:Sum", "of": [1]}),
-        *({"record": "cvxens.trees.tree:Tree", "of": [1, 2, 3]}, {"record": "os:stat_result", "of": [[]]}),
-        *({"record": "cvxens.solvers.additive.model:AdditiveModel", "of": [1, 2, 3, 4]}, {"record": ":", "of": []}),
+        *({"record": "cvxens.types:Attempt", "of": [1]}, {"record": "kernels.Sum", "of": [1]}),
+        *({"record": "trees.Tree", "of": [1, 2, 3]}, {"record": "os:stat_result", "of": [[]]}),
+        *({"record": "solvers.AdditiveModel", "of": [1, 2, 3, 4]}, {"record": ":", "of": []}),
         *({"other": None}, RUNS, {"other": {"partial": [RUNS, {"tuple": ["true"]}, {"dict": []}]}}),
         *({"other": {"matrix": "csr", "of": [1, 2, 3, 4]}}, {"other": {"estimator": "os:system", "of": {}}}),
-        *({"other": {"estimator": "cvxens.estimators.lpboost:LPBoostClassifier", "of": {}}},),
+        *({"other": {"estimator": "estimators.LPBoostClassifier", "of": {}}},),
     ]
 )
 
@@ -148,10 +152,8 @@ def changed(data, header):
 @given(st.data())
 def test_forged_text_is_told_of_or_harmless(files, place, data):
     place.write_bytes(files[data.draw(st.sampled_from(sorted(files)))])
-    arrays = FILE.read(place)
-    header = changed(data, json.loads(arrays["header"].tobytes()))
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    FILE.write(place, arrays)
+    header, arrays = FILE.read(place)
+    FILE.write(place, changed(data, header), arrays)
     assert is_told_of_or_harmless(place)
 
 
@@ -208,12 +210,86 @@ MALFORMED = {
 def test_numbers_that_lead_compiled_code_astray_are_refused(files, place, case):
     kind, name, part, change = MALFORMED[case]
     place.write_bytes(files[kind])
-    arrays = FILE.read(place)
-    key = record_in(json.loads(arrays["header"].tobytes()), name)["of"][part]["array"]
+    header, arrays = FILE.read(place)
+    key = record_in(header, name)["of"][part]["array"]
     arrays[key] = change(arrays[key])
-    FILE.write(place, arrays)
+    FILE.write(place, header, arrays)
     with pytest.raises(DataFileError, match=r"^model: found .* truncated or damaged \("):
         load_model(place)
+
+
+def changed_records(value, name, part, change):
+    """A copy of whatever holds records of a name, in which a field of these is changed, and nothing is checked."""
+
+    def again(inside):
+        return changed_records(inside, name, part, change)
+
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        parts = [change(each) if (type(value).__name__, k) == (name, part) else each for k, each in enumerate(value)]
+        return type(value)(*parts)
+    if isinstance(value, list | tuple):
+        return type(value)(again(each) for each in value)
+    if is_dataclass(value) or isinstance(value, BaseEstimator):
+        made = object.__new__(type(value))
+        state = {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else vars(value)
+        for k, (key, inside) in enumerate(state.items()):
+            is_meant = (type(value).__name__, k) == (name, part)
+            object.__setattr__(made, key, change(inside) if is_meant else again(inside))
+        return made
+    return value
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_skops_refuses_these_too(files, place, case):
+    kind, name, part, change = MALFORMED[case]
+    place.write_bytes(files[kind])
+    model = load_model(place)
+    assert type(loads(dumps(model), trusted=TRUSTED_TYPES)) is type(model)
+    forged = dumps(changed_records(model, name, part, change))
+    with pytest.raises((ValueError, IndexError, TypeError)):
+        loads(forged, trusted=TRUSTED_TYPES)
+
+
+def test_caches_in_forged_files_of_skops_are_not_kept(files, place):
+    X, _ = two_classes()
+    for kind, attribute, caches in [
+        ("trees", "weak_learners_", ("branches", "_shares", "probabilities")),
+        ("InfiniteEnsembleSVC", "_predictor", ("_table", "_lines")),
+        (FOREST, "kernel_", ("_passed", "_trees")),
+    ]:
+        place.write_bytes(files[kind])
+        model = load_model(place)
+        model.predict(np.abs(X))
+        held = getattr(model, attribute)
+        record = held[0].tree if attribute == "weak_learners_" else held
+        assert any(name in vars(record) for name in caches)
+        state = {**record.__getstate__(), **dict.fromkeys(caches, "forged")}
+        made = object.__new__(type(record))
+        made.__setstate__(state)
+        assert not [name for name, value in vars(made).items() if isinstance(value, str) and value == "forged"]
+
+
+def test_skops_files_are_whole_or_raise(files, place):
+    X, _ = two_classes()
+    outcomes = []
+    for family in ("InfiniteEnsembleSVC", "gaussian", "LPBoostClassifier", "RhoSVC", FOREST):
+        place.write_bytes(files[family])
+        written = dumps(load_model(place))
+        with zipfile.ZipFile(io.BytesIO(written)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        for name in [name for name in members if name.endswith(".npy")][:20]:
+            for wrong in forged_arrays(np.load(io.BytesIO(members[name]))):
+                member, packed = io.BytesIO(), io.BytesIO()
+                np.save(member, wrong)
+                with zipfile.ZipFile(packed, "w") as archive:
+                    for other, content in members.items():
+                        archive.writestr(other, member.getvalue() if other == name else content)
+                # whatever Python raises, the process goes on
+                try:
+                    outcomes.append(len(loads(packed.getvalue(), trusted=TRUSTED_TYPES).predict(np.abs(X))) == len(X))
+                except Exception:
+                    outcomes.append("raised")
+    assert set(outcomes) == {True, "raised"}
 
 
 def forged_arrays(array):
@@ -268,9 +344,8 @@ def test_a_file_is_whole_or_refused(files, place, family):
     X = np.abs(X)
     place.write_bytes(files[family])
     y = y if is_classifier(load_model(place)) else np.unique(y, return_inverse=True)[1]
-    arrays = FILE.read(place)
-    header = json.loads(arrays["header"].tobytes())
-    forged = [(arrays | {name: wrong}) for name in arrays if name != "header" for wrong in forged_arrays(arrays[name])]
+    header, arrays = FILE.read(place)
+    forged = [(header, arrays | {name: wrong}) for name in arrays for wrong in forged_arrays(arrays[name])]
     for path, value in forged_values(header):
         document = copy.deepcopy(header)
         holder = document["of"]
@@ -280,12 +355,12 @@ def test_a_file_is_whole_or_refused(files, place, family):
             del holder[path[-1]]
         else:
             holder[path[-1]] = value
-        forged.append(arrays | {"header": np.frombuffer(json.dumps(document).encode(), np.uint8)})
+        forged.append((document, arrays))
     step, refused = max(1, len(forged) // (8 if family == "trees" else 25)), 0
     for content in forged[::step]:
         try:
             place.write_bytes(b"")
-            FILE.write(place, content)
+            FILE.write(place, *content)
             model = load_model(place)
         except DataFileError as error:
             refused += str(error).startswith("model: found ")

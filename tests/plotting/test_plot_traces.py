@@ -22,9 +22,9 @@ def estimator(**attributes):
 
 
 def test_a_trace_is_the_history_of_a_run(run):
-    found = Trace.of_rounds(run.history, "name")
+    found = Trace.from_history(run.history, "name")
     assert found.objective.tolist() == [row.objective for row in run.history]
-    assert found.bound.tolist() == [row.dual_bound for row in run.history]
+    assert found.bound.tolist() == [row.bound for row in run.history]
     assert found.rounds.tolist() == list(range(1, len(run.history) + 1))
     assert found.seconds[-1] == pytest.approx(sum(row.pricing_seconds + row.master_seconds for row in run.history))
     assert found.relative_gap[-1] == pytest.approx(run.certificate.relative_gap, abs=1e-12)
@@ -36,7 +36,7 @@ def test_a_trace_is_the_history_of_a_solver_that_says_when():
         SimpleNamespace(objective=-1.0, bound=-3.0, seconds=0.5),
         SimpleNamespace(objective=-2, bound=-2, seconds=1),
     ]
-    found = Trace.of_levels(rows)
+    found = Trace.from_history(rows)
     assert found.seconds.tolist() == [0.5, 1.0]
     assert found.relative_gap.tolist() == [2 / 3, 0.0]
 
@@ -57,7 +57,7 @@ def test_convergence_draws_objective_and_bound(run, ax):
     assert_drawn(display, ax)
     objective, bound = ax.lines
     assert objective.get_xydata().tolist() == [[k + 1, row.objective] for k, row in enumerate(run.history)]
-    assert bound.get_xydata().tolist() == [[k + 1, row.dual_bound] for k, row in enumerate(run.history)]
+    assert bound.get_xydata().tolist() == [[k + 1, row.bound] for k, row in enumerate(run.history)]
     assert bound.get_linestyle() == "--"
     assert bound.get_color() == objective.get_color()
     assert len(ax.collections) == 1
@@ -75,7 +75,7 @@ def test_the_gap_is_drawn_on_a_logarithmic_scale(run, ax):
     display = GapDisplay.from_run(run, against="seconds", ax=ax)
     assert_drawn(display, ax)
     (line,) = ax.lines
-    expected = Trace.of_rounds(run.history)
+    expected = Trace.from_history(run.history)
     assert line.get_xdata().tolist() == expected.seconds.tolist()
     assert line.get_ydata() == pytest.approx(np.maximum(expected.relative_gap, np.finfo(float).eps), rel=1e-12)
     assert ax.get_yscale() == "log"
@@ -124,7 +124,7 @@ def test_rounds_are_marked_at_whole_numbers(run, ax):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_an_estimator_is_drawn_by_its_history(display, run, ax):
     drawn = display.from_estimator(estimator(history_=run.history), name="a", ax=ax)
-    assert drawn.traces[0].objective.tolist() == Trace.of_rounds(run.history).objective.tolist()
+    assert drawn.traces[0].objective.tolist() == Trace.from_history(run.history).objective.tolist()
     assert legend_of(ax) == ["a"]
 
 

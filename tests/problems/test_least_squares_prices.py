@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 from cvxens import CGEnsSLSClassifier
 from cvxens.colgen import Column, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, LeastSquaresMaster
-from cvxens.colgen.masters.growing_least_squares import ByColumns, BySamples
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SLSSVM, StumpColumns, simplex_codes
 from cvxens.problems.losses import SquaredError
 from cvxens.solvers import solve_slssvm
+from cvxens.solvers.least_squares import ByColumns, BySamples
 
 N = 14
 LABELS = np.arange(N) % 3

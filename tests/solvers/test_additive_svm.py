@@ -16,7 +16,6 @@ from cvxens.solvers import Ending, solve_svm_dual
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveSVM,
-    newton,
     solve,
     solve_additive_path,
     solve_additive_svm,
@@ -111,8 +110,8 @@ def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
     random = np.random.default_rng(0)
     kernel = AdditiveKernel.of(random.normal(size=(30, 2)))
     stiffness, wanted = random.uniform(0.5, 2.0, 30), random.normal(size=30) + 3
-    exact, b = newton._by_cholesky(kernel, stiffness, wanted)
-    x, c = newton._by_conjugate_gradients(kernel, stiffness, wanted)
+    exact, b = solve._by_cholesky(kernel, stiffness, wanted)
+    x, c = solve._by_conjugate_gradients(kernel, stiffness, wanted)
     assert_allclose(kernel.product(exact) + stiffness * exact + b, wanted, rtol=1e-10)
     assert_allclose(x, exact, atol=1e-2 * np.abs(exact).max())
     assert c == pytest.approx(b, rel=1e-2)
@@ -120,7 +119,7 @@ def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
 
 def test_conjugate_gradients_reach_the_same_optimum(monkeypatch):
     direct = solve_additive_svm(PROBLEM, 1e-8)
-    monkeypatch.setattr(newton, "DENSE", 0)
+    monkeypatch.setattr(solve, "DENSE", 0)
     iterative = solve_additive_svm(PROBLEM, 1e-8)
     assert iterative.ending is Ending.OPTIMAL
     assert iterative.objective == pytest.approx(direct.objective, rel=1e-7)
@@ -171,13 +170,13 @@ def test_limits_return_a_certified_point(limit, ending):
 
 @pytest.mark.parametrize("options", [{}, {"sample_size": 50}])
 def test_an_interrupt_returns_a_certified_point(monkeypatch, options):
-    calls = []
+    calls, newton_step = [], solve.newton_step
 
     def interrupted(*arguments):
         calls.append(arguments)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return newton.newton_step(*arguments)
+        return newton_step(*arguments)
 
     monkeypatch.setattr(solve, "newton_step", interrupted)
     solution = solve_additive_svm(PROBLEM, 1e-12, **options)

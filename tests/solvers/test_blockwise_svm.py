@@ -14,7 +14,7 @@ from cvxens.problems import SVMDual
 from cvxens.solvers import Ending
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import CachedRows, DenseRows, KernelSVM, solve, solve_blockwise, solve_blockwise_path
-from cvxens.solvers.blockwise.smo import optimise_block
+from cvxens.solvers.blockwise.solve import optimise_block
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
 X, Y = make_threenorm(300, 5, random_state=0)

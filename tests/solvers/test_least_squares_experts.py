@@ -11,7 +11,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian
 from cvxens.problems import RegularizedLeastSquares
 from cvxens.solvers import draw_members, least_squares_experts, solve_regularized_least_squares
-from cvxens.solvers.least_squares_experts import certificate_of
+from cvxens.solvers.experts import certificate_of
 
 X, Y = make_twonorm(30, 3, random_state=1)
 K = Gaussian(0.3)(X)

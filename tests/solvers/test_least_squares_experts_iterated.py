@@ -11,7 +11,7 @@ from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian, TreeEnsemble
 from cvxens.solvers import draw_members, iterated_least_squares_experts, least_squares_experts
-from cvxens.solvers import least_squares_experts_iterated as iterated
+from cvxens.solvers import experts as iterated
 
 X, Y = make_twonorm(300, 3, random_state=1)
 TARGETS = np.stack([Y, X[:, 0], np.zeros(300)], axis=1)

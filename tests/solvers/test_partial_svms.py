@@ -12,7 +12,7 @@ from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
 from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm_updates import uniform, until
+from cvxens.solvers.rho_svm import uniform, until
 
 X, Y = make_twonorm(50, 3, random_state=1)
 KERNEL = Stump(X.min(axis=0) - 1, X.max(axis=0) + 1)

@@ -12,7 +12,7 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import incomplete_cholesky, solve_low_rank_rho_svm, solve_rho_svm
-from cvxens.solvers.rho_svm_low_rank import certificates
+from cvxens.solvers.rho_svm import certificates
 
 
 def gaussian(X, Z):

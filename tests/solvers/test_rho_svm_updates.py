@@ -14,7 +14,7 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, solve_rho_svm, update_bound
-from cvxens.solvers.rho_svm_updates import uniform, until
+from cvxens.solvers.rho_svm import uniform, until
 
 X, Y = make_twonorm(40, 3, random_state=0)
 K = Stump()(X) + 0.01 * np.eye(40)

@@ -13,7 +13,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import SimplifiedStump, Stump
 from cvxens.problems import SVMDual
 from cvxens.solvers import solve_svm_dual, svm_path
-from cvxens.solvers.svm_path_direction import Direction
+from cvxens.solvers.svm_path import Direction
 
 X, Y = make_threenorm(60, 3, random_state=0)
 K = Stump()(X)

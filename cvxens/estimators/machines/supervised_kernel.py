@@ -26,8 +26,7 @@ from cvxens.solvers import (
     iterated_least_squares_experts,
     least_squares_experts,
 )
-from cvxens.solvers.least_squares_experts import Members
-from cvxens.solvers.least_squares_experts_iterated import RANK, WIDTH
+from cvxens.solvers.experts import RANK, WIDTH, Members
 from cvxens.types import Array
 
 WRITTEN_OUT = 1000

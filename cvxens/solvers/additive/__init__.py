@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from cvxens.solvers.additive.ensemble import Cells, StumpEnsemble
 from cvxens.solvers.additive.kernel import AdditiveKernel
-from cvxens.solvers.additive.model import AdditiveModel
+from cvxens.solvers.additive.model import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.additive.solve import solve_additive_path, solve_additive_svm
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.deadline import check_time
-from cvxens.solvers.blockwise.smo import add_rows
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -239,3 +239,13 @@ class CachedRows:
             self._matrix = np.empty((wanted, self.n_samples))
             self._place[:] = -1
             self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array) -> None:
+    """Add ``sum_k weights_k matrix[places_k]`` to f."""
+    for k in range(len(places)):
+        if weights[k] != 0.0:
+            row, weight = matrix[places[k]], weights[k]
+            for i in range(len(f)):
+                f[i] += weight * row[i]

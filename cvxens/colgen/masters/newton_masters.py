@@ -1,0 +1,256 @@
+"""The fast masters by Newton's method: hinge and smooth losses with a squared l2 or an l1 penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cvxens import validation
+from cvxens.colgen.masters.base import SHARE, FastMaster, InexactTolerance, Needs
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
+from cvxens.deadline import Pace
+from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
+from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
+from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
+from cvxens.types import Array
+
+MAX_STEPS = 100
+"""Proximal Newton steps of a round; from warm starts a handful is usual."""
+
+
+class HingeMaster(FastMaster):
+    """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
+
+    `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
+    large; the proximal steps are Newton's, exact in the intercept, and cost a few products with H each. The two are
+    timed side by side in `benchmarks/hinge_masters.py`.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Hinge loss with a squared l2 penalty and free w, with or without an intercept.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
+    """
+
+    source = "SL (1)"
+    needs = (Needs("box", "ridge", nonnegative=False),)
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        prices = np.full(len(y), self.loss.box)
+        self.solver = ProximalHinge(y, prices, self.penalty.ridge, formulation.intercept, tol)
+        self.point = HingePoint.zero(len(y))
+
+    def solve(self) -> MasterSolution:
+        """Solve from the last round's point, as far as the columns found last warrant."""
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        solver = replace(self.solver, tol=self.tolerance.next(self.restricted.n_columns))
+        self.point = solver.solve(self.restricted.H.T, self.point)
+        solution = self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
+        return replace(solution, exact=self.tolerance.is_exact)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
+
+
+def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
+    """Solve LL08 P1 over fixed columns for one C after the other, each from the solution of the one before.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns)
+        H[i, j] = h_j(x_i).
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    C : sequence of float
+        Prices of a unit of slack, above 0, in the order in which to solve; neighbours should be close.
+    tol : float
+        Relative duality gap at which to stop.
+
+    Yields
+    ------
+    HingePoint
+        Weights, intercept and multipliers, with both objectives recomputed.
+
+    Examples
+    --------
+    >>> H, y = np.array([[1.0], [-1.0]]), [1.0, -1.0]
+    >>> [round(point.primal, 6) for point in hinge_path(H, y, [0.25, 1.0])]
+    [0.375, 0.5]
+    """
+    H, y = validation.finite_array("H", H, ndim=2), validation.signs(y)
+    validation.same_length("y", y, len(H))
+    rows, point, last = np.ascontiguousarray(H.T), HingePoint.zero(len(y)), 0.0
+    for price in validation.finite_array("C", C, ndim=1).tolist():
+        prices = np.full(len(y), validation.positive("C", price))
+        solver = ProximalHinge(y, prices, 1.0, True, validation.positive("tol", tol))
+        # a multiplier at the old bound starts at the new one
+        u = np.where(point.u < last * (1 - 1e-12), np.minimum(point.u, price), price)
+        point, last = solver.solve(rows, replace(point, u=u) if last else point), price
+        yield point
+
+
+class SmoothMaster(FastMaster):
+    """A smooth loss with a squared l2 penalty, warm-started from the last weights.
+
+    At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
+    of the restricted problem is |ridge w - edges|^2 / (2 ridge) and Newton's method stops on it.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss that has a `curvature` (exponential, logistic, squared hinge, or your own) with a squared l2 penalty and
+        free w, with or without an intercept.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative duality gap of the restricted problem, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
+    """
+
+    source = "KIE06 (14)"
+    needs = (Needs("curvature", "ridge", nonnegative=False),)
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        start = self.restricted.start()
+        self.w, self.b = start.w, float(start.b)
+
+    def solve(self) -> MasterSolution:
+        """Solve from the last round's weights, as far as the columns found last warrant."""
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
+        w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
+        gap = self.tolerance.next(len(rows))
+        intercept = self.restricted.formulation.intercept
+        problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature)
+        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * (loss.value(z) + penalty.value(w)))
+        self.w, self.b = at.w, at.b
+        u = loss.multipliers(y * (at.f + at.b))
+        solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
+        return replace(solution, exact=self.tolerance.is_exact)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
+
+
+@dataclass(frozen=True)
+class _State:
+    """A point with U = -loss'(z), the edges H'(y U), the objective, and the duality gap of the restricted problem."""
+
+    point: SparsePoint
+    U: Array
+    edges: Array
+    objective: float
+    gap: float
+
+
+class SparseMaster(FastMaster):
+    """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
+
+    At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
+    search.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Labels -1 and +1; a column of ones for several outputs.
+    tol : float
+        Relative duality gap of the restricted problem, at which a solution is exact.
+    share : float
+        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
+        solutions in every round.
+    """
+
+    source = "Lee, Sun & Saunders 2014"
+    needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        start = self.restricted.start()
+        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Store the columns; their weights start at 0."""
+        added = self.restricted.add(columns)
+        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
+
+    def solve(self) -> MasterSolution:
+        """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        problem, tol, pace = self._problem(), self.tolerance.next(self.restricted.n_columns), Pace()
+        at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
+        for _ in range(MAX_STEPS):
+            if at.gap <= tol * at.objective or not pace.allows_step():
+                break
+            ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
+            if ahead.objective >= at.objective and ahead.gap >= at.gap:
+                break
+            at = ahead
+        self.W, self.b = at.point.W, at.point.b
+        outputs = self.restricted.problem.outputs
+        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
+        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
+        return replace(solution, exact=self.tolerance.is_exact)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
+        self.tolerance.gap = relative_gap(solution.objective, best)
+        return super().bound(solution, priced)
+
+    def _problem(self) -> SparseProblem:
+        """State the restricted problem in arrays."""
+        formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
+        return SparseProblem(
+            self.restricted.H.T,
+            self.restricted.y.reshape(-1, 1),
+            self.penalty.edge_limit,
+            formulation.nonnegative,
+            formulation.intercept,
+            loss=lambda z: loss.value(z.reshape(-1, *outputs)),
+            hessian=find_hessian(loss),
+        )
+
+    def _evaluate(self, point: SparsePoint) -> _State:
+        """Evaluate a point, and the bound from its multipliers, scaled until no edge inside exceeds the penalty's."""
+        problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
+        z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
+        u = loss.multipliers(z)
+        edges = problem.H.edges(y * u)
+        objective = loss.value(z) + self.penalty.value(point.W)
+        repaired = loss.repair(u, y if problem.intercept else None)
+        repaired_edges = problem.H.edges(y * repaired) if problem.intercept else edges
+        largest = float((repaired_edges if problem.nonnegative else np.abs(repaired_edges)).max())
+        gap = objective - problem.bound(repaired, Edges(largest, np.inf))
+        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, gap)
+
+
+def find_hessian(loss: Any) -> Hessian:
+    """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of one margin per sample."""
+    return getattr(loss, "hessian", lambda U, X, _: (X * loss.curvature(U[:, 0])) @ X.T)

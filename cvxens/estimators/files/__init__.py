@@ -1,1 +1,0 @@
-"""Fitted models in files, without pickle."""

@@ -1,0 +1,429 @@
+"""TT06's ensemble of regularised-least-squares experts, each on a sample of the rows of one kernel matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.rounding import sum_error
+from cvxens.types import Array, Attempt
+from cvxens.validation import RandomState
+
+Members = NDArray[np.bool_]
+
+NEGATIVE = 1e-9
+"""Eigenvalues below minus this, relative to n_samples times the largest entry, make a kernel matrix indefinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresExperts:
+    """Expert e scores a new sample x by sum_i c_ie k(x, x_i), over the samples i that it is fitted to.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_samples, n_experts, n_outputs)
+        c, with 0 for a sample that an expert is not fitted to.
+    members : ndarray of bool, shape (n_samples, n_experts)
+        Which samples each expert is fitted to.
+    certificates : tuple of Certificate
+        How far each expert is at most from the optimum of its problem, all outputs together.
+    """
+
+    coefficients: Array
+    members: Members
+    certificates: tuple[Certificate, ...]
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """That of the expert with the largest relative gap: no expert is further from its optimum."""
+        gaps = [(it.relative_gap, it.kkt_residual) for it in self.certificates]
+        worst = max(range(len(self)), key=gaps.__getitem__)
+        size = int(self.members[:, worst].sum())
+        note = f"the largest gap of {len(self)} experts, that of expert {worst} on {size} samples"
+        return replace(self.certificates[worst], note=note)
+
+    def scores(self, rows: Array) -> Array:
+        """Score new samples from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new, n_experts, n_outputs)."""
+        n, n_experts, n_outputs = self.coefficients.shape
+        return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, n_experts, n_outputs)
+
+
+def draw_members(n_samples: int, n_experts: int, sample_share: Any, random_state: RandomState = None) -> Members:
+    """Draw a sample without replacement for every expert.
+
+    Parameters
+    ----------
+    n_samples, n_experts : int
+        At least 1 of each.
+    sample_share : float or pair of floats
+        Size of every sample in proportion to n_samples, above 0 and at most 1; of two numbers, the least and the
+        largest, between which sizes are uniform.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples, n_experts)
+        At least one sample for each.
+
+    Examples
+    --------
+    >>> draw_members(10, 3, 0.5, random_state=0).sum(axis=0)
+    array([5, 5, 5])
+    """
+    n_samples = validation.whole("n_samples", n_samples)
+    least, largest = _range(sample_share)
+    rng = validation.generator(random_state)
+    shares = rng.uniform(least, largest, size=validation.whole("n_experts", n_experts))
+    members = np.zeros((n_samples, n_experts), bool)
+    for e, size in enumerate(np.maximum(1, np.rint(shares * n_samples)).astype(int)):
+        members[rng.choice(n_samples, size, replace=False), e] = True
+    return members
+
+
+def _range(share: Any) -> tuple[float, float]:
+    try:
+        bounds = np.broadcast_to(validation.finite_array("sample_share", share), 2)
+    except ValueError:
+        bounds = np.array([np.inf, -np.inf])
+    if isinstance(share, bool) or not 0 < bounds[0] <= bounds[1] <= 1:
+        raise InvalidInput(
+            "sample_share", f"found {share!r}", "give a number above 0 and at most 1, or the least and largest of them"
+        )
+    return float(bounds[0]), float(bounds[1])
+
+
+def least_squares_experts(
+    K: Any, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+) -> LeastSquaresExperts:
+    """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, on the m samples of every expert.
+
+    K_e has the rows and columns of K that belong to the expert. Its Cholesky factor serves all outputs; while it
+    is at work an expert takes memory for m^2 numbers. With ``R = m gamma c + K_e c - y_e`` and ``s = 2 gamma c`` the
+    gap between `RegularizedLeastSquares` and its dual is ``|R|^2 / m``, so that a certificate costs no more than K c.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD.
+    Y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Targets: codes of classes, or real numbers.
+    gamma : float
+        Weight of the penalty, above 0.
+    members : array-like of bool, shape (n_samples, n_experts)
+        Which samples each expert is fitted to: see `draw_members`.
+    n_jobs : int, optional
+        Experts fitted at a time, as joblib counts, on threads. It does not change the result.
+
+    Returns
+    -------
+    LeastSquaresExperts
+
+    Raises
+    ------
+    InvalidInput
+        Arrays whose shapes do not fit, a kernel matrix that is not PSD, or an expert without samples.
+    SolverFailed
+        K is singular and m gamma I is lost against it in rounding.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Gaussian
+    >>> X = np.arange(6.0)[:, None]
+    >>> K, y = Gaussian(0.5)(X), np.array([1, 1, 1, -1, -1, -1])
+    >>> experts = least_squares_experts(K, y, 0.01, draw_members(6, 20, (0.5, 0.9), random_state=0))
+    >>> experts.certificate.holds(1e-12), np.sign(experts.scores(K)).mean(axis=1).ravel().round(1)
+    (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
+    """
+    K, Y, members = _matching(K, Y, members)
+    gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
+    coefficients = np.zeros((len(K), members.shape[1], Y.shape[1]))
+
+    def fit(e: int) -> None:
+        rows = np.flatnonzero(members[:, e])
+        factor = factor_shifted(K[np.ix_(rows, rows)], len(rows) * gamma)
+        coefficients[rows, e] = cho_solve(factor, Y[rows], check_finite=False)
+
+    with threadpool_limits(1, "blas"):
+        check_psd(K)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(e) for e in range(members.shape[1]))
+        F = (K @ coefficients.reshape(len(K), -1)).reshape(coefficients.shape)
+    largest = float(np.abs(K.diagonal()).max())  # no entry of a PSD matrix is larger
+    certificates = tuple(
+        certificate_of(coefficients[rows, e], F[rows, e], Y[rows], gamma, largest) for e, rows in enumerate(members.T)
+    )
+    return LeastSquaresExperts(coefficients, members, certificates)
+
+
+def _matching(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
+    K = validation.finite_array("K", K, ndim=2)
+    Y, members = matching(K.shape, Y, members)
+    return K if np.array_equal(K, K.T) else validation.symmetric(K), Y, members
+
+
+def matching(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
+    """Return targets (n_samples, n_outputs) and members that fit to a kernel matrix of that shape, or raise."""
+    Y, members = validation.finite_array("Y", Y), np.asarray(members)
+    if shape[0] != shape[1]:
+        raise InvalidInput("K", f"found shape {shape}", "give a square kernel matrix, (n_samples, n_samples)")
+    if Y.ndim not in {1, 2}:
+        raise InvalidInput("Y", f"found shape {Y.shape}", "give (n_samples,) or (n_samples, n_outputs)")
+    validation.same_length("Y", Y, shape[0])
+    if members.dtype != bool or members.ndim != 2:
+        raise InvalidInput(
+            "members", f"found {members.dtype} of shape {members.shape}", "give booleans, (n_samples, n_experts)"
+        )
+    validation.same_length("members", members, shape[0])
+    if not members.size or not members.any(axis=0).all():
+        raise InvalidInput("members", "found an expert without samples", "give every expert at least one")
+    return Y.reshape(len(Y), -1), members
+
+
+def check_psd(K: Array) -> None:
+    """Raise unless a symmetric matrix has a Cholesky factor once it is lifted by its rounding."""
+    rounding = NEGATIVE * len(K) * max(float(np.abs(K.diagonal()).max()), np.finfo(float).tiny)
+    try:
+        factor_shifted(K.copy(), rounding)
+    except SolverFailed:
+        raise InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel") from None
+
+
+def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
+    """Factor K + shift I by Cholesky, in place of K, a symmetric matrix stored by rows."""
+    K.flat[:: len(K) + 1] += shift
+    try:
+        return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
+
+
+def certificate_of(c: Array, f: Array, y: Array, gamma: float, largest: float) -> Certificate:
+    """Return how far the coefficients c (m, n_outputs) of an expert with scores f = K_e c are from the optimum.
+
+    `largest` is at least every |K_ij|: it bounds the rounding errors of f.
+    """
+    m = len(y)
+    residual = m * gamma * c + f - y
+    squares, penalty = float(((f - y) ** 2).sum() / m), gamma * float((c * f).sum())
+    primal = squares + penalty
+    errors = sum_error(m, largest) * np.abs(c).sum(axis=0)
+    # what the errors of f do to the squares, to c'f and to the squared residual
+    of_scores = float(((2 * np.abs(f - y) + 2 * np.abs(residual) + 2 * errors) * errors).sum()) / m
+    of_scores += gamma * float((np.abs(c) * errors).sum())
+    of_sums = sum_error(
+        c.size + 4, squares + gamma * float((np.abs(c) * np.abs(f)).sum()) + float((residual**2).sum() / m)
+    )
+    size = max(float(np.abs(y).max()), np.finfo(float).tiny)
+    return Certificate.between(
+        primal,
+        primal - float((residual**2).sum() / m),
+        residuals={
+            "primal feasibility": 0.0,
+            "dual feasibility": 0.0,
+            "complementary slackness": float(np.abs(residual).max()) / size,
+            "stationarity": 0.0,
+            "pricing slack": 0.0,
+        },
+        repair={"c": 0.0, "s": np.inf},
+        rounding=of_scores + of_sums,
+    )
+
+
+RANK = 200
+"""Samples that the preconditioner knows the kernel of; up to so many it is exact."""
+
+WIDTH = 16
+"""Systems that are solved together."""
+
+GAP = 1e-12
+"""Relative gap at which an output of an expert is solved."""
+
+MAX_STEPS = 2000
+
+LOST = 1e-12
+"""Eigenvalues below this, relative to the largest, are rounding."""
+
+
+class Multiplied(Protocol):
+    """A symmetric PSD matrix that may be multiplied with, and need not be written out: an array, a `TreeMatrix`."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_samples)."""
+
+    def __matmul__(self, C: Array) -> Array:
+        """Multiply by C (n_samples, n_outputs)."""
+
+
+def iterated_least_squares_experts(
+    K: Multiplied, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+) -> LeastSquaresExperts:
+    """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, by products with K alone, until its gap is 1e-12 of its value.
+
+    As `least_squares_experts`, without its n_samples^2 numbers and its n_experts n_samples^3 time: conjugate gradients,
+    a few experts at once, so that they share the products. With K ~ L L' of rank 200, from as many of its columns
+    (C. Williams & M. Seeger, *Using the Nystroem method to speed up kernel machines*, NIPS 2000), the preconditioner
+    of an expert is m gamma I + L_e L_e'. Few steps are needed unless m gamma is far below the eigenvalues that
+    L leaves out.
+
+    Parameters
+    ----------
+    K : array or TreeMatrix, shape (n_samples, n_samples)
+        Kernel matrix, PSD: whatever has a shape, and multiplies an array (n_samples, n_columns) by `@`.
+    Y, gamma, members, n_jobs
+        As of `least_squares_experts`; `n_jobs` groups of experts are solved at a time.
+
+    Returns
+    -------
+    LeastSquaresExperts
+
+    Raises
+    ------
+    InvalidInput
+        Arrays whose shapes do not fit, a kernel matrix that is not PSD, or an expert without samples.
+    SolverFailed
+        2000 steps were not enough: gamma is too small.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from cvxens.kernels import TreeEnsemble
+    >>> from cvxens.solvers import draw_members
+    >>> X, y = make_friedman1(500, random_state=0)
+    >>> K = TreeEnsemble(RandomForestRegressor(10, random_state=0).fit(X, y), "depth").unwritten(X)
+    >>> experts = iterated_least_squares_experts(K, y, 0.01, draw_members(500, 20, (0.5, 0.9), random_state=0))
+    >>> experts.certificate.holds(1e-11), (K @ experts.coefficients[:, :, 0]).shape
+    (True, (500, 20))
+    """
+    Y, members = matching(K.shape, Y, members)
+    gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
+    coefficients = np.zeros((*members.shape, Y.shape[1]))
+    n_together = max(1, WIDTH // Y.shape[1])
+    groups = [slice(first, first + n_together) for first in range(0, members.shape[1], n_together)]
+
+    def fit(group: slice) -> list[Certificate]:
+        inside = members[:, group]
+        systems = Systems.of(L, gamma, inside, Y.shape[1])
+        C = solved(K, systems, np.tile(Y, inside.shape[1]) * systems.inside)
+        split = (len(Y), inside.shape[1], Y.shape[1])
+        F, coefficients[:, group] = (K @ C).reshape(split), C.reshape(split)
+        c = coefficients[:, group]
+        return [certificate_of(c[rows, e], F[rows, e], Y[rows], gamma, 1.0) for e, rows in enumerate(inside.T)]
+
+    with threadpool_limits(1, "blas"):
+        L = nystroem_factor(K, RANK)
+        found = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(group) for group in groups)
+    return LeastSquaresExperts(coefficients, members, tuple(it for group in found for it in group))
+
+
+def nystroem_factor(K: Multiplied, rank: int) -> Array:
+    """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples."""
+    n = K.shape[0]
+    chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
+    units = np.zeros((n, len(chosen)))
+    units[chosen, np.arange(len(chosen))] = 1.0
+    columns = K @ units
+    values, vectors = np.linalg.eigh(columns[chosen])
+    if values[0] < -LOST * n * values[-1] or values[-1] < 0:
+        raise not_psd()
+    kept = values > LOST * values[-1]
+    return columns @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def not_psd() -> InvalidInput:
+    """Return what is wrong with a kernel matrix of a negative eigenvalue."""
+    return InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel")
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The systems of some experts, a column for each output of each of them; coefficients are 0 outside its samples.
+
+    Parameters
+    ----------
+    inside : ndarray of shape (n_samples, n_columns)
+        1 for the samples of an expert, else 0.
+    sizes : ndarray of shape (n_columns,)
+        How many they are, m.
+    gamma : float
+        Weight of the penalty.
+    L : ndarray of shape (n_samples, rank)
+        L L' is close to K.
+    whitening : ndarray of shape (n_experts, rank, rank)
+        The inverse of the Cholesky factor of m gamma I + L_e'L_e.
+    """
+
+    inside: Array
+    sizes: Array
+    gamma: float
+    L: Array
+    whitening: Array
+
+    @classmethod
+    def of(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
+        """Factor the preconditioners of some experts."""
+        sizes = members.sum(axis=0)
+        outer = np.stack(
+            [L[rows].T @ L[rows] + m * gamma * np.eye(L.shape[1]) for rows, m in zip(members.T, sizes, strict=True)]
+        )
+        inside = members.repeat(n_outputs, axis=1).astype(np.float64)
+        return cls(inside, inside.sum(axis=0), gamma, L, np.linalg.inv(np.linalg.cholesky(outer)))
+
+    def times(self, K: Multiplied, C: Array) -> Array:
+        """Return (m gamma I + K_e) c of every column."""
+        return self.inside * (K @ C) + self.sizes * self.gamma * C
+
+    def precondition(self, R: Array) -> Array:
+        """Return (m gamma I + L_e L_e')^-1 r of every column, by Woodbury's identity."""
+        n_experts, rank, _ = self.whitening.shape
+        seen = (self.L.T @ R).reshape(rank, n_experts, R.shape[1] // n_experts).transpose(1, 0, 2)
+        solution = self.whitening.transpose(0, 2, 1) @ (self.whitening @ seen)
+        known = self.L @ solution.transpose(1, 0, 2).reshape(rank, R.shape[1])
+        return self.inside * (R - known) / (self.sizes * self.gamma)
+
+    def relative_gap(self, C: Array, R: Array, Y: Array) -> float:
+        """Return the largest gap |r|^2 / m of a column, relative to its value; r is y - m gamma c - K_e c."""
+        shortfall = self.sizes * self.gamma * C + R
+        values = (shortfall**2).sum(axis=0) / self.sizes + self.gamma * (C * (Y - shortfall)).sum(axis=0)
+        return float(ratio((R**2).sum(axis=0) / self.sizes, np.abs(values)).max())
+
+
+def solved(K: Multiplied, systems: Systems, Y: Array) -> Array:
+    """Return the solutions (n_samples, n_columns) of some systems by preconditioned conjugate gradients."""
+    start = perf_counter()
+    C, R, P = np.zeros_like(Y), Y.copy(), np.zeros_like(Y)
+    size = np.full(Y.shape[1], np.inf)
+    for _ in range(MAX_STEPS):
+        if systems.relative_gap(C, R, Y) <= GAP:
+            return C
+        Z = systems.precondition(R)
+        before, size = size, (R * Z).sum(axis=0)
+        P = Z + ratio(size, before) * P
+        Q = systems.times(K, P)
+        curvature = (P * Q).sum(axis=0)
+        if curvature.min() < 0:
+            raise not_psd()
+        step = ratio(size, curvature)
+        C, R = C + step * P, R - step * Q
+    found = f"relative gap {systems.relative_gap(C, R, Y):.1e} after {MAX_STEPS} steps: give a larger gamma"
+    raise SolverFailed([Attempt("conjugate gradients", "not converged", perf_counter() - start, found)])
+
+
+def ratio(a: Array, b: Array) -> Array:
+    """Return a / b, 0 where b is."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b != 0)

@@ -1,0 +1,614 @@
+"""An interior-point method for linear programs with few rows over a box: the duals of soft margins and of LPBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import DTypeLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from cvxens.deadline import TimeUp, check_time
+from cvxens.problems.losses import SoftMinimumMargin
+from cvxens.threads import available_threads, map_in_threads
+from cvxens.types import Array
+
+T = TypeVar("T")
+
+BLOCK = 2048
+"""Samples that are handled at a time, so that what is summed over them stays in the cache."""
+
+WORTH_A_THREAD = 2_000_000
+"""Entries of a matrix from which on a product with a vector is worth a second thread."""
+
+
+class Rows:
+    """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
+
+    Stumps, perceptrons and trees answer -1 and +1: eight times as many of them as of float64 go through the memory
+    bus in a second, and products with float64 vectors lose nothing.
+
+    Parameters
+    ----------
+    n_samples : int
+        Length of a row.
+
+    Examples
+    --------
+    >>> rows = Rows(3)
+    >>> rows.add(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]))
+    >>> rows.times(np.array([1.0, 2.0, 4.0])), rows.combine(np.array([1.0, 3.0]))
+    (array([3., 7.]), array([4., 2., 4.]))
+    >>> rows.gram(np.array([1.0, 2.0, 4.0]), np.float64)
+    array([[7., 3.],
+           [3., 7.]])
+    """
+
+    def __init__(self, n_samples: int) -> None:
+        self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
+        self.n_rows = 0
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The matrix, of int8 or float64."""
+        return self._room[: self.n_rows]
+
+    def add(self, added: Array) -> None:
+        """Append rows."""
+        needed = self.n_rows + len(added)
+        small = bool((np.clip(added, -127, 127).astype(np.int8) == added).all())
+        dtype = self._room.dtype if small else np.dtype(np.float64)
+        if needed > len(self._room) or dtype != self._room.dtype:
+            room = np.empty((max(needed, self.n_rows + self.n_rows // 2, 32), added.shape[1]), dtype)
+            room[: self.n_rows] = self.values
+            self._room = room
+        self._room[self.n_rows : needed] = added
+        self.n_rows = needed
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Remove the rows that are not marked, in place."""
+        for to, row in enumerate(np.flatnonzero(kept).tolist()):
+            self._room[to] = self._room[row]
+        self.n_rows = int(np.count_nonzero(kept))
+
+    def times(self, v: Array) -> Array:
+        """A v, for v (n_samples,)."""
+        return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
+
+    def combine(self, weights: Array) -> Array:
+        """A' weights, for weights (n_rows,)."""
+        return np.concatenate(self._parts(lambda part: _combined(self.values[:, part], weights)))
+
+    def _parts(self, work: Callable[[slice], T]) -> list[T]:
+        n_samples = self.values.shape[1]
+        threads = available_threads() if self.values.size >= WORTH_A_THREAD else 1
+        return self._in_parts(work, n_samples, -(-n_samples // threads))
+
+    def _in_parts(self, work: Callable[[slice], T], length: int, size: int) -> list[T]:
+        """Do the work on slices of at most `size`, several at a time."""
+        parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
+        return map_in_threads(work, parts)
+
+    def gram(self, theta: Array, dtype: DTypeLike) -> Array:
+        """A diag(theta) A' for theta > 0, the products in `dtype`; every thread calls BLAS, which best has but one."""
+        largest = float(theta.max())
+        roots = np.sqrt(theta / largest).astype(dtype)
+
+        def product(part: slice) -> NDArray[Any]:
+            check_time()
+            scaled = np.empty((self.n_rows, part.stop - part.start), dtype)
+            _scale(self.values[:, part], roots[part], scaled)
+            return scaled @ scaled.T
+
+        total = np.zeros((self.n_rows, self.n_rows))
+        for share in self._in_parts(product, len(theta), max(BLOCK, -(-len(theta) // 8))):
+            total += share
+        return largest * total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _times(values: NDArray[Any], v: Array) -> Array:
+    out = np.empty(len(values))
+    for j in range(len(values)):
+        total = 0.0
+        for i in range(len(v)):
+            total += values[j, i] * v[i]
+        out[j] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _combined(values: NDArray[Any], weights: Array) -> Array:
+    n_rows, n = values.shape
+    out = np.zeros(n)
+    for start in range(0, n, BLOCK):
+        stop = min(n, start + BLOCK)
+        for j in range(0, n_rows - 3, 4):
+            a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+            for i in range(start, stop):
+                out[i] += a * values[j, i] + b * values[j + 1, i] + c * values[j + 2, i] + d * values[j + 3, i]
+        for j in range(n_rows - n_rows % 4, n_rows):
+            for i in range(start, stop):
+                out[i] += weights[j] * values[j, i]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _scale(values: NDArray[Any], roots: NDArray[Any], out: NDArray[Any]) -> None:
+    for j in range(len(values)):
+        for i in range(len(roots)):
+            out[j, i] = values[j, i] * roots[i]
+
+
+SPARE_ROOM = 0.1
+"""New rows are met with this share of what they were violated by to spare."""
+
+LEAST_VIOLATION = 1e-8
+"""Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
+
+LEAST_SHARE = 1e-3
+"""A path starts with every v at least at this share of its upper bound: a vertex of the simplex method has zeros."""
+
+FAR = 2.0
+"""Edges above this multiple of a fixed limit are too far off."""
+
+FAR_FROM_GAP = 100.0
+"""Edges above a free limit by this multiple of the gap are too far off."""
+
+
+class Objective(Protocol):
+    """What a program maximises: the sum of v under a fixed limit, or minus the limit for a fixed sum.
+
+    Attributes
+    ----------
+    pull : float
+        What the objective gains with every v_i.
+    moves : bool
+        Whether the limit is a variable; then the multipliers w sum to 1.
+    """
+
+    gain: ClassVar[float]
+    limit_is_free: ClassVar[bool]
+
+    @property
+    def limit(self) -> float:
+        """The limit before there is a point."""
+
+    def rhs(self, n_free: int) -> Array:
+        """F v, (n_free,)."""
+
+    def interior(self, v: Array, program: Program) -> Array:
+        """A point far from the bounds of the box, from one that may be on them."""
+
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
+        """A limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
+
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+        """The factor on v, and the limit, that leave room to a row with that edge; None where it is too far off."""
+
+    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
+        """The gap between feasible points that are made of the multipliers and of v."""
+
+
+@dataclass(frozen=True)
+class MaxSum:
+    """Max sum v under A v <= limit, F v = 0.
+
+    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
+    problem over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with
+    margins A'w + F'free and slacks xi.
+
+    Parameters
+    ----------
+    limit : float
+        Above 0.
+    """
+
+    gain: ClassVar[float] = 1.0
+    limit_is_free: ClassVar[bool] = False
+    limit: float
+
+    def rhs(self, n_free: int) -> Array:
+        """Classes are balanced."""
+        return np.zeros(n_free)
+
+    def interior(self, v: Array, program: Program) -> Array:
+        """Half of v, kept from the bounds."""
+        return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
+
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
+        """The limit, and slacks of the size of the edges, feasible or not."""
+        return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
+
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+        """Scale v down; where that would leave little of it, the row is too far off."""
+        limit = self.limit
+        largest = max(limit, largest)
+        gap = at.total / float(at.v.sum())
+        scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
+        return (scale, limit) if largest <= FAR * limit else None
+
+    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
+        """Between the objective at (free, w) and that at v, scaled to be feasible."""
+        objective = self.limit * at.w.sum() + upper @ np.maximum(1 - margins, 0)
+        bound = at.v.sum() * self.limit / max(self.limit, float(edges.max()))
+        return float(objective - bound)
+
+
+@dataclass(frozen=True)
+class MinLimit:
+    """Min limit over v and limit under A v <= limit and F v = (total, 0), the first row of F all ones.
+
+    Its dual is max -total free_1 - upper'xi subject to A'w + F'free + xi - z = 0, sum w = 1 and w, z, xi >= 0:
+    LPBoost over its largest price, ``v = u / max D``, ``upper = D / max D``, ``total = 1 / max D``, with rho = -free_1.
+
+    Parameters
+    ----------
+    loss : SoftMinimumMargin
+        Evaluates margins.
+    total : float
+        Below the sum of the upper bounds.
+    """
+
+    gain: ClassVar[float] = 0.0
+    limit_is_free: ClassVar[bool] = True
+    limit: ClassVar[float] = -inf
+    loss: SoftMinimumMargin
+    total: float
+
+    def rhs(self, n_free: int) -> Array:
+        """The sum of v, and classes that are balanced."""
+        return self.total * (np.arange(n_free) == 0)
+
+    def interior(self, v: Array, program: Program) -> Array:
+        """Halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
+        labels = program.rows.values[1 : program.n_free]
+        sides = (labels[0] > 0, labels[0] < 0) if len(labels) else (np.full(len(v), True),)
+        middle = np.zeros(len(v))
+        for side in sides:
+            middle[side] = self.total / len(sides) / program.upper[side].sum() * program.upper[side]
+        return (v + middle) / 2
+
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
+        """Multipliers w, product / s, sum to 1 at most."""
+        limit = float(edges.max()) + product * len(edges)
+        return limit, limit - edges
+
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+        """Raise the limit, unless by much more than the gap."""
+        violation = max(largest - at.limit, 0.0)
+        room = SPARE_ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
+        return (1.0, at.limit + violation + room) if violation <= FAR_FROM_GAP * at.total else None
+
+    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
+        """Between the soft minimum margin at w over its sum and the largest edge at v over its sum."""
+        margin = -self.loss.value((margins - at.free[0]) / at.w.sum())
+        bound = float(edges.max()) / float(at.v.sum())
+        return self.total * (bound - margin)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is optimised subject to 0 <= v <= upper, A v <= limit and F v = totals; the rows are F, then A.
+
+    Parameters
+    ----------
+    rows : Rows
+        F and A.
+    n_free : int
+        The number of rows of F.
+    upper : ndarray of shape (n_samples,)
+        In (0, 1].
+    objective : Objective
+        What is optimised.
+    """
+
+    rows: Rows
+    n_free: int
+    upper: Array
+    objective: Objective
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A point inside, or a direction.
+
+    Parameters
+    ----------
+    v, t, z, xi : ndarray of shape (n_samples,)
+        v, upper - v, and the multipliers of v >= 0 and v <= upper.
+    free, w : ndarray of shape (n_free,) and (n_rows - n_free,)
+        The multipliers of the rows.
+    s : ndarray of shape (n_rows - n_free,)
+        The slacks limit - A v.
+    limit : float
+        What A v is at most.
+    """
+
+    v: Array
+    t: Array
+    z: Array
+    xi: Array
+    free: Array
+    w: Array
+    s: Array
+    limit: float
+
+    @property
+    def total(self) -> float:
+        """The sum of the products s w, v z and t xi: the gap, where the point is feasible."""
+        return float(self.s @ self.w + self.v @ self.z + self.t @ self.xi)
+
+    @property
+    def complementarity(self) -> float:
+        """The mean of these products; 0 at the optimum, all alike on the central path."""
+        return self.total / (len(self.w) + 2 * len(self.v))
+
+    def advance(self, d: Iterate, steps: tuple[float, float]) -> Iterate:
+        """Return the point after a step along d, of one length in v, t, s, another in the multipliers."""
+        p, q = steps
+        v, t, s = self.v + p * d.v, self.t + p * d.t, self.s + p * d.s
+        z, xi, free, w = self.z + q * d.z, self.xi + q * d.xi, self.free + q * d.free, self.w + q * d.w
+        return Iterate(v, t, z, xi, free, w, s, self.limit + p * d.limit)
+
+    def max_steps(self, d: Iterate) -> tuple[float, float]:
+        """The longest steps along d that stay inside."""
+        return (
+            min(_max_step(self.s, d.s), _max_step(self.v, d.v), _max_step(self.t, d.t)),
+            min(_max_step(self.w, d.w), _max_step(self.z, d.z), _max_step(self.xi, d.xi)),
+        )
+
+    def absorb(self, excess: Array) -> Iterate:
+        """Let z or xi grow until xi - z has grown by `excess`."""
+        return replace(self, z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
+
+
+def cold_start(v: Array, program: Program) -> Iterate:
+    """A point with all products alike, far from the boundary, feasible or not, from v."""
+    v = program.objective.interior(v, program)
+    t, product = program.upper - v, float(v.mean()) / 2
+    limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
+    return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
+
+
+def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
+    """The point with further rows A, whose edges at v are given, as the last ones of the program.
+
+    It is moved until it is inside them, their multipliers on the central path; where they are too far off, the path is
+    started anew.
+    """
+    admitted = program.objective.make_room(at, float(edges.max()))
+    if admitted is None:
+        return cold_start(at.v, program)
+    scale, limit = admitted
+    product, old = at.complementarity, program.n_free + len(at.w)
+    s = np.append((limit - scale * at.limit) + scale * at.s, limit - scale * edges)
+    w = np.append(np.zeros(old), product / s[len(at.s) :])
+    further = replace(
+        at,
+        v=scale * at.v,
+        t=(1 - scale) * program.upper + scale * at.t,
+        s=s,
+        w=np.append(at.w, w[old:]),
+        limit=limit,
+    )
+    return further.absorb(-program.rows.combine(w))
+
+
+def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
+    """The point without some of the rows A, of little weight, before they are removed from the program."""
+    gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
+    return replace(at, w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
+
+
+def _max_step(x: Array, dx: Array) -> float:
+    with np.errstate(over="ignore"):
+        steepest = float((-dx / x).max(initial=0.0))
+    return 1 / steepest if steepest > 0 else inf
+
+
+MAX_STEPS = 60
+"""Steps, each with a factoring, after which the best point so far is returned."""
+
+CORRECTORS = 3
+"""At most so many correctors a step; each costs two products with the rows."""
+
+SPREAD = 10.0
+"""Products may differ from their target by this factor before a corrector moves them."""
+
+TO_THE_BOUNDARY = 0.99
+"""The share of the longest step inside that is taken."""
+
+PATIENCE = 5
+"""Steps without progress after which the path has ended: rounding is all that is left."""
+
+ROUNDING = 1e-15
+"""Products of a sum below this, relative to the sum of v, are rounding."""
+
+MAX_REFINEMENTS = 10
+"""Steps of conjugate gradients, after which single precision is given up and double taken as it is."""
+
+REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
+"""Residual of the Newton equations, relative to their right-hand side."""
+
+
+def _full(steps: tuple[float, float]) -> tuple[float, float]:
+    return min(1.0, steps[0]), min(1.0, steps[1])
+
+
+@dataclass(frozen=True)
+class Products:
+    """Changes wanted of the products s w, v z and t xi."""
+
+    s: Array
+    v: Array
+    t: Array
+
+    @classmethod
+    def aim_at(cls, target: float, at: Iterate, second: Iterate | None = None) -> Products:
+        """To `target`, less the second-order terms of the direction `second` (Mehrotra)."""
+        s, v, t = target - at.s * at.w, target - at.v * at.z, target - at.t * at.xi
+        if second is None:
+            return cls(s, v, t)
+        return cls(s - second.s * second.w, v - second.v * second.z, t - second.t * second.xi)
+
+    def centred(self, target: float, trial: Iterate) -> Products:
+        """Move those that would be far from the target at `trial` into its neighbourhood (Gondzio 1996)."""
+
+        def changed(wanted: Array, product: Array) -> Array:
+            near = np.clip(product, target / SPREAD, target * SPREAD)
+            return wanted + np.maximum(near - product, -SPREAD * target)
+
+        s, v, t = trial.s * trial.w, trial.v * trial.z, trial.t * trial.xi
+        return Products(changed(self.s, s), changed(self.v, v), changed(self.t, t))
+
+
+class Newton:
+    """The Newton equations of a program at a point, reduced to (A diag(theta) A' + diag(s / w)) dw = ...
+
+    The normal equations are built and factored in single precision as long as a few steps of conjugate gradients make
+    up for that, then in double precision.
+
+    Parameters
+    ----------
+    program : Program
+        The program.
+    at : Iterate
+        The point.
+    dtype : type
+        float32 or float64.
+    """
+
+    def __init__(self, program: Program, at: Iterate, dtype: type) -> None:
+        self.program, self.at, self.dtype = program, at, dtype
+        rows, k = program.rows, program.n_free
+        edges = rows.times(at.v)
+        self.margins = rows.combine(np.concatenate([at.free, at.w]))
+        self.edges, self.unbalance = edges[k:], edges[:k] - program.objective.rhs(k)
+        self.defect = program.objective.gain - self.margins + at.z - at.xi
+        self.theta = 1 / (at.z / at.v + at.xi / at.t)
+        self.diagonal = np.concatenate([np.zeros(k), at.s / at.w])
+        self._factor()
+
+    def gap(self) -> float:
+        """The gap between the multipliers and v, each made feasible."""
+        return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
+
+    def direction(self, wanted: Products) -> Iterate:
+        """The direction that restores feasibility and changes the products as wanted, to first order."""
+        check_time()
+        at, rows, k = self.at, self.program.rows, self.program.n_free
+        g = self.defect + wanted.v / at.v - wanted.t / at.t
+        right = rows.times(self.theta * g)
+        right[:k] += self.unbalance
+        right[k:] += wanted.s / at.w - (at.limit - self.edges - at.s)
+        multipliers, dlimit = self._solve(right), 0.0
+        if self.program.objective.limit_is_free:
+            # A dv + ds = dlimit + ..., and the multipliers of the rows are to sum to 1
+            fall = float(self.response_to_limit[k:].sum())
+            dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
+            multipliers = multipliers - dlimit * self.response_to_limit
+        free, dw = multipliers[:k], multipliers[k:]
+        change, dv = self._balanced(self.theta * (g - rows.combine(multipliers)))
+        dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
+        return Iterate(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
+
+    def _balanced(self, dv: Array) -> tuple[Array, Array]:
+        """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
+        F = self.program.rows.values[: self.program.n_free]
+        scaled = F * self.theta
+        change, *_ = np.linalg.lstsq(scaled @ F.T, F @ dv + self.unbalance)
+        return change, dv - change @ scaled
+
+    @cached_property
+    def response_to_limit(self) -> Array:
+        """How the multipliers fall as the limit rises."""
+        return self._solve(np.append(np.zeros(self.program.n_free), np.ones(len(self.at.w))))
+
+    def _factor(self) -> None:
+        gram = self.program.rows.gram(self.theta, self.dtype)
+        gram[np.diag_indices_from(gram)] += self.diagonal
+        ridge = np.finfo(self.dtype).eps * gram.diagonal()
+        while True:
+            try:
+                self._cholesky = cho_factor(gram + np.diag(ridge), lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                ridge = 100 * ridge
+            else:
+                return
+
+    def _solve(self, right: Array) -> Array:
+        """Conjugate gradients from, and preconditioned by, the factors."""
+        x = np.zeros(len(right))
+        rest, tolerance = right, REFINED[self.dtype] * float(np.abs(right).max())
+        step, old = x, inf
+        for _ in range(MAX_REFINEMENTS):
+            preconditioned = cho_solve(self._cholesky, rest, check_finite=False)
+            new = float(rest @ preconditioned)
+            step = preconditioned + new / old * step
+            image = self._image(step)
+            curvature = float(step @ image)
+            if not curvature > 0:
+                break
+            length = new / curvature
+            x, rest, old = x + length * step, rest - length * image, new
+            if np.abs(rest).max() <= tolerance:
+                return x
+        if self.dtype is np.float64:
+            return x
+        self.dtype = np.float64
+        self._factor()
+        return self._solve(right)
+
+    def _image(self, x: Array) -> Array:
+        check_time()
+        rows = self.program.rows
+        return rows.times(self.theta * rows.combine(x)) + self.diagonal * x
+
+
+def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
+    """Step until the gap is at most `target`, or time is up; returns the best point and its gap.
+
+    Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
+    alike, which is what a point needs that will be started from again, and cost little beside the factors.
+    """
+    dtype: type = np.float32 if program.rows.values.size >= WORTH_A_THREAD else np.float64
+    best, lowest, worse = at, inf, 0
+    with suppress(TimeUp):
+        for _ in range(MAX_STEPS):
+            newton = Newton(program, at, dtype)
+            gap = newton.gap()
+            best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
+            if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
+                break
+            d = _corrected(newton)
+            p, q = at.max_steps(d)
+            at = at.advance(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
+            dtype = newton.dtype
+    return best, lowest
+
+
+def _corrected(newton: Newton) -> Iterate:
+    at = newton.at
+    d = newton.direction(Products.aim_at(0.0, at))
+    after = at.advance(d, _full(at.max_steps(d))).complementarity
+    target = at.complementarity * (after / at.complementarity) ** 3
+    wanted = Products.aim_at(target, at, d)
+    d = newton.direction(wanted)
+    for _ in range(CORRECTORS):
+        steps = _full(at.max_steps(d))
+        if min(steps) > 0.9:
+            break
+        further = _full((steps[0] + 0.3, steps[1] + 0.3))
+        wanted = wanted.centred(target, at.advance(d, further))
+        better = newton.direction(wanted)
+        if min(at.max_steps(better)) < min(steps) + 0.01:
+            break
+        d = better
+    return d

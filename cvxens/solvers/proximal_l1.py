@@ -1,0 +1,231 @@
+"""Proximal Newton steps for a smooth loss with an l1 penalty, on the weights that move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.deadline import time_is_up
+from cvxens.solvers.newton import EPS, solve_definite
+from cvxens.types import Array
+
+MAX_PASSES = 60
+SWEEPS = 20
+"""Sweeps of coordinate descent between two solutions on the support."""
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """min over v of r'(v - w) + 1/2 (v - w)'B (v - w) + sum_a price_a |v_a|, v >= low.
+
+    Coordinate descent finds the support and the signs, and a Cholesky factorisation the optimum on them, on the way to
+    which weights that would change their sign become 0; coordinate descent goes on from there. Both only go downhill.
+
+    Parameters
+    ----------
+    B : ndarray of shape (n_active, n_active)
+        The Hessian, PSD; made definite against rounding.
+    price, low : ndarray of shape (n_active,)
+        Weights of the absolute values, 0 for an intercept; 0 where v >= 0 and -inf where v is free.
+
+    Examples
+    --------
+    >>> QuadraticModel(np.eye(2), np.ones(2), np.zeros(2)).minimise(np.zeros(2), np.array([-3.0, 0.5]))
+    array([2., 0.])
+    """
+
+    B: Array
+    price: Array
+    low: Array
+
+    def __post_init__(self) -> None:
+        diagonal = self.B.ravel()[:: len(self.B) + 1]
+        largest = float(diagonal.max(initial=0.0))
+        diagonal += 8 * len(self.B) * EPS * largest if largest > 0 else 1.0
+
+    def minimise(self, w: Array, r: Array) -> Array:
+        """Return v, given the gradient r at w; zeros of v are exact."""
+        v, r = w.copy(), r.copy()
+        for _ in range(MAX_PASSES):
+            if time_is_up():
+                break
+            descend(self.B, r, v, self.price, self.low)
+            support = np.flatnonzero((v != 0) | (self.price == 0))
+            if not support.size:
+                break
+            whole = self._on_support(support, v, r)
+            if whole and self._solved(v, r):
+                break
+        return v
+
+    def _on_support(self, support: NDArray[np.intp], v: Array, r: Array) -> bool:
+        """Move v to the optimum of its support, or towards it if signs change on the way; whether it got there.
+
+        What would change its sign becomes 0. Where that leads uphill, v goes as far as to the first such change.
+        """
+        inside, price = v[support], self.price[support]
+        slope = r[support] + price * np.sign(inside)
+        step = -solve_definite(self.B[np.ix_(support, support)], 0.0, slope)
+        crossing = (price > 0) & (inside * (inside + step) <= 0)
+        ahead, pull = self._moved(support, np.where(crossing, -inside, step))
+        rise = float(r @ ahead + ahead @ pull / 2 + self.price @ (np.abs(v + ahead) - np.abs(v)))
+        if rise > 0 and crossing.any():
+            until = np.where(crossing, -inside / np.where(crossing, step, 1.0), np.inf)
+            first = int(until.argmin())
+            ahead, pull = self._moved(support, until[first] * step)
+            ahead[support[first]] = -inside[first]
+        v += ahead
+        r += pull
+        return not crossing.any()
+
+    def _moved(self, support: NDArray[np.intp], step: Array) -> tuple[Array, Array]:
+        """A step on the support as one of all weights, and what it adds to the gradient."""
+        ahead = np.zeros(len(self.B))
+        ahead[support] = step
+        return ahead, self.B @ ahead
+
+    def _solved(self, v: Array, r: Array) -> bool:
+        """Whether no zero wants to move."""
+        zero = v == 0
+        pull = np.where(self.low < 0, np.abs(r), -r)[zero]
+        return bool((pull <= self.price[zero] * (1 + 1e-12)).all())
+
+
+@njit(cache=True)
+def descend(B: Array, r: Array, v: Array, price: Array, low: Array) -> None:
+    """Sweeps of coordinate descent on the model; v and its gradient r are changed in place."""
+    for _ in range(SWEEPS):
+        still = True
+        for a in range(len(v)):
+            curvature = B[a, a]
+            target = curvature * v[a] - r[a]
+            moved = max(abs(target) - price[a], 0.0) / curvature
+            moved = max(moved if target > 0 else -moved, low[a])
+            change = moved - v[a]
+            if change != 0.0:
+                v[a] = moved
+                r += change * B[a]
+                still = False
+        if still:
+            return
+
+
+SUFFICIENT = 1e-4
+"""The share of the decrease that its slope promises, with which a step is taken."""
+
+FLAT = 1e-12
+"""A promised decrease that rounding hides, relative to the objective."""
+
+MAX_HALVINGS = 60
+
+Hessian: TypeAlias = Callable[[Array, Array, NDArray[np.intp]], Array]
+"""From U, the columns X (n_active, n_samples) of weights and their outputs to the second derivatives in these."""
+
+
+@dataclass(frozen=True)
+class SparsePoint:
+    """A point of the problem.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_columns, n_outputs)
+        Weights.
+    b : float
+        Intercept.
+    F : ndarray of shape (n_samples, n_outputs)
+        H W + b.
+    """
+
+    W: Array
+    b: float
+    F: Array
+
+
+@dataclass(frozen=True)
+class SparseProblem:
+    """min loss(y (H W + b)) + weight sum |W|, over free or over nonnegative W.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_columns, n_samples)
+        H'.
+    y : ndarray of shape (n_samples, 1)
+        Signs.
+    weight : float
+        Of the penalty, above 0.
+    nonnegative, intercept : bool
+        Whether W >= 0; whether there is a b, for one output alone.
+    loss : callable
+        Its value from margins (n_samples, n_outputs).
+    hessian : callable
+        Its second derivatives.
+    """
+
+    rows: Array
+    y: Array
+    weight: float
+    nonnegative: bool
+    intercept: bool
+    loss: Callable[[Array], float]
+    hessian: Hessian
+
+    def value(self, at: SparsePoint) -> float:
+        """The objective."""
+        return self.loss(self.y * at.F) + self.weight * float(np.abs(at.W).sum())
+
+    def step(self, at: SparsePoint, U: Array, edges: Array) -> SparsePoint:
+        """Minimise the quadratic model over the active weights, and search on the way there.
+
+        Active are the weights that are not 0, and those whose edge exceeds the weight of the penalty.
+
+        Parameters
+        ----------
+        at : SparsePoint
+            Where to start from.
+        U, edges : ndarray of shape (n_samples, n_outputs) and (n_columns, n_outputs)
+            -loss'(z) there, and H'(y U).
+
+        Returns
+        -------
+        SparsePoint
+            The next point.
+        """
+        j, k = np.nonzero((at.W != 0) | ((edges if self.nonnegative else np.abs(edges)) > self.weight))
+        X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)
+        low = np.full(len(j), 0.0 if self.nonnegative else -np.inf)
+        if self.intercept:
+            X, w, k = np.vstack([X, np.ones(len(self.y))]), np.r_[w, at.b], np.r_[k, 0]
+            r, price, low = np.r_[r, -(self.y * U).sum()], np.r_[price, 0.0], np.r_[low, -np.inf]
+        if not len(w):
+            return at
+        v = QuadraticModel(self.hessian(U, X, k), price, low).minimise(w, r)
+        slope = float(r @ (v - w)) + float(price @ (np.abs(v) - np.abs(w)))
+        dF = np.stack([(v - w)[k == output] @ X[k == output] for output in range(at.F.shape[1])], axis=1)
+
+        def moved(t: float) -> SparsePoint:
+            ahead = v if t == 1.0 else w + t * (v - w)
+            W = at.W.copy()
+            W[j, k[: len(j)]] = ahead[: len(j)]
+            return SparsePoint(W, float(ahead[-1]) if self.intercept else at.b, at.F + t * dF)
+
+        return self._searched(at, moved, slope)
+
+    def _searched(self, at: SparsePoint, moved: Callable[[float], SparsePoint], slope: float) -> SparsePoint:
+        """Halve the step until it decreases the objective by a share of what the slope promises.
+
+        Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
+        """
+        start, t = self.value(at), 1.0
+        if -slope <= FLAT * start:
+            return moved(1.0)
+        for _ in range(MAX_HALVINGS):
+            ahead = moved(t)
+            if self.value(ahead) <= start + SUFFICIENT * t * slope:
+                return ahead
+            t /= 2
+        return at
