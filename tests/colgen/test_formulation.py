@@ -246,7 +246,7 @@ def test_residuals_of_expressions_are_spot_checks():
     assert loss.slackness(z, u) < 1e-4
     assert loss.slackness(z, 2 * u) > 0.1
     assert loss.slackness(z, u / 2) > 0.1
-    assert (loss.dual_value(u), loss.dual_violation(-u), loss.scale(z)) == (-inf, 0.0, 1.0)
+    assert (loss.dual_value(u), loss.dual_violation(-u), loss.rescaling(z)) == (-inf, 0.0, 1.0)
     assert_allclose(loss.repair(-u, None), -u)
     assert loss.primal_violation(z, {}) == 0.0
     assert ExpressionLoss(lambda v: cp.sum(-cp.log(v))).primal_violation(z, {}) == inf

@@ -79,7 +79,7 @@ class CvxpyMaster:
         b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
         w = np.zeros((0, *nothing.outputs))
         threshold = formulation.terms[1].threshold(w, np.zeros(0))
-        return MasterSolution(w, b, u, self.restricted.y * u, solution.objective, threshold)
+        return MasterSolution(w, b, u, self.restricted.y * u, formulation.sense * solution.objective, threshold)
 
     def _claimed_bound(self, solution: MasterSolution, priced: Priced) -> float:
         """By Fenchel's equality -loss*(-u) = loss(z) + u'z at the solver's optimum.
