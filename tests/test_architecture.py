@@ -79,7 +79,7 @@ LIBRARIES = {
     "cvxpy": ("problems.modelling",),
     "matplotlib": ("plotting",),
     "click": ("cli",),
-    "rich": ("cli", "estimators.fitting.progress"),
+    "rich": ("cli", "estimators.progress"),
     "numba": (
         "compensated",
         "threads",
@@ -103,12 +103,21 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
-    "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
-    "estimators.fitting": {"estimators.fitting"},
+    "estimators.samples": set(),
+    "estimators.multiclass": set(),
+    "estimators.parameters": set(),
+    "estimators.progress": set(),
+    "estimators.weak_learners": {"estimators.samples"},
     "estimators.annotations": set(),
-    "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
-    "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
+    "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
+    "estimators.machines": {
+        "estimators.machines",
+        "estimators.base",
+        "estimators.multiclass",
+        "estimators.progress",
+        "estimators.samples",
+    },
 }
 """What modules that others build on may import of their own room."""
 
@@ -269,7 +278,7 @@ def test_libraries_stay_where_they_belong(library):
 def test_cvxpy_is_reached_through_modelling_and_in_problems_and_colgen_only():
     users = {module for module in MODULES for _, name in IMPORTED[module] if name.endswith(".modelling.cp")}
     assert {room(module) for module in users} <= {"problems", "colgen"}
-    assert "colgen.driver" not in users
+    assert "colgen.loop" not in users
 
 
 def test_dynamic_imports_are_those_of_lazy_loader():

@@ -1,0 +1,284 @@
+"""How far a fit is, for those who follow it: a line on the standard error, and scikit-learn's callbacks from 1.9 on.
+
+A fit is a task, its rounds and sub-problems are subtasks. Whoever fits enters `follow_fit`; whatever iterates inside
+finds the task by `rounds_of`, and no argument is handed down to it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from sklearn.exceptions import ConvergenceWarning
+
+from cvxens import validation
+from cvxens.certificates import Certificate, relative
+from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
+from cvxens.deadline import Pace, TimeUp
+
+T = TypeVar("T")
+
+Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
+"""Makes the fitted attributes as of now; called only where a callback asks for them."""
+
+
+class WithoutCallbacks:
+    """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
+
+
+def _find_support() -> tuple[Any, Callable[[Any], Any]]:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+        return WithoutCallbacks, lambda method: method
+    return CallbackSupportMixin, with_callbacks
+
+
+CallbackSupport, with_callbacks = _find_support()
+"""The base class of estimators that take callbacks, and the decorator of the method that tells them."""
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """A fit, or that of a sub-problem, as scikit-learn's callbacks see it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that is fitted.
+    context : CallbackContext or None
+        Of the fit; None where there are no callbacks.
+    given : mapping
+        X, y and metadata.
+    known : mapping
+        The fitted attributes that are known from the start.
+    """
+
+    estimator: Any
+    context: Any
+    given: Mapping[str, Any]
+    known: Mapping[str, Any]
+
+    def begin(self, name: str) -> Any:
+        """Begin a subtask; returns its context."""
+        if self.context is None:
+            return None
+        return self.context.subcontext(name).call_on_fit_task_begin(estimator=self.estimator, **self.given)
+
+    def end(self, context: Any, fitted: Fitted | None = None) -> bool:
+        """End a task, after which there are fitted attributes or not; returns True if a callback says to stop."""
+        if context is None:
+            return False
+        # what callbacks score is a copy of the estimator, which may be one of several classes from an earlier fit
+        attributes = None if fitted is None else lambda: {"estimators_": None, **self.known, **fitted()}
+        told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
+        return bool(context.call_on_fit_task_end(**told))
+
+
+_TASK: ContextVar[FitTask | None] = ContextVar("fit task", default=None)
+
+
+@contextmanager
+def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
+    """Tell callbacks of a fit, and let `rounds_of` find it; `found` has the fitted attributes once it ends."""
+    if task.context is not None:
+        task.context.call_on_fit_task_begin(estimator=task.estimator, **task.given)
+    token = _TASK.set(task)
+    try:
+        yield
+    finally:
+        _TASK.reset(token)
+    task.end(task.context, lambda: found)
+
+
+class Stopped(KeyboardInterrupt):
+    """A callback has said to stop: what the user of a fit says in code, as Ctrl-C is by hand."""
+
+
+@dataclass
+class Rounds:
+    """The rounds of a fit: each begins, ends, and may be the last.
+
+    Parameters
+    ----------
+    task : FitTask or None
+        Whose callbacks are told.
+    tell : callable
+        Shows a text.
+
+    Attributes
+    ----------
+    ending : Ending or None
+        Why `over` ended early, but for a callback's word.
+    stopped : bool
+        Whether a callback has said to stop.
+    """
+
+    task: FitTask | None
+    tell: Callable[[str], None]
+    ending: Ending | None = None
+    stopped: bool = False
+    _n_ended: int = 0
+    _context: Any = None
+
+    def begin(self) -> None:
+        """Begin a round; if a callback has said to stop, raise `Stopped`."""
+        self.close()
+        if self.stopped:
+            raise Stopped
+        if self.task is not None:
+            self._context = self.task.begin("round")
+
+    def end(self, told: str, fitted: Fitted) -> None:
+        """End the round."""
+        self._n_ended += 1
+        self.tell(f"round {self._n_ended}, {told}")
+        if self.task is not None:
+            context, self._context = self._context, None
+            self.stopped = self.task.end(context, fitted)
+
+    def close(self) -> None:
+        """End a round that came to nothing."""
+        if self.task is not None and self._context is not None:
+            context, self._context = self._context, None
+            self.task.end(context)
+
+    def over(self, steps: Iterable[T], n_steps: float, told: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
+        """Hand on at most `n_steps` steps, a round each, while there is time; an interrupt keeps those that are done.
+
+        What `fitted` makes is asked for once whoever takes the steps has taken the round's.
+        """
+        remaining, done, pace = iter(steps), 0, Pace()
+        try:
+            while done < n_steps:
+                if not pace.allows_step() and done:
+                    self.ending = Ending.MAX_TIME
+                    return
+                self.begin()
+                step = next(remaining)
+                yield step
+                done += 1
+                self.end(told(step), fitted)
+        except (StopIteration, Stopped):
+            return
+        except TimeUp:
+            self.ending = Ending.MAX_TIME
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            self.ending = Ending.INTERRUPTED
+
+
+@dataclass
+class Watched:
+    """A master that tells of every round.
+
+    Parameters
+    ----------
+    master : Master
+        Does the work.
+    rounds : Rounds
+        Is told.
+    """
+
+    master: Master
+    rounds: Rounds
+    _columns: list[Column] = field(default_factory=list)
+    _best: MasterSolution | None = None
+    _bound: float = -inf
+    _begun: bool = False
+
+    def add(self, columns: Sequence[Column], /) -> None:
+        """Add columns to the master."""
+        self._columns += columns
+        self.master.add(columns)
+
+    def solve(self) -> MasterSolution:
+        """Begin a round unless it has begun, and solve the master, which a run may ask again before it prices."""
+        if not self._begun:
+            self.rounds.begin()
+            self._begun = True
+        return self.master.solve()
+
+    def bound(self, solution: MasterSolution, priced: Priced, /) -> float:
+        """Bound the optimum, and end the round."""
+        bound, self._begun = self.master.bound(solution, priced), False
+        if self._best is None or solution.objective <= self._best.objective:
+            self._best = solution
+        self._bound = max(self._bound, bound)
+        objective = self._best.objective
+        gap = relative(objective - self._bound, objective, self._bound)
+        told = f"relative gap {gap:.2g}, {len(solution.w)} columns, objective {objective:.6g}"
+        self.rounds.end(told, self._fitted)
+        return bound
+
+    def _fitted(self) -> Mapping[str, Any]:
+        """The incumbent as an ensemble."""
+        if self._best is None:
+            return {}
+        learners = tuple(column.hypothesis for column in self._columns[: len(self._best.w)])
+        return {"weak_learners_": learners, "weights_": self._best.w, "intercept_": np.asarray(self._best.b)}
+
+
+def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: str) -> None:
+    """Warn of a fit that has ended early, if it has: how far it came, and what to do where time was up."""
+    if ending is not None:
+        advice = remedy if ending is Ending.MAX_TIME else "fit again to go further"
+        warn_of(estimator, f"{ending.value} {reached}", advice)
+
+
+def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:
+    """Warn of a fit whose certificate does not hold at the tolerance that was asked for: why, and what to do."""
+    if not certificate.holds(tol):
+        reached = f"{reason}; the relative gap is {certificate.relative_gap:.3g}, tol is {tol:g}"
+        warn_of(estimator, reached, remedy)
+
+
+def warn_of(estimator: Any, reached: str, remedy: str) -> None:
+    """Warn of a fit that falls short of what was asked for: how far it came, and what to do."""
+    warnings.warn(f"{type(estimator).__name__}: {reached}: {remedy}", ConvergenceWarning, stacklevel=3)
+
+
+def time_limit(estimator: Any) -> float:
+    """The `max_time` of an estimator, in seconds; inf where it has none."""
+    max_time = getattr(estimator, "max_time", None)
+    return inf if max_time is None else validation.positive("max_time", max_time)
+
+
+@contextmanager
+def rounds_of(estimator: Any) -> Iterator[Rounds]:
+    """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
+    with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
+        rounds = Rounds(_TASK.get(), tell)
+        try:
+            yield rounds
+        finally:
+            rounds.close()
+
+
+@contextmanager
+def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
+    """Show a line on the standard error; nothing if `verbose` is 0."""
+    if not isinstance(verbose, bool):
+        validation.whole("verbose", verbose, least=0)
+    if not verbose:
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=_console()) as line:
+        task = line.add_task(title, total=None)
+        yield lambda told: line.update(task, description=f"{title}: {told}")
+
+
+def _console() -> Console:
+    """The standard error; in a notebook as a terminal too, whose lines it overwrites without any widget."""
+    console = Console(stderr=True)
+    return Console(stderr=True, force_jupyter=False, force_terminal=True) if console.is_jupyter else console

@@ -1,0 +1,392 @@
+"""What an estimator is fitted to: checked features, encoded classes, prices of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import check_array, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.tables import is_frame
+from cvxens.trees import Feature, Table, match
+from cvxens.trees.tables import Cells, read_cells
+from cvxens.types import Array
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """What a method can take beyond dense finite numbers.
+
+    Parameters
+    ----------
+    sparse : tuple of str
+        Formats of sparse matrices; others become the first of them. None are taken if it is empty.
+    missing, nominal : bool
+        NaN as a missing value; data frames with nominal columns, of which X then holds the codes and the estimator, as
+        `features_`, the categories.
+    """
+
+    sparse: tuple[str, ...] = ()
+    missing: bool = False
+    nominal: bool = False
+
+    def new(self, estimator: Any, X: Any) -> Any:
+        """Check new samples, whose features have to be those that the estimator was fitted to."""
+        return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
+
+    def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
+        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept.
+
+        Raises
+        ------
+        InvalidInput
+            Numbers that are too large, or values that are none though numpy could make some of them, such as dates.
+        """
+        X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
+        return self._numbers(X), y
+
+    def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
+
+        The columns of a table become features by the encoder that the estimator was given with it, `encoder_`.
+        """
+        if reset:
+            vars(estimator).pop("encoder_", None)
+        elif hasattr(estimator, "encoder_"):
+            X = self._encoded(estimator, X)
+        if not self.nominal:
+            return X
+        if reset:
+            vars(estimator).pop("features_", None)
+            features = find_features(X)
+            if features is None:
+                return X
+            estimator.features_ = features
+        elif not hasattr(estimator, "features_"):
+            return X
+        elif is_frame(X):
+            validate_data(estimator, X, skip_check_array=True, reset=False)
+        return encode(estimator.features_, X)
+
+    def _encoded(self, estimator: Any, X: Any) -> Any:
+        features = estimator.encoder_.accept(X)
+        # saved by version 0.1, before features had their names
+        return features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
+
+    def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+        try:
+            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+        except OverflowError as error:
+            raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
+        except ValueError:
+            words = name_words(data[0])
+            if not words:
+                raise
+            remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
+            raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
+
+    @property
+    def _kinds(self) -> dict[str, Any]:
+        return {"ensure_all_finite": "allow-nan" if self.missing else True, "dtype": "numeric"}
+
+    def _numbers(self, X: Any) -> Any:
+        """Return X if it is of numbers; of a table with columns of several types, make some."""
+        if X.dtype.kind in "mM":
+            raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
+        return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A training sample without the samples of weight 0.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_kept, n_features)
+        The features.
+    labels : ndarray of int, shape (n_kept,)
+        Indices into `classes`.
+    classes : ndarray of shape (n_classes,)
+        Sorted.
+    weights : ndarray of shape (n_kept,)
+        The factors on their prices, above 0: those of samples times those of classes.
+    masses : ndarray of shape (n_kept,)
+        The factors of samples alone, above 0: how much of the sample each one is. What is read off the features, such
+        as their variance, is weighted by these.
+    places : ndarray of int, shape (n_samples,)
+        Which kept sample each given one is part of.
+    shares : ndarray of shape (n_samples,)
+        Its share in the weight of that: 0 where its weight is 0.
+    features : tuple of Feature or None
+        Of a data frame with nominal columns what they are; X then holds their codes.
+    """
+
+    X: Any
+    labels: NDArray[np.intp]
+    classes: NDArray
+    weights: Array
+    masses: Array
+    places: NDArray[np.intp]
+    shares: Array
+    features: tuple[Feature, ...] | None = None
+
+    @classmethod
+    def read(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        accepts: Accepts,
+        *,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        reset: bool = True,
+    ) -> Sample:
+        """Check what was handed to `fit`, as scikit-learn does, and encode it.
+
+        With ``reset=False`` the features have to be those that the estimator was fitted to.
+
+        Raises
+        ------
+        InvalidInput
+            Weights of samples or classes that are negative or no numbers; fewer than two classes of positive weight.
+        """
+        X, y = accepts.labelled(estimator, X, y, reset=reset)
+        check_classes(y)
+        masses = check_weights(sample_weight, X)
+        weights = masses * class_factors(class_weight, y, masses)
+        kept = weights > 0
+        classes, labels = np.unique(y[kept], return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInput("y", f"found {len(classes)} class of positive weight", "give samples of two or more")
+        places = np.where(kept, np.cumsum(kept) - 1, 0)
+        X = X if kept.all() else X[np.flatnonzero(kept)]
+        features = getattr(estimator, "features_", None)
+        return cls(X, labels, classes, weights[kept], masses[kept], places, kept.astype(np.float64), features)
+
+    @property
+    def n_given(self) -> int:
+        """The number of given samples of positive weight, however many of them are one here."""
+        return int(np.count_nonzero(self.shares))
+
+    @property
+    def signs(self) -> Array:
+        """-1 for the first class, +1 for every other, shape (n_kept,)."""
+        return np.where(self.labels > 0, 1.0, -1.0)
+
+    def take(self, rows: NDArray[np.bool_], labels: NDArray[np.intp]) -> Sample:
+        """Return the sample of a sub-problem: some of the kept samples, with labels 0 and 1."""
+        kept = np.flatnonzero(rows)
+        return replace(
+            self,
+            X=self.X[kept],
+            labels=labels,
+            classes=np.arange(2),
+            weights=self.weights[kept],
+            masses=self.masses[kept],
+            places=np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
+            shares=self.shares * rows[self.places],
+        )
+
+    def merge(self) -> Sample:
+        """Make one sample of those that are alike, features and class, with the sum of their weights.
+
+        A convex loss ``sum_i C_i phi(z_i)`` stays what it is, and so does the optimum; the order of the given samples
+        plays no part any more, nor whether X is sparse. Their multipliers are C_i / sum C of the merged one's: see
+        `spread`.
+        """
+        keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
+        places = group[self.places]
+        shares = self.shares * self.weights[self.places] / weights[places]
+        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        return replace(self, X=self.X[first], labels=self.labels[first], **found)
+
+    def spread(self, u: Array) -> Array:
+        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
+        return (u[self.places].T * self.shares).T
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given.
+
+    Raises
+    ------
+    InvalidInput
+        Negative weights, nothing but 0, or what scikit-learn refuses, in its words.
+    """
+    try:
+        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        found = f"found what is no weight for every sample ({error})"
+        raise InvalidInput("sample_weight", found, "give numbers of 0 or above, not all of them 0") from error
+    if weights.min() < 0:
+        raise InvalidInput("sample_weight", f"found {weights.min():g}", "give weights of 0 or above")
+    return weights
+
+
+def check_classes(y: NDArray) -> None:
+    """Raise unless `y` holds classes: numbers or words, which have an order."""
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        raise InvalidInput("y", f"found labels without an order ({error})", "give all numbers or all words") from None
+
+
+def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
+    """The factor that `class_weight` has for each sample, (n_samples,).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        As an estimator takes it.
+    y : ndarray of shape (n_samples,)
+        Classes.
+    masses : ndarray of shape (n_samples,)
+        The weights of the samples; "balanced" gives all classes of positive weight the same sum of mass times factor,
+        and leaves the sum over all samples what it is.
+
+    Examples
+    --------
+    >>> class_factors("balanced", np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0])).round(3)
+    array([0.667, 0.667, 2.   ])
+    """
+    by_class = isinstance(class_weight, Mapping)
+    named = class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
+    if not by_class and not named:
+        raise InvalidInput(
+            "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
+        )
+    for factor in class_weight.values() if by_class else ():
+        if validation.number("class_weight", factor) < 0:
+            raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
+    if named and class_weight is not None:
+        _, labels = np.unique(y, return_inverse=True)
+        totals = np.bincount(labels, masses)
+        present = totals > 0
+        return np.divide(totals.sum() / present.sum(), totals, out=np.zeros_like(totals), where=present)[labels]
+    try:
+        return compute_sample_weight(class_weight, y)
+    except ValueError as error:
+        raise InvalidInput("class_weight", f"found {class_weight!r:.100}: {error}", "name the classes of y") from None
+
+
+def _keys(X: Any) -> NDArray:
+    """An array (n_samples,) that is equal exactly where rows of X are, -0 being 0, and ascends as the rows do.
+
+    So the order is the same for sparse and for dense X, and scaling the features does not change it.
+    """
+    if issparse(X):
+        return _keys_of_sparse(csr_array(X))
+    X = _ranked(np.ascontiguousarray(X))
+    return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
+
+
+def _keys_of_sparse(rows: csr_array) -> NDArray:
+    """The same for sparse rows: words whose order is that of the rows, from the first feature on, if written out.
+
+    A value above 0 makes a row larger than all that have a 0 there, the more so the earlier it comes; one below 0 makes
+    it smaller, and the end of a row is a 0 everywhere. So a value is a syllable of its sign, its feature, counted
+    backwards where the sign is +, and its size.
+    """
+    rows = rows.copy() if not rows.has_canonical_format else rows
+    rows.sum_duplicates()
+    kept = rows.data != 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    values, features = rows.data[kept], rows.indices[kept].astype(np.int64)
+    above = values > 0
+    signs = np.where(above, 2, 0).astype(np.uint8)
+    places = np.where(above, np.iinfo(np.int64).max - features, features).astype(">u8")
+    parts = (np.ascontiguousarray(part).view(np.uint8) for part in (signs, places, _ranked(values)))
+    syllables = np.concatenate([part.reshape(len(values), -1) for part in parts], axis=1)
+    words = np.empty(rows.shape[0], object)
+    words[:] = [syllables[a:b].tobytes() + b"\x01" for a, b in pairwise(starts)]
+    return words
+
+
+def _ranked(X: NDArray) -> NDArray:
+    """Numbers as bytes in their order, big-endian and without a sign."""
+    X = X.astype(np.float64) if X.dtype == np.longdouble else X
+    size = X.dtype.itemsize
+    if X.dtype.kind not in "fi":
+        return X.astype(f">u{size}")
+    # adding 0 makes 0 of -0
+    bits = (X + X.dtype.type(0)).view(f"i{size}")
+    last = np.iinfo(bits.dtype).max
+    bits = np.where(bits < 0, bits ^ last, bits) if X.dtype.kind == "f" else bits
+    return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")
+
+
+def find_features(X: Any) -> tuple[Feature, ...] | None:
+    """What the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Only data frames have types by column.
+
+    Returns
+    -------
+    tuple of Feature or None
+        With the values that a nominal column has in `X`.
+
+    Raises
+    ------
+    InvalidInput
+        Columns of dates, or of one name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
+    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
+    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
+    True
+    """
+    if not is_frame(X):
+        return None
+    cells, _ = read_cells(X)
+    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
+    return Table.read(X, nominal=nominal).features if nominal else None
+
+
+def encode(features: tuple[Feature, ...], X: Any) -> Any:
+    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
+       town
+    0   1.0
+    1   NaN
+    """
+    if not is_frame(X):
+        named = ", ".join(feature.name for feature in features[:5])
+        raise InvalidInput(
+            "X", "found no data frame, after a fit to one with nominal columns", f"give one with the columns {named}"
+        )
+    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
+
+
+def name_words(X: Any) -> list[str]:
+    """The names of columns of a data frame with strings that are no numbers."""
+    cells = read_cells(X)[0] if is_frame(X) else []
+    return [column.name for column in cells if column.values.dtype.kind != "b" and column.numbers() is None]
+
+
+def _is_nominal(column: Cells, dtype: str) -> bool:
+    known = column.values[~column.missing]
+    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
+        return True
+    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))

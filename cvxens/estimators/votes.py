@@ -1,0 +1,260 @@
+"""Weighted votes of weak learners: their scores, and what they tell of themselves as tables, text and importances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import indent
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._optional_dependencies import check_pandas_support
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens.certificates import Certificate
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.multiclass import name_sides
+from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
+from cvxens.trees import Feature
+from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
+
+Sides: TypeAlias = tuple[str, ...]
+"""The names of the classes; of two, those of negative and of positive scores."""
+
+
+@dataclass(eq=False, repr=False)
+class Vote(Classifier):
+    """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several."""
+
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
+
+    def _scores(self, X: Any) -> Array:
+        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
+
+        A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
+        that comes to each; that of a classifier of scikit-learn, or of another hypothesis, by its own
+        `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
+        have neither, such as perceptrons, have no importances.
+        """
+        check_is_fitted(self)
+        return compute_importances(self)
+
+    def to_frame(self) -> Any:
+        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
+            and where all weak learners are stumps `feature`, `threshold` and `sign`.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        check_is_fitted(self)
+        return tabulate(self)
+
+    def to_text(self, most: int = 20) -> str:
+        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
+
+        Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
+        the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
+        for the classes where the test holds; where it does not, all of them change their signs. Trees take several
+        lines. Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
+
+        Parameters
+        ----------
+        most : int
+            At most so many weak learners; a last line says how many there are beside.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from cvxens import AdaBoostMHClassifier, LPBoostClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> y = y.map(dict(enumerate(["setosa", "versicolor", "virginica"])))
+        >>> two = y != "setosa"
+        >>> print(LPBoostClassifier().fit(X[two], y[two]).to_text(most=2))
+        +1  petal width (cm) >= 1.65 -> virginica
+        +1  petal length (cm) >= 4.95 -> virginica
+        and 1 more
+        >>> print(AdaBoostMHClassifier(n_rounds=3).fit(X, y).to_text())
+        -0.858178 setosa, -0.858178 versicolor, -0.858178 virginica  always
+        -0.755758 setosa, -0.755758 versicolor, +0.755758 virginica  if petal length (cm) >= 4.75
+        -0.626381 setosa, +0.626381 versicolor, +0.626381 virginica  if petal length (cm) >= 2.45
+        """
+        check_is_fitted(self)
+        return describe(self, most)
+
+
+def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
+    """Return `H w + b` on checked samples, (n_samples,) or (n_samples, n_outputs)."""
+    F = np.zeros((X.shape[0], *intercept.shape)) + intercept
+    for j in np.flatnonzero(weights.any(axis=tuple(range(1, weights.ndim)))).tolist():
+        F += np.multiply.outer(hypotheses[j](X), weights[j])
+    return F
+
+
+def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
+    """Yield the sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
+    for problem, part in enumerate(ensemble._parts()):
+        for hypothesis, w in zip(part.weak_learners_, part.weights_, strict=True):
+            if np.any(w):
+                yield problem, hypothesis, np.atleast_1d(w)
+
+
+def compute_importances(ensemble: Any) -> Array:
+    """Return the share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
+    sums = np.zeros((len(ensemble._parts()), ensemble.n_features_in_))
+    for problem, hypothesis, w in list_votes(ensemble):
+        features, shares = shares_of(hypothesis)
+        if np.max(features, initial=0) >= sums.shape[1]:
+            found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
+            raise AttributeError(f"feature_importances_: {found}")
+        np.add.at(sums[problem], features, np.abs(w).sum() * shares)
+    totals = sums.sum(axis=1, keepdims=True)
+    return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+
+
+def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
+    """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
+
+    Hypotheses that are not ours have `feature_importances_` of their own, or none.
+    """
+    if hasattr(hypothesis, "feature_shares"):
+        found: tuple[Indices, Array] = hypothesis.feature_shares
+        return found
+    try:
+        shares = np.asarray(hypothesis.feature_importances_, np.float64)
+    except AttributeError as error:
+        raise AttributeError(
+            f"feature_importances_: {type(hypothesis).__name__} is neither a stump nor a tree, and has none ({error}); "
+            "ensembles of stumps, trees, and classifiers with feature_importances_ or coef_ have them"
+        ) from None
+    return np.arange(len(shares)), shares
+
+
+def tabulate(ensemble: Any) -> Any:
+    """Return the ensemble as a pandas data frame, see `Vote.to_frame`."""
+    pd = check_pandas_support("to_frame")
+    names = _names(ensemble)
+    rows = [
+        {"problem": problem, "hypothesis": _readable(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
+        for problem, hypothesis, w in sorted(list_votes(ensemble), key=_rank)
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
+
+
+def describe(ensemble: Any, most: int) -> str:
+    """Return the ensemble as lines, see `Vote.to_text`."""
+    names = _names(ensemble)
+    found = []
+    for head, sides, learners, votes in _problems(ensemble):
+        sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
+        ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
+        found += [(head, _for_side if votes.ndim == 1 else _for_each, learners[j], votes[j], sides) for j in ranked]
+    lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
+    return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
+
+
+def _problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
+    """What lines of each sub-problem begin with, its sides, weak learners, and their votes as scores count them.
+
+    Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
+    """
+    parts = ensemble._parts()
+    if parts == [ensemble]:
+        classes = tuple(str(label) for label in ensemble.classes_)
+        yield "", classes, ensemble.weak_learners_, ensemble._to_scores(ensemble.weights_)
+        return
+    for sides, part in zip(name_sides(parts[0].multi_class, ensemble.classes_), parts, strict=True):
+        yield f"[{sides[1]} vs {sides[0]}] ", sides, part.weak_learners_, part.weights_
+
+
+def _for_side(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
+    """The line of a vote for one side where a test holds, and for the other where it does not."""
+    if isinstance(hypothesis, SignedTree):
+        negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
+        classes = tuple(positive if label > 0 else negative for label in hypothesis.tree.classes)
+        return f"{abs(vote):+.6g}\n{_indented(hypothesis, names, classes)}"
+    said, is_test, sign = _oriented(hypothesis)
+    side = sides[int(vote * sign > 0)]
+    return f"{abs(vote):+.6g}  {with_names(said if is_test else f'{said} > 0', names)} -> {side}"
+
+
+def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
+    """The line of the votes for all classes, which change their signs where a test does not hold."""
+    said, is_test, sign = _oriented(hypothesis)
+    told = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
+    if isinstance(hypothesis, SignedTree):
+        return f"{told}  times\n{_indented(hypothesis, names, hypothesis.tree.classes)}"
+    word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
+    return f"{told}  {word}{with_names(said, names)}"
+
+
+def _oriented(hypothesis: Any) -> tuple[str, bool, float]:
+    """The text of a hypothesis, whether it is a test, and the value where that holds, or what it is multiplied by."""
+    if isinstance(hypothesis, Negated):
+        said, is_test, sign = _oriented(hypothesis.hypothesis)
+        return said, is_test, -sign
+    if isinstance(hypothesis, SignedTree):
+        return str(hypothesis.tree), False, hypothesis.sign
+    if hasattr(hypothesis, "test"):
+        return hypothesis.test, True, float(hypothesis.sign)
+    return str(hypothesis), False, 1.0
+
+
+def _indented(hypothesis: SignedTree, names: Mapping[int, str], classes: tuple[Any, ...]) -> str:
+    tree = replace(hypothesis.tree, features=_features(hypothesis, names), classes=classes)
+    return indent(str(tree), "    ")
+
+
+def _rank(part: tuple[int, Any, Array]) -> tuple[int, float]:
+    problem, _, w = part
+    return problem, -float(np.abs(w).max())
+
+
+def _names(ensemble: Any) -> Mapping[int, str]:
+    return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
+
+
+def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
+    """The text of a hypothesis, with the names of the features that have one."""
+    if isinstance(hypothesis, SignedTree):
+        return str(replace(hypothesis, tree=replace(hypothesis.tree, features=_features(hypothesis, names))))
+    return with_names(str(hypothesis), names)
+
+
+def _features(hypothesis: SignedTree, names: Mapping[int, str]) -> tuple[Feature, ...]:
+    """The features of a tree under the names that they have."""
+    features = hypothesis.tree.features
+    return tuple(replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(features))
+
+
+def _weights(w: Array) -> dict[str, float]:
+    if len(w) == 1:
+        return {"weight": float(w[0])}
+    return {f"weight_{k}": float(value) for k, value in enumerate(w)}
+
+
+def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
+    """The columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
+    step = getattr(hypothesis, "step", None)
+    if step is None or step.above == step.below:
+        return {}
+    place = {"feature": names.get(step.feature, step.feature), "threshold": step.threshold}
+    return place | ({"sign": step.above} if step.above == -step.below else {"above": step.above, "below": step.below})
