@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cvxens.certificates import Certificate
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.estimators.fitting.multiclass import sides_of
+from cvxens.estimators.multiclass import name_sides
 
 MIN_WIDTH = 128
 
@@ -83,7 +83,7 @@ def titles(certificates: Sequence[Certificate], model: Any) -> list[str]:
     """Return what the sub-problem of every certificate is called; "" where there is one only."""
     if len(certificates) < 2:
         return [""] * len(certificates)
-    return [f"{positive} vs {negative}" for negative, positive in sides_of(model.multi_class, model.classes_)]
+    return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
 
 
 def print_notes(notes: Sequence[str]) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.machines.kernel_expansion import KernelExpansion
-from cvxens.estimators.voting.coded_boosting import CodedBoosting
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.votes import Vote
 from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined
 from cvxens.types import Array
@@ -87,9 +87,9 @@ def _(model: InfiniteEnsembleSVCCV) -> Exportable:
 
 def _of_parts(model: Any, part: Callable[[Any], Exportable]) -> Exportable:
     """A model for two classes; or one of several, by scikit-learn's one-vs-rest or one-vs-one."""
-    if not hasattr(model, "decomposition_"):
+    if not hasattr(model, "estimators_"):
         return part(model)
-    parts = [part(binary) for binary in model.decomposition_.estimators_]
+    parts = [part(binary) for binary in model.estimators_]
     scorer = joined([exported.scorer for exported in parts])
     lows, highs = zip(*(exported.box for exported in parts), strict=True)
     box = np.stack([np.max(lows, axis=0), np.min(highs, axis=0)])

@@ -60,7 +60,7 @@ class Ensemble:
             raise InvalidInput(
                 "weights",
                 "found those of several outputs or sub-problems",
-                "give a run of one output, or a binary classifier such as those in decomposition_.estimators_",
+                "give a run of one output, or a binary classifier such as those in estimators_",
             )
 
     @classmethod
@@ -101,7 +101,7 @@ def ensembles_of(estimator: Any) -> list[tuple[str, Ensemble]]:
     coordinates of codes become scores by ``codes_``; two scores are one, of the second class.
     """
     learners, weights, names = fitted(estimator, "weak_learners_"), fitted(estimator, "weights_"), names_of(estimator)
-    if hasattr(estimator, "decomposition_"):
+    if hasattr(estimator, "estimators_"):
         parts = zip(problem_names(estimator), learners, weights, strict=True)
         return [(name, Ensemble(found, w, names)) for name, found, w in parts]
     W = np.asarray(weights)

@@ -217,7 +217,7 @@ class ShapeDisplay:
         estimator = best_of(estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if hasattr(estimator, "shape_functions_"):
-            several = hasattr(estimator, "decomposition_")
+            several = hasattr(estimator, "estimators_")
             called = problem_names(estimator) if several else [""]
             parts = estimator.shape_functions_ if several else [estimator.shape_functions_]
             panels = _panels(list(zip(called, parts, strict=True)), X, names)

@@ -178,7 +178,7 @@ class TraceDisplay(Display):
         """
         estimator = best_of(estimator)
         history = fitted(estimator, "history_")
-        if not hasattr(estimator, "decomposition_"):
+        if not hasattr(estimator, "estimators_"):
             return cls([Trace.of_history(history, name)], against).plot(ax)
         called = [f"{name}: {problem}" if name else problem for problem in problem_names(estimator)]
         return cls([Trace.of_history(part, each) for part, each in zip(history, called, strict=True)], against).plot(ax)
