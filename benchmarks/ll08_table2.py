@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.experiments import Cell, Split, cells, experiment_of
 from cvxens.experiments.run import drawn
 from cvxens.experiments.threads import one_thread

@@ -8,9 +8,10 @@ find all of them in the docstring.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import cleandoc, signature
+from itertools import pairwise
 from typing import TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ T = TypeVar("T")
 def estimator(kind: type[T]) -> type[T]:
     """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
 
-    Parameters come in the order of the signature; attributes of the class itself come first, then those of its bases.
+    Those of the class itself come before those of its bases, and positional parameters first.
     The class variable `fitted` has the names of the fields that are no parameters.
 
     Examples
@@ -71,15 +72,21 @@ def estimator(kind: type[T]) -> type[T]:
         {name: text for found in reversed(inherited) for name, text in _entries(found.get(title, ""))}
         for title in ("Parameters", "Attributes")
     )
-    order = [name for found in inherited for name, _ in _entries(found.get("Attributes", ""))]
-    sections["Parameters"] = "\n".join(parameters[name] for name in signature(kind).parameters)
-    sections["Attributes"] = "\n".join(attributes[name] for name in dict.fromkeys(order))
+    positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
+    sections["Parameters"] = "\n".join(parameters[name] for name in _order(positional, inherited, "Parameters"))
+    sections["Attributes"] = "\n".join(attributes[name] for name in _order([], inherited, "Attributes"))
     summary = sections.pop("")
     ordered = ["Parameters", "Attributes", *(title for title in sections if title not in {"Parameters", "Attributes"})]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in ordered if sections[title]]
     kind.__doc__ = "\n\n".join([summary, *texts])
     kind.fitted = tuple(f.name for f in fields(kind) if not f.init and not f.name.startswith("_"))  # type: ignore
     return kind
+
+
+def _order(first: Sequence[str], inherited: Sequence[Mapping[str, str]], title: str) -> dict[str, None]:
+    """Return names in their order: those that come first, then those of every class, before its bases."""
+    listed = (name for sections in inherited for name, _ in _entries(sections.get(title, "")))
+    return dict.fromkeys([*first, *listed])
 
 
 def _sections(kind: type) -> Iterator[tuple[str, str]]:
@@ -96,5 +103,5 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names of what a section lists with their entries: a line "name : type", and indented ones."""
     lines = text.split("\n") if text else []
     starts = [k for k, line in enumerate(lines) if line and not line.startswith(" ")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         yield lines[start].partition(" : ")[0], "\n".join(lines[start:end])

@@ -53,7 +53,7 @@ REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to 
 
 
 def find_accepted(oracle: str | OracleFactory) -> Accepts:
-    """Return what X may be: a partial function takes what its function does, scikit-learn's learners what their tags say.
+    """Return what X may be: a partial function takes what its function does, scikit-learn's what their tags say.
 
     An oracle that is not ours is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
     """

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV, LPBoostClassifier
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.experiments.experiment import Experiment, Source, error_of
 from cvxens.experiments.record import Published
 from cvxens.experiments.sources import Generated, Partitioned

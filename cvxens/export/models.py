@@ -12,7 +12,7 @@ import numpy as np
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.boosting import CodedBoosting
-from cvxens.estimators.machines.kernel_expansion import KernelExpansion
+from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined

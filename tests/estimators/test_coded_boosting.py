@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cvxens.estimators.voting.coded import CodedOracle, Pairs
 from estimator_samples import called, three_classes, two_classes
 from scipy.special import expit, softmax
 from sklearn.base import clone
@@ -14,7 +15,6 @@ from sklearn.model_selection import GridSearchCV
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.colgen.oracles import Stump, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.voting.coded import CodedOracle, Pairs
 
 X, Y = three_classes()
 MH, ECC = AdaBoostMHClassifier(n_rounds=30), AdaBoostECCClassifier(n_rounds=30)

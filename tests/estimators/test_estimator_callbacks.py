@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from cvxens.estimators.fitting import callbacks
 from estimator_samples import EVERY, Interrupting, called, three_classes, two_classes
 from joblib import parallel_config
 from sklearn.base import clone
@@ -23,7 +24,6 @@ from cvxens import (
     RhoSVC,
     load_model,
 )
-from cvxens.estimators.fitting import callbacks
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")

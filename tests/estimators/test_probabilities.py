@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cvxens.estimators.fitting.links import LEAST, coupled
 from estimator_samples import three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from cvxens import AdaBoostClassifier, RegAdaBoostClassifier
-from cvxens.estimators.fitting.links import LEAST, coupled
 
 SAMPLES = {2: two_classes(40), 3: three_classes(45)}
 METHODS = ("predict", "predict_proba", "decision_function")

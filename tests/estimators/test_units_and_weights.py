@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from cvxens.estimators.fitting.sample import Accepts, Sample, class_factors
 from estimator_samples import three_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from public_estimators import CLASSIFIERS, PUBLIC
@@ -27,7 +28,6 @@ from cvxens import (
 from cvxens.colgen.oracles import Fourier, Perceptrons
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Weighted
-from cvxens.estimators.fitting.sample import Accepts, Sample, class_factors
 from cvxens.estimators.machines import kernels as machine_kernels
 from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion

@@ -5,14 +5,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from cvxens.estimators.voting import ensemble
+from cvxens.estimators.voting.warm_start import WarmStart
 from estimator_samples import BY_MARGINS, EVERY, called, three_classes, two_classes
 from sklearn.base import clone
 
 from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, oracles
 from cvxens.errors import InvalidInput
-from cvxens.estimators.voting import ensemble
-from cvxens.estimators.voting.warm_start import WarmStart
 
 X, Y = two_classes(80)
 PATHS = {"LPBoostClassifier": [0.05, 0.1, 0.2, 0.5], "CGEnsClassifier": [0.003, 0.01, 0.03, 0.1]}
