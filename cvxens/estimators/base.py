@@ -116,7 +116,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
                 sample = sample.merge()
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
-            task = FitTask(self, self._context(sample), {"X": X, "y": y, **metadata}, {"estimators_": None, **found})
+            task = FitTask(self, self._context(sample), {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
                 found |= self._solve_all(sample, task)
         for name in ("estimators_", *LEARNT_OF_X):
@@ -299,7 +299,9 @@ class BinaryClassifier(Classifier):
         rows = np.flatnonzero(sample.shares)
         places = sample.places[rows]
         given = {"X": _safe_indexing(task.given["X"], rows), "y": sample.labels[places]}
-        return FitTask(self, context, {**given, "metadata": {"sample_weight": sample.weights[places]}}, known)
+        given["metadata"] = {"sample_weight": sample.weights[places]}
+        # callbacks know the estimator that they were set up with: what they score is a copy of it, of one problem
+        return FitTask(task.estimator, context, given, known)
 
 
 def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:

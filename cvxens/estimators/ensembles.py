@@ -107,8 +107,6 @@ class Ensemble(Limited, Vote):
         u, the weights of the samples; the bound is from them.
     """
 
-    # the classes below declare `oracle`, whose place in the signature and default are theirs
-    oracle: ClassVar[str | OracleFactory]
     _: KW_ONLY
     columns_per_round: int | None = None
     tol: float = 1e-3
@@ -116,6 +114,11 @@ class Ensemble(Limited, Vote):
     solver: str = "fast"
     warm_start: bool = False
     random_state: Any = None
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str | OracleFactory:
+        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
 
     @abstractmethod
     def _formulation(self, sample: Sample) -> Formulation:

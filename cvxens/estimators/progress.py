@@ -77,7 +77,8 @@ class FitTask:
         """End a task, after which there are fitted attributes or not; returns True if a callback says to stop."""
         if context is None:
             return False
-        attributes = None if fitted is None else lambda: {**self.known, **fitted()}
+        # what callbacks score is a copy of the estimator, which may be one of several classes from an earlier fit
+        attributes = None if fitted is None else lambda: {"estimators_": None, **self.known, **fitted()}
         told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
         return bool(context.call_on_fit_task_end(**told))
 

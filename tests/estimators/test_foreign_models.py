@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from cvxens.estimators.voting.foreign_votes import LIBRARIES, ForeignVote, Library
 from estimator_samples import three_classes, two_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from sklearn.utils import compute_sample_weight
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.estimators import certify_model, reweight
+from cvxens.estimators.foreign import LIBRARIES, ForeignVote, Library
 from cvxens.problems import LPBoost, SoftMarginBoosting, SVMDual, SVMPrimal
 
 X, Y = two_classes(80)

@@ -5,7 +5,6 @@ import pickle
 import cvxpy as cp
 import numpy as np
 import pytest
-from cvxens.estimators.multiboost import EveryClass
 from estimator_samples import three_classes, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
@@ -16,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from cvxens import ColumnGenerationClassifier, Formulation, MultiBoostClassifier, load_model
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
+from cvxens.estimators.ensembles import EveryClass
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import L1
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cvxens.estimators.fitting import progress
 from estimator_samples import Interrupting, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +16,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
+from cvxens.estimators import progress
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
