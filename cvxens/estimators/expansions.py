@@ -641,9 +641,9 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
 
     def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, float]:
         """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and lam."""
-        K, y = self._factor(kernel, X), sample.signs
+        K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
         lam = self._choose_lam(K.diagonal + K.residual, sample)
-        w, u, certificate = minimise_exponential(K, y, _make_loss(sample), lam, self.tol)
+        w, u, certificate = minimise_exponential(K, y, _make_loss(sample), lam, tol)
         # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (4 lam)
         certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (4 * lam), maximise=False)
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")

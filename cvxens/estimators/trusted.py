@@ -84,7 +84,7 @@ ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") 
 """Our estimators."""
 
 TRUSTED_TYPES = tuple(
-    sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))
+    sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS)})
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 
