@@ -22,8 +22,7 @@ from sklearn.svm import SVC
 
 from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.experiments import Cell, Split, cells, experiment_of
-from cvxens.experiments.run import drawn
-from cvxens.experiments.threads import one_thread
+from cvxens.experiments.run import draw_split, one_thread
 from cvxens.types import Array
 
 NAMES = ("heart", "pima", "german", "sonar", "ionosphere", "twonorm")
@@ -65,7 +64,7 @@ def beside(cell: Cell) -> dict[str, Any]:
     """The test errors of both on the first split, and the ratio of their times; empty where there is no such peer."""
     if cell.method not in KERNELS:
         return {"ours, first": "", "peer, first": "", "peer / s": ""}
-    split = drawn(TABLE.data[cell.data].open(), 0)
+    split = draw_split(TABLE.data[cell.data].open(), 0)
     with one_thread():
         ours, seconds = least(lambda: TABLE.methods[cell.method](split))
         theirs, theirs_seconds = least(lambda: peer(KERNELS[cell.method], split))

@@ -8,19 +8,11 @@ from collections.abc import Sequence
 import click
 
 from cvxens import __version__
-from cvxens.cli.certify import certify
-from cvxens.cli.crosscheck import crosscheck
-from cvxens.cli.export import export
-from cvxens.cli.fit import fit
-from cvxens.cli.info import info
-from cvxens.cli.listing import list_all
-from cvxens.cli.predict import predict
-from cvxens.cli.reproduce import reproduce
+from cvxens.cli.experiments import crosscheck, list_all, reproduce
+from cvxens.cli.models import INTERRUPTED, certify, export, fit, info, predict
 from cvxens.errors import CvxensError
 
-FAILED = 1
 UNUSABLE = 2
-INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

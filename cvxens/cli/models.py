@@ -1,30 +1,162 @@
-"""Estimators by name, their parameters as they are typed, and what becomes of their warnings and errors."""
+"""Commands on data and models: `info`, `fit`, `predict`, `certify` and `export`."""
 
 from __future__ import annotations
 
-import warnings
-from ast import literal_eval
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
-from math import nan
-from typing import Any
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from cvxens import estimators
-from cvxens.errors import CvxensError, InvalidInput
-from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
+from cvxens.cli.options import (
+    json_option,
+    print_remarks,
+    printing_warnings,
+    read_dataset,
+    table_options,
+    write,
+    write_json,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from cvxens.cli.data import Examples
+    from cvxens.tables import TableEncoder
+
+INTERRUPTED = 130
 
 
-def named_estimator(name: str, parameters: Sequence[str]) -> Any:
-    """An estimator of a name, in any case, with parameters such as "C=0.1".
+@click.command()
+@click.argument("data")
+@click.option("--test", metavar="FILE", help="The test part.")
+@table_options
+@json_option("a report")
+def info(*, data: str, test: str | None, json_file: Path | None, **options: Any) -> int:
+    """Say what is in DATA, and how `cvxens fit` would take it.
 
-    Raises
-    ------
-    InvalidInput
-        There is no such estimator, or parameter.
+    DATA is a file or a name, as for `cvxens fit`. Of a table every column is listed with its kind, the number of its
+    different values and of missing ones, and how it is used; of the target the classes; and what may be wrong.
     """
+    from cvxens.cli.data import describe
+    from cvxens.cli.reports import print_columns, print_notes
+
+    dataset = read_dataset(data, test=test, **options)
+    write("--json", json_file)
+    report = describe(dataset, named=options["target"] is not None)
+    test_part = f"; test part of {report['n_test']}" if report["n_test"] else ""
+    click.echo(f"{dataset.name}: {report['n_samples']} samples, {report['n_features']} features{test_part}")
+    if report["columns"]:
+        print_columns(report["columns"])
+    print_notes(report["notes"])
+    target = report["target"]
+    click.echo(f"target{f' {target!r}' if target else ''}: {report['labels']}")
+    for warning in report["warnings"]:
+        click.echo(f"warning: {warning}")
+    write_json(json_file, report)
+    return 0
+
+
+@click.command()
+@click.argument("data")
+@click.option("--model", "name", metavar="NAME", required=True, help="The estimator; `cvxens list` has the names.")
+@click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of it; several are fine.")
+@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the model goes.")
+@click.option("--test", metavar="FILE", help="Score the model on this file, which has the columns of DATA.")
+@click.option("--test-share", metavar="SHARE", type=float, help="Fit to a part, and score on the rest: 0.3 is 30 %.")
+@click.option("--cv", "n_folds", metavar="FOLDS", type=int, help="Cross-validate before the fit.")
+@table_options
+@json_option("a report")
+def fit(
+    *,
+    data: str,
+    name: str,
+    parameters: Sequence[str],
+    out: Path,
+    test: str | None,
+    test_share: float | None,
+    n_folds: int | None,
+    json_file: Path | None,
+    **options: Any,
+) -> int:
+    """Fit a model to DATA, certify it, and save it to FILE.
+
+    DATA is a file (CSV or Parquet with the target last, LIBSVM, or npz; plain or compressed) or the name of a data
+    set in the directory CVXENS_DATA. `cvxens info DATA` says how its columns are read. The model can be read by
+    `cvxens predict`, `cvxens certify`, and cvxens.load_model(FILE); it takes tables and data frames with the columns of
+    DATA. Samples for --test-share and --cv are drawn with the seed 0.
+
+    Exit status 130 where Ctrl-C ended the fit early; the model has been saved as far as it had come. Supervised kernels
+    and cross-validated machines have no state in between: of them nothing is saved.
+    """
+    from cvxens.cli.data import Examples, check_target, describe_labels
+    from cvxens.cli.reports import print_certificates, print_notes, proofs
+    from cvxens.colgen import Ending
+    from cvxens.errors import InvalidInput
+    from cvxens.storage import check_place
+
+    check_place("--out", out)
+    model = _make_estimator(name, parameters)
+    if test is not None and test_share is not None:
+        raise InvalidInput("--test-share", "found it beside --test", "give one of them")
+    dataset = read_dataset(data, test=test, **options)
+    doubt = check_target(dataset, model, named=options["target"] is not None)
+    train, held_out = Examples.from_dataset(dataset)
+    if test_share is not None:
+        train, held_out = train.split(test_share, model)
+    write("--json", json_file)
+    if doubt:
+        click.echo(f"warning: {doubt}", err=True)
+    with printing_warnings(data) as messages:
+        folds = [] if n_folds is None else train.cross_validate(model, n_folds)
+        quiet = "verbose" not in model.get_params() or any(each.startswith("verbose=") for each in parameters)
+        if sys.stderr.isatty() and not quiet:
+            model.set_params(verbose=1)
+        start = time.perf_counter()
+        train.fit(model)
+        seconds = time.perf_counter() - start
+    model.save(out)
+    certificates = _certificates_of(getattr(model, "certificate_", []))
+    scores = {"training_score": train.score(model)}
+    if held_out is not None:
+        scores["test_score"] = held_out.score(model)
+    n_samples, n_features = len(train), int(model.n_features_in_)
+    click.echo(f"{type(model).__name__} on {dataset.name}: {n_samples} samples, {n_features} features, {seconds:.2f} s")
+    target, notes = None, dataset.notes
+    if dataset.table is not None:
+        target, notes = dataset.table.target, (*dataset.table.notes, *model.encoder_.notes)
+        by_default = "" if options["target"] is not None else ", the last column"
+        click.echo(f"target {target!r}{by_default}: {describe_labels(train.y)}")
+    print_notes(notes)
+    print_certificates(certificates, model)
+    proven = proofs(certificates, model, _name_hypotheses(model, train))
+    for line in [*proven, *_describe_scores(scores, folds, held_out)]:
+        click.echo(line)
+    click.echo(f"training score {scores['training_score']:.4f}; saved to {out}")
+    report = {
+        "model": type(model).__name__,
+        "parameters": {key: repr(value) for key, value in model.get_params().items()},
+        "data": {"name": dataset.name, "n_samples": n_samples, "n_features": n_features, "notes": list(notes)},
+        "target": target,
+        "certificates": [certificate.to_dict() for certificate in certificates],
+        "proof": proven,
+        **scores,
+        "cross_validation_scores": folds,
+        "seconds": seconds,
+        "warnings": [*([doubt] if doubt else []), *messages],
+    }
+    write_json(json_file, report)
+    return INTERRUPTED if any(Ending.INTERRUPTED.value in message for message in messages) else 0
+
+
+def _make_estimator(name: str, parameters: Sequence[str]) -> Any:
+    """Make an estimator of a name, in any case, with parameters such as "C=0.1"; `InvalidInput` for unknown ones."""
+    from difflib import get_close_matches
+
+    from cvxens import estimators
+    from cvxens.errors import InvalidInput
+
     kinds = {key: kind for key in estimators.__all__ if hasattr(kind := getattr(estimators, key), "fit")}
     found = next((kind for key, kind in kinds.items() if key.lower() == name.lower()), None)
     if found is None:
@@ -37,38 +169,53 @@ def named_estimator(name: str, parameters: Sequence[str]) -> Any:
         key, separator, value = parameter.partition("=")
         if key not in known or not separator:
             raise InvalidInput("--param", f"found {parameter!r}", f"give name=value for one of {', '.join(known)}")
-        estimator.set_params(**{key: typed(value)})
+        estimator.set_params(**{key: _parse_value(value)})
     return estimator
 
 
-def typed(text: str) -> Any:
-    """A value as Python writes it: a number, True, None, a dict, ...; any other text stands for itself."""
+def _parse_value(text: str) -> Any:
+    """Return a value as Python writes it: a number, True, None, a dict, ...; any other text stands for itself."""
+    from ast import literal_eval
+
     try:
         return literal_eval(text)
     except (SyntaxError, ValueError):
         return text
 
 
-@contextmanager
-def told(argument: str) -> Iterator[list[str]]:
-    """Print warnings as lines on standard error, and collect them; make errors that scikit-learn raises ours."""
-    messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield messages
-        except CvxensError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(argument, f"found what the model cannot use ({error})", "change it") from None
-        finally:
-            messages += [str(warning.message) for warning in caught]
-            for message in messages:
-                click.echo(f"warning: {message}", err=True)
+def _certificates_of(found: Any) -> list[Any]:
+    """Return the certificates of the sub-problems, or the only one, as a list."""
+    return list(found) if isinstance(found, list | tuple) else [found]
 
 
-def encoder_of(model: Any) -> TableEncoder | None:
-    """How a model takes tables: by the coding that it has learnt, or by the names that its features had in Python."""
+def _name_hypotheses(model: Any, train: Examples) -> str:
+    """Name the set that a certificate of column generation is over, counted if it is that of all stumps."""
+    oracle = model.get_params().get("oracle")
+    if oracle != "stumps":
+        return f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses"
+    from cvxens.colgen.oracles import Stumps
+
+    return f"all {Stumps(train.features(model)).n_stumps:,} stumps"
+
+
+def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:
+    from statistics import mean, stdev
+
+    lines = []
+    if folds:
+        spread = f" ± {stdev(folds):.4f}" if len(folds) > 1 else ""
+        lines.append(f"cross-validation score {mean(folds):.4f}{spread} (mean and standard deviation of {len(folds)})")
+    if held_out is not None:
+        lines.append(f"test score {scores['test_score']:.4f} on {len(held_out)} samples that the fit has not seen")
+    return lines
+
+
+def _encoder_of(model: Any) -> TableEncoder | None:
+    """Return how a model takes tables: by the coding that it has learnt, or by the names of its features in Python."""
+    from math import nan
+
+    from cvxens.tables import NominalColumn, NumericColumn, TableEncoder
+
     encoder: TableEncoder | None = getattr(model, "encoder_", None)
     if encoder is not None or not hasattr(model, "feature_names_in_"):
         return encoder
@@ -78,6 +225,141 @@ def encoder_of(model: Any) -> TableEncoder | None:
     return TableEncoder(tuple(columns), raw=True)
 
 
-def certificates_of(found: Any) -> list[Any]:
-    """The certificates of the sub-problems, or the only one."""
-    return list(found) if isinstance(found, list | tuple) else [found]
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
+@click.option("--scores", is_flag=True, help="Add a column with every score that the prediction is made from.")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the predictions to FILE.")
+@json_option("a report")
+def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> int:
+    """Predict for the samples of DATA with the saved MODEL, one line each.
+
+    DATA is a file as that of `cvxens fit`. A table's columns may be in any order, and there may be others; what is not
+    as it was in the fit, such as a level that it had not, is told on standard error. So is the score, where the target
+    is there. Of an npz archive with a training and a test part, the test part is taken.
+    """
+    from cvxens import load_model
+    from cvxens.datasets import load_samples
+
+    fitted = load_model(model)
+    X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+    print_remarks(remarks)
+    write("--out", out)
+    write("--json", json_file)
+    with printing_warnings(data):
+        predicted = fitted.predict(X).tolist()
+        added = {}
+        if proba:
+            added["proba"] = _by_class(fitted, "--proba", "predict_proba", X)
+        if scores:
+            added["score"] = _by_class(fitted, "--scores", "decision_function", X)
+        score = None if y is None else float(fitted.score(X, y))
+    columns = {f"{kind}_{name}": values for kind, by_class in added.items() for name, values in by_class.items()}
+    text = _format_csv({"prediction": predicted, **columns})
+    write("--out", out, text)
+    if out is None:
+        click.echo(text, nl=False)
+    if score is not None:
+        click.echo(f"score {score:.4f}", err=True)
+    named = {"proba": "probabilities", "score": "scores"}
+    report = {"predictions": predicted, "score": score, "notes": list(remarks)}
+    write_json(json_file, report | {named[kind]: values for kind, values in added.items()})
+    return 0
+
+
+def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[float]]:
+    """Return the columns of what a method returns, under the names of the classes that they are of."""
+    from cvxens.errors import InvalidInput
+
+    if not hasattr(fitted, method):
+        raise InvalidInput(option, f"found a {type(fitted).__name__}, which has no {method} as it is", "leave it out")
+    values = getattr(fitted, method)(X)
+    # one score of two classes is that of the second
+    columns = values.T if values.ndim > 1 else [values]
+    names = [str(name) for name in fitted.classes_[-len(columns) :].tolist()]
+    return {name: column.tolist() for name, column in zip(names, columns, strict=True)}
+
+
+def _format_csv(columns: dict[str, list[Any]]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data", required=False)
+@click.option("--tol", type=float, help="Fail unless every relative gap is proven to be at most TOL.")
+@json_option("a report")
+def certify(model: str, data: str | None, tol: float | None, json_file: Path | None) -> int:
+    """Say how far the saved MODEL is from the optimum of its formulation on DATA, over all hypotheses.
+
+    DATA is a file with features and target, as that of `cvxens fit`. Without it, the certificate of the fit is shown.
+
+    Exit status 1 where --tol is given and a certificate is not proven to be within it.
+    """
+    from cvxens import load_model
+    from cvxens.cli.reports import print_certificates, proofs
+    from cvxens.datasets import load_samples
+    from cvxens.errors import InvalidInput
+
+    fitted = load_model(model)
+    name, found = type(fitted).__name__, getattr(fitted, "certificate_", [])
+    write("--json", json_file)
+    if data is not None:
+        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+        print_remarks(remarks)
+        if y is None:
+            raise InvalidInput(data, "found no target", "give the classes in the last column")
+        if not hasattr(fitted, "certify"):
+            raise InvalidInput("MODEL", f"found a {name}, which is certified where it is fitted", "leave DATA out")
+        with printing_warnings(data):
+            found = fitted.certify(X, y)
+    certificates = _certificates_of(found)
+    if not certificates:
+        raise InvalidInput("MODEL", f"found a {name}, which has no certificate", "fit what it is made of")
+    print_certificates(certificates, fitted)
+    proven = proofs(certificates, fitted, "all hypotheses of its oracle")
+    for line in proven:
+        click.echo(line)
+    dicts = [certificate.to_dict() for certificate in certificates]
+    write_json(json_file, {"model": name, "on": data or "the training sample", "certificates": dicts, "proof": proven})
+    return 1 if tol is not None and not all(certificate.holds(tol) for certificate in certificates) else 0
+
+
+@click.command()
+@click.argument("model")
+@click.option(
+    "--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the ONNX model goes."
+)
+def export(model: str, out: Path) -> int:
+    """Write the saved MODEL to FILE as ONNX.
+
+    That can be done with ensembles of stumps, and with machines whose kernel is a sum over features, such as that of
+    stumps. The graph takes the features as numbers, X (n, n_features) of float64, and
+    returns label and scores. Of a model that was fitted to a table with columns of text, the property "columns" says
+    in JSON how they became numbers: a list is of the categories, a number is the median.
+    """
+    import json
+
+    from cvxens import load_model
+    from cvxens.export import to_onnx
+    from cvxens.storage import check_place
+
+    out = check_place("--out", out)
+    fitted = load_model(model)
+    graph = to_onnx(fitted)
+    encoder: TableEncoder | None = getattr(fitted, "encoder_", None)
+    if encoder is not None and encoder.learnt:
+        graph.metadata_props.add(key="columns", value=json.dumps(encoder.learnt))
+    with writing("--out", out):
+        out.write_bytes(graph.SerializeToString())
+    n_classes, n_features = len(fitted.classes_), fitted.n_features_in_
+    click.echo(f"{type(fitted).__name__} of {n_features} features and {n_classes} classes; exported to {out}")
+    return 0

@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Tables and sentences for people: certificates, cross-checks, columns, and figures beside published ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.text import Text
 from cvxens.certificates import Certificate
 from cvxens.crosscheck import Row, Sample, Side
 from cvxens.estimators.multiclass import name_sides
+from cvxens.experiments import Cell, Experiment
 
 MIN_WIDTH = 128
 
@@ -21,28 +22,49 @@ TO_ROUNDING = 1e-9
 """A relative gap that people need not read the digits of."""
 
 MOST_NOTES = 40
-"""So many notes on columns are printed; the report in JSON has all of them."""
+"""The number of notes on columns that are printed; the report in JSON has all of them."""
+
+MARK = "*"
+"""Beside a published figure that is still to be checked."""
 
 
-def console() -> Console:
-    """Standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
+def _console() -> Console:
+    """Return standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
     return Console(width=max(Console().width, MIN_WIDTH))
+
+
+def _start_table(words: Sequence[str], numbers: Sequence[str] = (), title: str | None = None) -> Table:
+    """Return a table with columns of words on the left and of numbers on the right."""
+    heading = None if title is None else Text(title)
+    table = Table(title=heading, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    for name in words:
+        table.add_column(name, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
 def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
     """Print one row per formulation, and the verdict on all."""
     n_samples, n_features = sample.X.shape
     title = f"{name}: {n_samples} samples, {n_features} features, scaled to [0, 1]"
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
-    table.add_column("formulation", min_width=max((len(row.formulation) for row in rows), default=0))
-    for heading in ("reference", "fast path"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("relative\ndifference", "certified\ngap", "worst KKT\nresidual"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    numbers = ("relative\ndifference", "certified\ngap", "worst KKT\nresidual")
+    table = _start_table(("formulation", "reference", "fast path"), numbers, title)
+    # what a formulation is may wrap, its name not
+    table.columns[0].no_wrap = False
+    table.columns[0].min_width = max((len(row.formulation) for row in rows), default=0)
     table.add_column("verdict", no_wrap=True, min_width=len("not proven"))
     for row in rows:
-        table.add_row(*_cells(row))
-    out = console()
+        certificate = row.certificate
+        verdict = Text("agrees", "green") if row.agrees else Text("DISAGREES", "bold red")
+        table.add_row(
+            Text.assemble((row.formulation, "bold"), "\n", (f"{row.source}; {row.note}", "dim")),
+            _describe_side(row.reference),
+            _describe_side(row.fast),
+            *(f"{x:.1e}" for x in (row.relative_difference, certificate.relative_gap, certificate.kkt_residual)),
+            Text.assemble(verdict, "\n", ("proven" if certificate.proven else "not proven", "dim")),
+        )
+    out = _console()
     out.print(table)
     if sample.note:
         out.print(f"Checked on {sample.note}.")
@@ -50,21 +72,7 @@ def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
     out.print(f"{agreeing} of {len(rows)} agree: objectives to 1e-5, relative, and a certified gap of at most 1e-5.")
 
 
-def _cells(row: Row) -> tuple[Text, ...]:
-    certificate = row.certificate
-    verdict = Text("agrees", "green") if row.agrees else Text("DISAGREES", "bold red")
-    return (
-        Text.assemble((row.formulation, "bold"), "\n", (f"{row.source}; {row.note}", "dim")),
-        _side(row.reference),
-        _side(row.fast),
-        Text(f"{row.relative_difference:.1e}"),
-        Text(f"{certificate.relative_gap:.1e}"),
-        Text(f"{certificate.kkt_residual:.1e}"),
-        Text.assemble(verdict, "\n", ("proven" if certificate.proven else "not proven", "dim")),
-    )
-
-
-def _side(side: Side) -> Text:
+def _describe_side(side: Side) -> Text:
     objective = "failed" if isnan(side.objective) else f"{side.objective:.10g}"
     objective = "no feasible point" if isinf(side.objective) else objective
     return Text.assemble(objective, "\n", (f"{side.solver}, {side.seconds:.2f} s", "dim"))
@@ -72,28 +80,18 @@ def _side(side: Side) -> Text:
 
 def print_certificates(certificates: Sequence[Certificate], model: Any) -> None:
     """Print every certificate, under the classes of its sub-problem where there are several."""
-    out = console()
-    for title, certificate in zip(titles(certificates, model), certificates, strict=True):
+    out = _console()
+    for title, certificate in zip(_name_parts(certificates, model), certificates, strict=True):
         if title:
             out.print(Text(title, "bold"))
         out.print(Text(str(certificate)))
 
 
-def titles(certificates: Sequence[Certificate], model: Any) -> list[str]:
+def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
     """Return what the sub-problem of every certificate is called; "" where there is one only."""
     if len(certificates) < 2:
         return [""] * len(certificates)
     return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
-
-
-def print_notes(notes: Sequence[str]) -> None:
-    """Print what was done to columns, those that are left out first."""
-    ordered = sorted(notes, key=lambda note: "left out" not in note)
-    out = console()
-    for note in ordered[:MOST_NOTES]:
-        out.print(Text(f"  {note}"))
-    if len(ordered) > MOST_NOTES:
-        out.print(Text(f"  and {len(ordered) - MOST_NOTES} more such notes, which --json has"))
 
 
 def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[str]:
@@ -110,55 +108,59 @@ def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[s
     """
     tol = model.get_params().get("tol")
     what = getattr(type(model), "certified", "the objective")
-    lines = [_proof(certificate, tol, what, over) for certificate in certificates]
-    names = titles(certificates, model)
+    lines = [_describe_proof(certificate, tol, what, over) for certificate in certificates]
+    names = _name_parts(certificates, model)
     return [f"{name}: {line}" if name else line for name, line in zip(names, lines, strict=True)]
 
 
-def _proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
+def _describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
     among = f" over {over}" if "hypothes" in certificate.note else ""
     asked = "" if tol is None else f" (asked: {_percent(tol)})"
-    near = certificate.relative_gap <= TO_ROUNDING
     within = f"{what} is within {_percent(certificate.relative_gap)} of the best possible{among}"
     if not isfinite(certificate.gap):
-        line = f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
-    elif certificate.relative_gap < 0:
-        line = "Nothing is proven: the bound is on the wrong side of the objective."
-    elif not certificate.proven:
+        return f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
+    if certificate.relative_gap < 0:
+        return "Nothing is proven: the bound is on the wrong side of the objective."
+    if not certificate.proven:
         found = f"the bound that there is leaves a gap of {_percent(certificate.relative_gap)}"
-        line = f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."
-    elif tol is None:
+        return f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."
+    if tol is None:
         sides = f"{certificate.primal:.4g}, and none is beyond {certificate.dual:.4g}"
-        line = f"Proven: {what} is {sides}{among}."
-    elif certificate.holds(tol):
-        best = f"{what} is the best possible{among}, to rounding"
-        line = f"Proven: {best if near else within}{asked}."
-    else:
-        line = f"Not within the tolerance asked, {_percent(tol)}: proven is only that {within}."
-    return line
+        return f"Proven: {what} is {sides}{among}."
+    if not certificate.holds(tol):
+        return f"Not within the tolerance asked, {_percent(tol)}: proven is only that {within}."
+    if certificate.relative_gap <= TO_ROUNDING:
+        return f"Proven: {what} is the best possible{among}, to rounding{asked}."
+    return f"Proven: {within}{asked}."
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
+def print_notes(notes: Sequence[str]) -> None:
+    """Print what was done to columns, those that are left out first."""
+    ordered = sorted(notes, key=lambda note: "left out" not in note)
+    out = _console()
+    for note in ordered[:MOST_NOTES]:
+        out.print(Text(f"  {note}"))
+    if len(ordered) > MOST_NOTES:
+        out.print(Text(f"  and {len(ordered) - MOST_NOTES} more such notes, which --json has"))
+
+
 def print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     """Print a row per column of a table."""
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-    for heading in ("column", "kind"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("distinct", "missing"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = _start_table(("column", "kind"), ("distinct", "missing"))
     table.add_column("values", overflow="fold", max_width=36)
     table.add_column("use", overflow="fold")
     for column in columns:
         table.add_row(*(Text(str(column[key])) for key in ("name", "kind", "distinct", "missing", "values", "use")))
-    console().print(table)
+    _console().print(table)
 
 
 def print_names(groups: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]) -> None:
     """Print one table per group of (name, what it is, source)."""
-    out = console()
+    out = _console()
     for title, entries in groups:
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
         for heading in ("name", "what it is", "source"):
@@ -166,3 +168,60 @@ def print_names(groups: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]) ->
         for name, what, source in entries:
             table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
         out.print(table)
+
+
+def describe_experiments(experiments: Sequence[Experiment]) -> list[tuple[str, str, str]]:
+    """Return name, what is compared, and methods and data sets of each."""
+    return [
+        (each.name, f"{each.title}; {each.measure}", f"{', '.join(each.methods)}; on {', '.join(each.data)}")
+        for each in experiments
+    ]
+
+
+def print_cells(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Print one row per cell, what the marks mean, and the count."""
+    numbers = (f"ours, {experiment.measure}", "published", "standard errors\napart", "splits", "s per split")
+    table = _start_table(("data", "method"), numbers, f"{experiment.name}: {experiment.title}")
+    table.add_column("verdict", no_wrap=True)
+    for cell, following in zip(cells, [*cells[1:], None], strict=False):
+        published, known, verdict = Text("not known", "dim"), cell.published, Text("")
+        if known is not None:
+            published = Text(_figure(known.mean, known.standard_error) + (MARK if known.note else " "))
+        if cell.agrees is not None:
+            verdict = Text("within two", "green") if cell.agrees else Text("OFF", "bold red")
+        table.add_row(
+            Text(cell.data, "bold"),
+            Text(cell.method),
+            _figure(cell.mean, cell.standard_error),
+            published,
+            "" if cell.distance is None else f"{cell.distance:.1f}",
+            str(cell.n_splits),
+            f"{cell.seconds:.2f}",
+            verdict,
+            end_section=following is not None and following.data != cell.data,
+        )
+    out = _console()
+    out.print(table)
+    for line in (*_explain_marks(cells), _count_agreeing(cells)):
+        out.print(Text(line))
+    out.print(Text(experiment.protocol, "dim"))
+
+
+def _figure(mean: float, standard_error: float) -> str:
+    return f"{mean:.2f} ± {standard_error:.2f}"
+
+
+def _explain_marks(cells: Sequence[Cell]) -> list[str]:
+    """Say what the marks mean, once for each note and source."""
+    published = [cell.published for cell in cells if cell.published is not None]
+    marked = dict.fromkeys(f"{MARK} {each.note}: {each.source}" for each in published if each.note)
+    checked = dict.fromkeys(f"  {each.source}" for each in published if not each.note)
+    return [*marked, *checked]
+
+
+def _count_agreeing(cells: Sequence[Cell]) -> str:
+    known = [cell for cell in cells if cell.published is not None]
+    agreeing = sum(bool(cell.agrees) for cell in known)
+    within = f"{agreeing} of {len(known)} within two standard errors of the published figure, by both standard errors"
+    unknown = f"of {len(cells) - len(known)} cells no published figure is known"
+    return "; ".join([within] * bool(known) + [unknown] * (len(known) < len(cells))) + "."

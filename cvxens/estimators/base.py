@@ -32,7 +32,7 @@ LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
 
 
 @dataclass(eq=False, repr=False)
-class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):
+class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what X may be, solves a sample of as many classes as it is given, and scores new samples. Its class
@@ -120,8 +120,8 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
             with follow_fit(task, found):
                 found |= self._solve_all(sample, task)
         for name in ("estimators_", *LEARNT_OF_X):
-            vars(self).pop(name, None)
-        vars(self).update(found)
+            self.__dict__.pop(name, None)
+        self.__dict__.update(found)
         return self
 
     def _context(self, sample: Sample) -> Any:
@@ -274,7 +274,8 @@ class BinaryClassifier(Classifier):
     def _solve_all(self, sample: Sample, task: FitTask) -> dict[str, Any]:
         if len(sample.classes) == 2:
             return self._solve(sample)
-        n_parts, before = self._n_problems(sample), vars(self).get("estimators_") or ()
+        n_parts = self._n_problems(sample)
+        before: Any = vars(self).get("estimators_") or ()
         same = len(before) == n_parts and before[0].multi_class == self.multi_class
         before = before if same and np.array_equal(self.classes_, sample.classes) else [None] * n_parts
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
@@ -284,7 +285,7 @@ class BinaryClassifier(Classifier):
                 # random states and the like are copied, so that the order in which parts are fitted does not matter
                 part = type(self)(**deepcopy(parameters))
                 if before[k] is not None:
-                    vars(part).update({**vars(before[k]), **vars(part)})
+                    part.__dict__ = {**vars(before[k]), **vars(part)}
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
 
         parts = Parallel(self.n_jobs)(tasks())

@@ -268,6 +268,10 @@ class Boosting(Limited, Probabilities, Vote):
     random_state: Any = None
 
     @abstractmethod
+    def _most_rounds(self, sample: Sample) -> int:
+        """Return the largest number of rounds of a fit."""
+
+    @abstractmethod
     def _pairs(self, sample: Sample) -> Pairs:
         """Return the pairs of samples and classes whose exponential loss is boosted."""
 

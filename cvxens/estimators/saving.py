@@ -395,7 +395,10 @@ def _try_scoring(estimator: Any) -> None:
 def loaded_estimators() -> Iterator[type]:
     """Yield every estimator of ours that is loaded, and the classes they are derived from."""
     left: list[type] = [Persistent]
+    seen = set()
     while left:
         kind = left.pop()
-        yield kind
+        if kind not in seen:
+            yield kind
+        seen.add(kind)
         left += kind.__subclasses__()

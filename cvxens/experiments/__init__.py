@@ -1,10 +1,9 @@
 """Tables and figures of the papers: our figures beside the published ones."""
 
 from cvxens.experiments.catalogue import EXPERIMENTS, experiment_of, of_paper
-from cvxens.experiments.experiment import Draw, Experiment, Method, Source, Split
+from cvxens.experiments.experiment import Draw, Experiment, Generated, Method, Partitioned, Source, Split
 from cvxens.experiments.record import Cell, Published, Trial
 from cvxens.experiments.run import cells
-from cvxens.experiments.sources import Generated, Partitioned
 
 __all__ = [
     "EXPERIMENTS",

@@ -1,4 +1,4 @@
-"""What an experiment says of one cell of a table: our figure, and the published one."""
+"""One cell of a table: our figure, over trials, and the published one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 TO_BE_CHECKED = "from memory of the print, to be checked"
-"""What is said of a figure that nobody has compared with the paper."""
+"""The note of a figure that nobody has compared with the paper."""
 
 LIMIT = 2.0
 """Standard errors of the difference up to which two figures agree."""
@@ -27,7 +27,7 @@ class Published:
     source : str
         The paper, and the column of its table.
     checked : bool
-        Whether the figure was compared with the print.
+        True if the figure was compared with the print.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Published:
 
     @property
     def note(self) -> str:
-        """What is to be said of it; empty once it is checked."""
+        """A reservation; empty once the figure is checked."""
         return "" if self.checked else TO_BE_CHECKED
 
 
@@ -102,7 +102,7 @@ class Cell:
     published: Published | None = None
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], published: Published | None) -> Cell:
+    def from_trials(cls, trials: Sequence[Trial], published: Published | None) -> Cell:
         """Summarise the trials, two or more, of one method on one data set."""
         values = np.array([trial.value for trial in trials])
         n_splits, seconds = len(values), float(np.median([trial.seconds for trial in trials]))
@@ -115,20 +115,23 @@ class Cell:
 
         None as well where both standard errors are 0.
         """
-        error = self._standard_error_of_the_difference()
-        return abs(self.mean - self.published.mean) / error if self.published is not None and error else None
+        if self.published is None or not self._error:
+            return None
+        return abs(self.mean - self.published.mean) / self._error
 
     @property
     def agrees(self) -> bool | None:
-        """Whether |ours - published| <= 2 sqrt(se^2 + se_published^2); None without a published figure."""
+        """True if |ours - published| <= 2 sqrt(se^2 + se_published^2); None without a published figure."""
         if self.published is None:
             return None
-        return abs(self.mean - self.published.mean) <= LIMIT * self._standard_error_of_the_difference()
+        return abs(self.mean - self.published.mean) <= LIMIT * self._error
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as JSON has it."""
+        """Return the cell as JSON has it."""
         published = None if self.published is None else {**asdict(self.published), "note": self.published.note}
         return {**asdict(self), "published": published, "distance": self.distance, "agrees": self.agrees}
 
-    def _standard_error_of_the_difference(self) -> float:
+    @property
+    def _error(self) -> float:
+        """The standard error of the difference."""
         return hypot(self.standard_error, 0.0 if self.published is None else self.published.standard_error)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from cvxens import datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.experiments.experiment import Draw, Experiment, Method, Split
+from cvxens.experiments.experiment import Draw, Experiment, Split
 from cvxens.experiments.record import Cell, Trial
-from cvxens.experiments.threads import one_thread
+from cvxens.threads import limit_threads
 
 Value = TypeVar("Value")
-
-
-def _silent(_trial: Trial) -> None:
-    """Tell nobody."""
 
 
 def cells(
@@ -30,7 +27,7 @@ def cells(
     methods: Iterable[str] | None = None,
     splits: int = 20,
     random_state: int = 0,
-    watch: Callable[[Trial], None] = _silent,
+    watch: Callable[[Trial], object] = lambda _trial: None,
 ) -> Iterator[Cell]:
     """Measure an experiment.
 
@@ -48,7 +45,7 @@ def cells(
     random_state : int
         Seed, 0 or above.
     watch : callable
-        Is told of every trial.
+        Called with every trial.
 
     Returns
     -------
@@ -69,47 +66,40 @@ def cells(
     >>> cell.published.mean, 3 < cell.mean < 8
     (5.06, True)
     """
-    rows = _some("data", data, experiment.data)
-    columns = _some("methods", methods, experiment.methods)
+    rows = _choose("data", data, experiment.data)
+    columns = _choose("methods", methods, experiment.methods)
     n_splits, seed = validation.whole("splits", splits, 2), validation.whole("random_state", random_state, 0)
     _check_directory(experiment, rows)
     draws = {name: source.open() for name, source in rows.items()}
-    plan = _Plan(n_splits, seed, watch)
-    return (
-        Cell.of(plan.trials((row, column), draw, method), experiment.published.get((row, column)))
-        for row, draw in draws.items()
-        for column, method in columns.items()
-    )
+
+    def measure(row: str, column: str) -> Cell:
+        trials = []
+        for number in range(n_splits):
+            split = draw_split(draws[row], number, seed)
+            start = time.perf_counter()
+            with one_thread():
+                value = columns[column](split)
+            trials.append(Trial(row, column, number, value, time.perf_counter() - start))
+            watch(trials[-1])
+        return Cell.from_trials(trials, experiment.published.get((row, column)))
+
+    return (measure(row, column) for row in rows for column in columns)
 
 
-def drawn(draw: Draw, number: int, random_state: int = 0) -> Split:
-    """The split of a number, of what a `Source` has opened."""
+def draw_split(draw: Draw, number: int, random_state: int = 0) -> Split:
+    """Return the split of a number, of what a `Source` has opened."""
     return draw(np.random.default_rng([random_state, number]))
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How often and from which seed every method is measured, and who is told."""
-
-    n_splits: int
-    seed: int
-    watch: Callable[[Trial], None]
-
-    def trials(self, place: tuple[str, str], draw: Draw, method: Method) -> Sequence[Trial]:
-        """Measure one method on one data set."""
-        found = []
-        for number in range(self.n_splits):
-            split = drawn(draw, number, self.seed)
-            start = time.perf_counter()
-            with one_thread():
-                value = method(split)
-            found.append(Trial(*place, number, value, time.perf_counter() - start))
-            self.watch(found[-1])
-        return found
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep compiled loops and linear algebra to one thread: on small samples several take longer than the work."""
+    with limit_threads(1), threadpool_limits(1):
+        yield
 
 
-def _some(argument: str, names: Iterable[str] | None, known: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The ones that are named, in the order in which they are known; all for None."""
+def _choose(argument: str, names: Iterable[str] | None, known: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return the named ones, in the order in which they are known; all for None."""
     chosen = set(known if names is None else names)
     if unknown := sorted(chosen - known.keys()):
         raise InvalidInput(argument, f"found {', '.join(map(repr, unknown))}", f"name some of {', '.join(known)}")
@@ -123,9 +113,6 @@ def _check_directory(experiment: Experiment, names: Iterable[str]) -> None:
     missing: Sequence[str] = sorted(set(needed).difference(datasets.available())) if needed else []
     if missing:
         free = ", ".join(name for name, source in experiment.data.items() if not source.needs)
-        raise DataFileError(
-            VARIABLE,
-            f"found no data set {', '.join(missing)}",
-            f"set it to a directory whose {MANIFEST} lists what is missing"
-            + (f", or choose data that are generated: {free}" if free else ""),
-        )
+        remedy = f"set it to a directory whose {MANIFEST} lists what is missing"
+        remedy += f", or choose data that are generated: {free}" if free else ""
+        raise DataFileError(VARIABLE, f"found no data set {', '.join(missing)}", remedy)

@@ -1,5 +1,5 @@
 """Fitted models for other runtimes: ONNX, with the scores of `decision_function` in double precision."""
 
-from cvxens.export.onnx_model import to_onnx
+from cvxens.export.models import to_onnx
 
 __all__ = ["to_onnx"]

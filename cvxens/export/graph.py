@@ -1,24 +1,23 @@
-"""A graph of ONNX operators on float64, as it grows."""
+"""A graph of ONNX operators on float64, as it grows: stumps, additive models and votes of pairs of classes.
+
+Samples are the value "X" (n, n_features); scores have the shape (n,) and are known by their names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
+from cvxens.types import Array
 
 
-def onnx() -> Any:
-    """The package.
-
-    Raises
-    ------
-    InvalidInput
-        It is not installed.
-    """
+def import_onnx() -> Any:
+    """Return the package, or raise InvalidInput where it is not installed."""
     try:
         import onnx
     except ImportError:
@@ -27,61 +26,91 @@ def onnx() -> Any:
 
 
 class Graph:
-    """Operators and constants, numbered; values are known by their names.
-
-    Attributes
-    ----------
-    nodes : list of NodeProto
-        In the order of evaluation.
-    constants : list of TensorProto
-        The arrays that they use.
-    """
+    """Operators in the order of evaluation (NodeProto) and the constants that they use (TensorProto)."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def array(self, values: Any) -> str:
-        """Add a constant: numbers of the type that they have, or text."""
+        """Add a constant, numbers of the type that they have, or text; returns its name."""
         name = f"constant {len(self.constants)}"
-        self.constants.append(onnx().numpy_helper.from_array(np.asarray(values), name))
+        self.constants.append(import_onnx().numpy_helper.from_array(np.asarray(values), name))
         return name
 
     def put(self, operator: str, *inputs: Any, result: str = "", label: str = "", **attributes: Any) -> str:
-        """Add an operator.
+        """Add an operator of ONNX on named values or constants; returns the name of its result.
 
-        Parameters
-        ----------
-        operator : str
-            Its name in ONNX.
-        *inputs : str, ndarray or number
-            Names of values, or constants.
-        result : str
-            The name of the result; by default a number.
-        label : str
-            What errors of a runtime call the node.
-        **attributes
-            Its attributes.
-
-        Returns
-        -------
-        str
-            The name of the result.
+        `label` is what errors of a runtime call the node.
         """
         names = [value if isinstance(value, str) else self.array(value) for value in inputs]
         result = result or f"value {len(self.nodes)}"
-        self.nodes.append(onnx().helper.make_node(operator, names, [result], label, **attributes))
+        self.nodes.append(import_onnx().helper.make_node(operator, names, [result], label, **attributes))
         return result
 
     def total(self, terms: str) -> str:
         """Sum (n, n_terms) along its rows, one term after the other, so that it is what `+=` gives to the last bit."""
         return self.put("Gather", self.put("CumSum", terms, np.array(1)), np.array(-1), axis=1)
 
-    def side_by_side(self, columns: Sequence[str]) -> str:
+    def stack(self, columns: Sequence[str]) -> str:
         """Join values (n,) as columns (n, n_columns)."""
         return self.put("Concat", *(self.put("Unsqueeze", column, np.array([1])) for column in columns), axis=1)
 
-    def combined(self, columns: Sequence[str], matrix: NDArray) -> list[str]:
+    def combine(self, columns: Sequence[str], matrix: NDArray) -> list[str]:
         """Multiply values (n,), one for each column of a matrix, by its rows, which gives one for each row."""
-        table = self.side_by_side(columns)
+        table = self.stack(columns)
         return [self.total(self.put("Mul", table, row)) for row in matrix]
+
+    def add_steps(self, features: NDArray[np.int64], thresholds: Array, above: Array, below: Array) -> list[str]:
+        """Add scores `f_k(x) = sum_j (above[j, k] if x[features[j]] >= thresholds[j] else below[j, k])`, in this order.
+
+        There is at least one step.
+        """
+        values = self.put("Gather", "X", features, axis=1)
+        reached = self.put("GreaterOrEqual", values, thresholds)
+        return [self.total(self.put("Where", reached, *pair)) for pair in zip(above.T, below.T, strict=True)]
+
+    def add_shapes(self, functions: Sequence[tuple[Array, Array]], intercept: float) -> list[str]:
+        """Add `f(x) = intercept + sum_d g_d(x_d)`, each g_d linear between ascending knots and constant beyond.
+
+        `functions` holds (knots, values) of every feature; where a knot stands twice, g_d jumps.
+        """
+        lines = [_find_lines(*function) for function in functions]
+        knots, values, slopes = (np.concatenate(parts) for parts in zip(*lines, strict=True))
+        ends = np.cumsum([len(own) for own, _, _ in lines])
+        firsts, lasts = np.append(0, ends[:-1]), ends - 1
+        x = self.put("Min", self.put("Max", "X", knots[firsts]), knots[lasts])
+        # the places (n, n_features) of the last knots at or below x, by steps of half the size each time
+        table, at = self.array(knots), self.array(firsts)
+        for k in reversed(range(max(1, int((lasts - firsts).max()).bit_length()))):
+            further = self.put("Min", self.put("Add", at, np.array(2**k)), lasts)
+            reached = self.put("GreaterOrEqual", x, self.put("Gather", table, further))
+            at = self.put("Where", reached, further, at)
+        # g_d(x_d) = value + slope (x_d - knot) from there
+        knot, value, slope = (self.put("Gather", each, at) for each in (table, values, slopes))
+        rises = self.put("Mul", slope, self.put("Sub", x, knot))
+        # the intercept goes to the first feature, whose sum is then the same to the last bit
+        intercepts = np.append(intercept, np.zeros(len(firsts) - 1))
+        return [self.total(self.put("Add", self.put("Add", value, rises), intercepts))]
+
+    def add_votes(self, scores: Sequence[str], n_classes: int) -> list[str]:
+        """Add scikit-learn's one-vs-one: votes of pairs of classes, and s / (3 (|s| + 1)) for their scores' sum s."""
+        pairs = list(combinations(range(n_classes), 2))
+        signs = np.array([[(k == second) - (k == first) for first, second in pairs] for k in range(n_classes)], float)
+        won = [self.put("Where", self.put("Greater", score, 0.0), 0.5, -0.5) for score in scores]
+        votes = []
+        for balance, s in zip(self.combine(won, signs), self.combine(scores, signs), strict=True):
+            size = self.put("Add", self.put("Abs", s), 1.0)
+            within_a_third = self.put("Div", s, self.put("Mul", size, 3.0))
+            # of n_classes - 1 pairs, the votes are half of those won less those lost, and a half of each
+            votes.append(self.put("Add", self.put("Add", balance, (n_classes - 1) / 2), within_a_third))
+        return votes
+
+
+def _find_lines(knots: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Return knots, the values there, and the slopes after them; with a knot just below a jump at the first."""
+    if len(knots) > 1 and knots[0] == knots[1]:
+        knots, values = np.append(np.nextafter(knots[0], -np.inf), knots), np.append(values[0], values)
+    widths = np.diff(knots)
+    slopes = np.divide(np.diff(values), widths, out=np.zeros_like(widths), where=widths > 0)
+    return knots, values, np.append(slopes, 0.0)

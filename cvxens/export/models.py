@@ -1,141 +1,201 @@
-"""Which models can be exported, and what their scores are made of."""
+"""Fitted models as ONNX: which ones can be, what their scores are made of, and the file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import singledispatch
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from cvxens import __version__
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.boxes import box_of, everywhere
-from cvxens.export.scores import Scorer, Shapes, Steps, by_pairs, combined, joined
+from cvxens.export.graph import Graph, import_onnx
 from cvxens.types import Array
 
+OPERATORS = 17
+"""The version of ONNX's operators: the first runtimes that have it are of 2022."""
+
+FORMAT = 8
+"""The version of ONNX's format that came with it."""
+
+REFUSAL = "X must be finite, and within the ranges of the model"
+"""The name of the node at which runtimes fail."""
+
 REMEDY = "give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
-"""What can be exported."""
+
+Scores: TypeAlias = tuple[list[str], Array]
+"""The names of the scores of `decision_function`, and the lowest and highest values of features (2, n_features)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Exportable:
-    """What `decision_function` does.
+def to_onnx(model: Any) -> Any:
+    """Return a fitted ensemble of stumps, or an additive model, as ONNX.
+
+    The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function`, and
+    `label`, the class, of the type that `classes_` has. Scores are added up in the order in which the estimator adds
+    them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and for expansions
+    in kernels, whose scores are equal up to rounding. Values on a threshold count as above it. Values that
+    `decision_function` refuses, NaN, infinity and those outside the ranges of the kernel, make the run fail at a node
+    of the name "X must be finite, ...". A run takes memory for every sample and stump: score large samples in parts.
 
     Parameters
     ----------
-    scorer : Scorer
-        The scores.
-    box : ndarray of shape (2, n_features)
-        The lowest and highest values that the model takes.
-    """
+    model : estimator
+        A fitted ensemble whose weak learners are stumps; or a machine whose kernel is a sum over features, those that
+        have `shape_functions_`: `InfiniteEnsembleSVC` and its cross-validation, `RhoSVC`, `RegAdaBoostClassifier` and
+        `PartialSVMEnsembleClassifier`, with the kernels of stumps. A pipeline is not taken: export its last step, which
+        sees what the steps before it make of X.
 
-    scorer: Scorer
-    box: Array
-
-
-@singledispatch
-def exportable(model: Any) -> Exportable:
-    """What a fitted estimator does, in parts that ONNX has operators for.
+    Returns
+    -------
+    onnx.ModelProto
+        ``onnx.save(it, path)`` or ``it.SerializeToString()`` write it. Its producer is cvxens, its properties are the
+        `estimator`, the `certificate` as text, and the `feature_names` as JSON where there are any.
 
     Raises
     ------
+    NotFittedError
+        There is nothing to export yet.
     InvalidInput
-        It is none that can be exported.
+        A model that is not made of functions of one feature; classes that are neither numbers nor text; or the package
+        onnx is missing.
+
+    Examples
+    --------
+    >>> from onnxruntime import InferenceSession
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier().fit(X, y)
+    >>> session = InferenceSession(to_onnx(model).SerializeToString())
+    >>> label, scores = session.run(["label", "scores"], {"X": X})
+    >>> bool((label == model.predict(X)).all() and (scores == model.decision_function(X)).all())
+    True
     """
-    raise InvalidInput(
-        "model", f"found a {type(model).__name__}, which is not made of functions of one feature", REMEDY
+    package, graph = import_onnx(), Graph()
+    check_is_fitted(model)
+    (scores, box), classes = _add_scores(model, graph), _find_classes(model)
+    _add_outputs(graph, scores, box, classes)
+    describe = package.helper.make_tensor_value_info
+    shape = ("n", len(classes)) if len(scores) > 1 else ("n",)
+    label_type = package.helper.np_dtype_to_tensor_dtype(classes.dtype)
+    proto = package.helper.make_model(
+        package.helper.make_graph(
+            graph.nodes,
+            "scores",
+            [describe("X", package.TensorProto.DOUBLE, ("n", model.n_features_in_))],
+            [describe("label", label_type, ("n",)), describe("scores", package.TensorProto.DOUBLE, shape)],
+            graph.constants,
+        ),
+        opset_imports=[package.helper.make_opsetid("", OPERATORS)],
+        ir_version=FORMAT,
+        producer_name="cvxens",
+        producer_version=__version__,
     )
+    package.helper.set_model_props(proto, _describe(model))
+    return proto
 
 
-@exportable.register
-def _(model: Vote) -> Exportable:
-    return _of_parts(model, _vote)
+def _add_scores(model: Any, graph: Graph) -> Scores:
+    """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
+    match model:
+        case InfiniteEnsembleSVCCV():
+            return _add_scores(model.best_estimator_, graph)
+        case CodedBoosting():
+            scores, box = _add_vote(model, graph)
+            return graph.combine(scores, np.array([[-0.5, 0.5]])) if len(model.classes_) == 2 else scores, box
+        case CGEnsSLSClassifier():
+            (scores, box), codes = _add_vote(model, graph), model.codes_
+            return graph.combine(scores, codes[1:] if len(codes) == 2 else codes), box
+        case Vote():
+            return _add_parts(model, graph, _add_vote)
+        case InfiniteEnsembleSVC() | KernelExpansion():
+            return _add_parts(model, graph, _add_functions)
+    found = f"found a {type(model).__name__}, which is not made of functions of one feature"
+    raise InvalidInput("model", found, REMEDY)
 
 
-@exportable.register
-def _(model: CodedBoosting) -> Exportable:
-    vote = _vote(model)
-    halved = combined(vote.scorer, np.array([[-0.5, 0.5]]))
-    return Exportable(halved if len(model.classes_) == 2 else vote.scorer, vote.box)
-
-
-@exportable.register
-def _(model: CGEnsSLSClassifier) -> Exportable:
-    vote, codes = _vote(model), model.codes_
-    return Exportable(combined(vote.scorer, codes[1:] if len(codes) == 2 else codes), vote.box)
-
-
-@exportable.register
-def _(model: InfiniteEnsembleSVC) -> Exportable:
-    return _of_parts(model, _shapes)
-
-
-@exportable.register
-def _(model: KernelExpansion) -> Exportable:
-    return _of_parts(model, _expansion)
-
-
-@exportable.register
-def _(model: InfiniteEnsembleSVCCV) -> Exportable:
-    return exportable(model.best_estimator_)
-
-
-def _of_parts(model: Any, part: Callable[[Any], Exportable]) -> Exportable:
-    """A model for two classes; or one of several, by scikit-learn's one-vs-rest or one-vs-one."""
+def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
+    """Add the scores for two classes; or of several, by scikit-learn's one-vs-rest or one-vs-one."""
     if not hasattr(model, "estimators_"):
-        return part(model)
-    parts = [part(binary) for binary in model.estimators_]
-    scorer = joined([exported.scorer for exported in parts])
-    lows, highs = zip(*(exported.box for exported in parts), strict=True)
-    box = np.stack([np.max(lows, axis=0), np.min(highs, axis=0)])
-    return Exportable(by_pairs(scorer, len(model.classes_)) if model.multi_class == "ovo" else scorer, box)
+        return add(model, graph)
+    parts, boxes = zip(*(add(binary, graph) for binary in model.estimators_), strict=True)
+    scores, (lows, highs) = [score for part in parts for score in part], np.stack(boxes, axis=1)
+    box = np.stack([lows.max(axis=0), highs.min(axis=0)])
+    return graph.add_votes(scores, len(model.classes_)) if model.multi_class == "ovo" else scores, box
 
 
-def _vote(model: Any) -> Exportable:
+def _add_vote(model: Any, graph: Graph) -> Scores:
+    """Add a vote of stumps; the first one takes the intercept along, whose sum is then the same to the last bit."""
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
-    used = np.flatnonzero(weights.any(axis=1)).tolist()
-    steps = [_step(model.weak_learners_[j], weights[j]) for j in used]
-    return Exportable(_steps(steps, np.atleast_1d(model.intercept_)), everywhere(model.n_features_in_))
+    steps = []
+    for j in np.flatnonzero(weights.any(axis=1)).tolist():
+        step = getattr(model.weak_learners_[j], "step", None)
+        if step is None:
+            found = f"found a {type(model.weak_learners_[j]).__name__} as a weak learner, which is no stump"
+            raise InvalidInput("model", found, REMEDY)
+        steps.append((step.feature, step.threshold, step.above * weights[j], step.below * weights[j]))
+    none = np.zeros(weights.shape[1])
+    features, thresholds, above, below = map(np.array, zip(*(steps or [(0, 0.0, none, none)]), strict=True))
+    above[0] += np.atleast_1d(model.intercept_)
+    below[0] += np.atleast_1d(model.intercept_)
+    return graph.add_steps(features, thresholds, above, below), everywhere(model.n_features_in_)
 
 
-def _steps(steps: Sequence[tuple[int, float, Array, Array]], intercept: Array) -> Steps:
-    """Steps in order; the first one takes the intercept along, whose sum is then the same to the last bit."""
-    features, thresholds, above, below = map(
-        np.array, zip(*(steps or [(0, 0.0, 0 * intercept, 0 * intercept)]), strict=True)
-    )
-    above[0] += intercept
-    below[0] += intercept
-    return Steps(features, thresholds, above, below)
-
-
-def _step(hypothesis: Any, weights: Array) -> tuple[int, float, Array, Array]:
-    """The feature and threshold of a hypothesis, and what it adds above and below."""
-    step = getattr(hypothesis, "step", None)
-    if step is None:
-        found = f"found a {type(hypothesis).__name__} as a weak learner, which is no stump"
-        raise InvalidInput("model", found, REMEDY)
-    return step.feature, step.threshold, step.above * weights, step.below * weights
-
-
-def _shapes(model: Any) -> Exportable:
-    box = box_of(model.kernel_, model.n_features_in_)
-    return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
-
-
-def _expansion(model: Any) -> Exportable:
+def _add_functions(model: Any, graph: Graph) -> Scores:
+    """Add the functions of single features whose sum a machine is."""
     kernel, n_features = model.kernel_, model.n_features_in_
-    box = box_of(kernel.function, n_features) if kernel.box is None else everywhere(n_features)
-    return Exportable(Shapes(_functions(model), float(model.intercept_)), box)
-
-
-def _functions(model: Any) -> Any:
-    """The functions of single features whose sum the model is."""
     try:
-        return model.shape_functions_
+        functions = model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
+    if not isinstance(model, KernelExpansion):
+        box = box_of(kernel, n_features)
+    else:
+        box = box_of(kernel.function, n_features) if kernel.box is None else everywhere(n_features)
+    return graph.add_shapes(functions, float(model.intercept_)), box
+
+
+def _find_classes(model: Any) -> NDArray:
+    """Return the classes in a type that ONNX has."""
+    classes = model.classes_
+    for kinds, dtype in (("b", np.bool_), ("iu", np.int64), ("f", np.float64)):
+        if classes.dtype.kind in kinds:
+            return classes.astype(dtype)
+    if all(isinstance(value, str) for value in classes.tolist()):
+        return classes.astype(object)
+    raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
+
+
+def _add_outputs(graph: Graph, columns: Sequence[str], box: Array, classes: NDArray) -> None:
+    """Add the outputs: NaN and no class, but an error, for samples that are not finite or outside the box."""
+    low, high = box
+    within = graph.put("And", graph.put("GreaterOrEqual", "X", low), graph.put("LessOrEqual", "X", high))
+    outside = graph.put("ReduceSum", graph.put("Where", within, 0.0, 1.0), np.array([1]), keepdims=0)
+    inside = graph.put("Equal", outside, 0.0)
+    if len(columns) == 1:
+        (scores,) = columns
+        best = graph.put("Where", graph.put("Greater", scores, 0.0), np.array(1), np.array(0))
+        graph.put("Where", inside, scores, np.nan, result="scores")
+    else:
+        scores = graph.stack(columns)
+        best = graph.put("ArgMax", scores, axis=1, keepdims=0)
+        graph.put("Where", graph.put("Unsqueeze", inside, np.array([1])), scores, np.nan, result="scores")
+    known = graph.put("Where", inside, best, np.array(len(classes)))
+    graph.put("Gather", classes, known, result="label", label=REFUSAL)
+
+
+def _describe(model: Any) -> dict[str, str]:
+    """Return the properties of the file: estimator, certificate and the names of features."""
+    certificates = getattr(model, "best_estimator_", model).certificate_
+    text = "\n\n".join(map(str, certificates if isinstance(certificates, list) else [certificates]))
+    names = getattr(model, "feature_names_in_", None)
+    named = {} if names is None else {"feature_names": json.dumps(names.tolist())}
+    return {"estimator": type(model).__name__, "certificate": text, **named}

@@ -1,4 +1,4 @@
-"""What displays share: axes to draw on, colours, and matplotlib, which is imported when the first one is drawn."""
+"""Axes, colours, legends and names for all displays; matplotlib is imported when the first one is drawn."""
 
 from __future__ import annotations
 
@@ -32,11 +32,8 @@ PALETTE = (
 MOST_INSIDE, MOST_IN_COLUMN = 6, 16
 """More names than the first go beside a picture, in columns of at most the second."""
 
-NOTE = "0.35"
-"""The grey of notes."""
-
-FAINT = "0.75"
-"""The grey of reference lines and of what stays in the background."""
+NOTE, FAINT = "0.35", "0.75"
+"""The greys of notes, and of reference lines and the background."""
 
 
 class Display(ABC):
@@ -45,9 +42,9 @@ class Display(ABC):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What it was last drawn on.
+        The axes it was last drawn on.
     figure_ : matplotlib Figure
-        The figure of those.
+        Their figure.
     """
 
     ax_: Axes
@@ -61,7 +58,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            What to draw on; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Raises
         ------
@@ -70,7 +67,7 @@ class Display(ABC):
         ImportError
             matplotlib is not installed.
         """
-        self.ax_ = new_axes(self.size)[0] if ax is None else checked_axes(ax)
+        self.ax_ = new_axes(self.size)[0] if ax is None else check_axes(ax)
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
         return self
@@ -92,7 +89,7 @@ def pyplot() -> ModuleType:
 
 
 def new_axes(size: tuple[float, float], n_axes: int = 1, n_across: int = 1) -> list[Axes]:
-    """Axes of one height in a figure of their own, in rows; `size` is that of the figure, in inches."""
+    """Return axes of one height, in rows of a new figure of that size in inches."""
     n_down = -(-n_axes // n_across)
     _, grid = pyplot().subplots(n_down, n_across, figsize=size, layout="constrained", sharey=True, squeeze=False)
     for ax in grid.flat[n_axes:]:
@@ -104,7 +101,7 @@ def new_axes(size: tuple[float, float], n_axes: int = 1, n_across: int = 1) -> l
     return axes
 
 
-def checked_axes(ax: Any) -> Axes:
+def check_axes(ax: Any) -> Axes:
     """Return `ax` if it is matplotlib Axes."""
     if not isinstance(ax, pyplot().Axes):
         raise InvalidInput("ax", f"found {type(ax).__name__}", "give matplotlib Axes, or None for a new figure")
@@ -121,41 +118,41 @@ def add_legend(ax: Axes, **where: Any) -> None:
         ax.legend(edgecolor="none", framealpha=0.8, **where)
 
 
-def note(ax: Axes, text: str, *, below: bool) -> None:
-    """Say what a picture leaves out: below all pictures of its figure, or above the picture, at the right."""
-    if below:
+def add_note(ax: Axes, kind: str, n_left_out: int, *, below: bool) -> None:
+    """Say how many features a picture leaves out: below all pictures of its figure, or above it at the right."""
+    text = f"{n_left_out} {kind} {'feature is' if n_left_out == 1 else 'features are'} left out"
+    if n_left_out and below:
         ax.figure.supxlabel(text, fontsize="small", color=NOTE, x=0.99, ha="right")
-    else:
+    elif n_left_out:
         ax.set_title(text, loc="right", fontsize="small", color=NOTE)
 
 
-def problem_names(estimator: Any) -> list[str]:
-    """What each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
-    names = [str(label) for label in fitted(estimator, "classes_")]
-    if fitted(estimator, "multi_class") == "ovr":
+def name_problems(estimator: Any) -> list[str]:
+    """Say what each sub-problem of a fitted estimator tells apart; positive scores are for what is named first."""
+    names = [str(label) for label in read_fitted(estimator, "classes_")]
+    if read_fitted(estimator, "multi_class") == "ovr":
         return [f"{name} vs rest" for name in names]
     return [f"{second} vs {first}" for first, second in combinations(names, 2)]
 
 
-def feature_labels(names: Sequence[Any] | None, n_features: int) -> tuple[str, ...]:
-    """Names for features 0, 1, ...: those given, or x[0], x[1], ..."""
+def name_features(names: Sequence[Any] | None, n_features: int) -> tuple[str, ...]:
+    """Return the given names of all features, or x[0], x[1], ..."""
     if names is None:
         return tuple(f"x[{j}]" for j in range(n_features))
     given = validation.labels("feature_names", names)
     if len(given) != n_features:
-        raise InvalidInput(
-            "feature_names", f"found {len(given)} names for {n_features} features", "give one name per feature"
-        )
+        found = f"found {len(given)} names for {n_features} features"
+        raise InvalidInput("feature_names", found, "give one name per feature")
     return tuple(str(name) for name in given)
 
 
-def best_of(estimator: Any) -> Any:
+def find_best(estimator: Any) -> Any:
     """Return what a search over parameters has chosen, or the estimator itself."""
     return getattr(estimator, "best_estimator_", estimator)
 
 
-def fitted(estimator: Any, attribute: str) -> Any:
-    """Return an attribute that a fitted estimator has."""
+def read_fitted(estimator: Any, attribute: str) -> Any:
+    """Return an attribute of a fitted estimator, or raise if it has none."""
     if not hasattr(estimator, attribute):
         found = f"found {type(estimator).__name__} without {attribute}"
         raise InvalidInput("estimator", found, "give a fitted estimator that has it")

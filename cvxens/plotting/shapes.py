@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -13,15 +13,15 @@ from cvxens.errors import InvalidInput
 from cvxens.plotting.display import (
     FAINT,
     PALETTE,
-    best_of,
-    checked_axes,
-    feature_labels,
-    fitted,
+    add_note,
+    check_axes,
+    find_best,
+    name_features,
+    name_problems,
     new_axes,
-    note,
-    problem_names,
+    read_fitted,
 )
-from cvxens.plotting.ensembles import Ensemble, WeightedStump, ensembles_of
+from cvxens.plotting.ensembles import Ensemble, WeightedStump
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -31,16 +31,15 @@ if TYPE_CHECKING:
     from cvxens.colgen import Run
 
 ACROSS = 4
-"""Pictures in a row."""
+"""The most pictures in a row."""
 
 MOST_ABREAST = 5
-"""Names in a row of the legend."""
+"""The most names in a row of the legend, and no more than two for each picture."""
 
 YLABEL = "contribution to f"
-"""What the functions of one score add to."""
 
 RUG = 1000
-"""At most so many samples are marked below a function, evenly spaced in rank."""
+"""The most samples that are marked below a function, evenly spaced in rank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +49,13 @@ class ShapeFunction:
     Parameters
     ----------
     name : str
-        Of the feature.
+        The feature's name.
     knots, values : array-like of shape (n_knots,)
         The function at ascending knots.
     sample : array-like of shape (n_samples,), optional
         The feature's values, to be marked below.
     steps : bool
-        Whether it is constant from each knot to the next; else it is linear there.
+        True if it is constant from each knot to the next; else it is linear there.
     of : str
         Of several scores the one that it is part of: a class, or what a sub-problem tells apart.
 
@@ -86,12 +85,11 @@ class ShapeFunction:
             found = f"found {len(self.knots)} knots and {len(self.values)} values"
             raise InvalidInput(f"shape of {self.name}", found, "give one value per knot")
         if (np.diff(self.knots) < 0).any():
-            raise InvalidInput(
-                f"knots of {self.name}", "found them not in order", "sort them, and the values with them"
-            )
+            remedy = "sort them, and the values with them"
+            raise InvalidInput(f"knots of {self.name}", "found them not in order", remedy)
 
     @classmethod
-    def of_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None, of: str = "") -> Self:
+    def from_stumps(cls, name: str, stumps: Sequence[WeightedStump], sample: Array | None, of: str = "") -> Self:
         """Sum the stumps of one feature; the knots reach over the sample, or a little over the thresholds."""
         thresholds, place = np.unique([stump.threshold for stump in stumps], return_inverse=True)
         rises = np.array([stump.weight * stump.sign for stump in stumps])
@@ -125,8 +123,8 @@ class ShapeFunction:
         return np.interp(x, self.knots, self.values)
 
 
-Panel: TypeAlias = Sequence[ShapeFunction]
-"""The functions of one feature, of one score or of several."""
+Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
+"""By feature, its functions, of one score or of several."""
 
 
 @dataclass
@@ -141,7 +139,7 @@ class ShapeDisplay:
     shapes : sequence of ShapeFunction
         At least one; those of one feature and several scores (`of`) one after the other.
     n_left_out : int
-        So many further features, which the figure tells of.
+        The number of further features, which the figure tells of.
     ylabel : str
         What the functions add to.
 
@@ -195,14 +193,14 @@ class ShapeDisplay:
         feature_names : sequence of str, optional
             Instead of the mapping's, or of x[0], x[1], ...
         n_shown : int
-            At most so many features are drawn; the figure says how many others are not constant.
+            The most features that are drawn; the figure says how many others are not constant.
         ax : sequence of matplotlib Axes, optional
             One per feature that is drawn.
         """
-        pairs = list(shapes.values()) if isinstance(shapes, Mapping) else list(shapes)
-        known = list(shapes) if isinstance(shapes, Mapping) else None
-        names = known if feature_names is None else feature_names
-        return cls._most_important(_panels([("", pairs)], X, names), n_shown).plot(ax)
+        if isinstance(shapes, Mapping):
+            feature_names = list(shapes) if feature_names is None else feature_names
+            shapes = list(shapes.values())
+        return cls._from_panels(_curves({"": list(shapes)}, X, feature_names), n_shown).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -214,20 +212,19 @@ class ShapeDisplay:
         ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class, or
         of each sub-problem.
         """
-        estimator = best_of(estimator)
+        estimator = find_best(estimator)
         names = getattr(estimator, "feature_names_in_", None)
-        if hasattr(estimator, "shape_functions_"):
-            several = hasattr(estimator, "estimators_")
-            called = problem_names(estimator) if several else [""]
-            parts = estimator.shape_functions_ if several else [estimator.shape_functions_]
-            panels = _panels(list(zip(called, parts, strict=True)), X, names)
+        if not hasattr(estimator, "shape_functions_"):
+            panels = _staircases(Ensemble.list_scores(estimator), X, names)
+        elif hasattr(estimator, "estimators_"):
+            parts = zip(name_problems(estimator), estimator.shape_functions_, strict=True)
+            panels = _curves(dict(parts), X, names)
         else:
-            panels = _staircases(ensembles_of(estimator), X, names)
+            panels = _curves({"": estimator.shape_functions_}, X, names)
         ylabel = YLABEL
-        one_score = all(not shape.of for panel in panels.values() for shape in panel)
-        if one_score and hasattr(estimator, "classes_"):
-            ylabel = f"{YLABEL} (above 0: {fitted(estimator, 'classes_')[1]})"
-        return cls._most_important(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
+        if hasattr(estimator, "classes_") and not any(shape.of for panel in panels.values() for shape in panel):
+            ylabel = f"{YLABEL} (above 0: {read_fitted(estimator, 'classes_')[1]})"
+        return cls._from_panels(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
 
     @classmethod
     def from_run(
@@ -240,15 +237,13 @@ class ShapeDisplay:
         ax: Sequence[Axes] | None = None,
     ) -> Self:
         """Draw the sums of a run's stumps, the most important first; the functions of the other features are 0."""
-        return cls._most_important(_staircases([("", Ensemble.of_run(run))], X, feature_names), n_shown).plot(ax)
+        return cls._from_panels(_staircases([("", Ensemble.from_run(run))], X, feature_names), n_shown).plot(ax)
 
     @classmethod
-    def _most_important(
-        cls, panels: Mapping[int, Panel], n_shown: int, ylabel: str = YLABEL, importances: Any = None
-    ) -> Self:
-        """At most so many features, by importances or else by the sum of the total variations of their functions."""
+    def _from_panels(cls, panels: Panels, n_shown: int, ylabel: str = YLABEL, importances: Any = None) -> Self:
+        """Choose the features by importances or else by the sum of the total variations of their functions."""
         variations = {d: sum(shape.variation for shape in panel) for d, panel in panels.items()}
-        sizes = variations if importances is None else {d: float(importances[d]) for d in panels}
+        sizes = variations if importances is None else importances
         ranked = sorted(panels, key=lambda d: (-sizes[d], d))
         shown, others = ranked[: validation.whole("n_shown", n_shown)], ranked[n_shown:]
         n_left_out = sum(variations[d] > 0 for d in others)
@@ -269,132 +264,116 @@ class ShapeDisplay:
         ImportError
             matplotlib is not installed.
         """
-        panels = self._panels
-        given = np.ravel(np.asarray(ax, object)).tolist()
-        self.axes_ = self._new_axes(len(panels)) if ax is None else [checked_axes(one) for one in given]
+        panels = self._panels()
+        n_across = min(ACROSS, len(panels))
+        if ax is None:
+            n_down = -(-len(panels) // n_across)
+            self.axes_ = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), len(panels), n_across)
+        else:
+            self.axes_ = [check_axes(one) for one in np.ravel(np.asarray(ax, object)).tolist()]
         if len(self.axes_) != len(panels):
             found = f"found {len(self.axes_)} axes for {len(panels)} shapes"
             raise InvalidInput("ax", found, "give one per shape, or None for a new figure")
-        self.figure_: Figure | SubFigure = self.axes_[0].figure
+        first = self.axes_[0]
+        self.figure_: Figure | SubFigure = first.figure
         for one, panel in zip(self.axes_, panels, strict=True):
             _draw(one, panel)
-        self._tell_apart(own=ax is None)
-        if self.n_left_out:
-            features = "feature is" if self.n_left_out == 1 else "features are"
-            note(self.axes_[-1], f"{self.n_left_out} less important {features} left out", below=ax is None)
+        handles, labels = first.get_legend_handles_labels()
+        if ax is not None and labels:
+            first.legend(handles, labels, edgecolor="none", framealpha=0.8, fontsize="small")
+        elif labels:
+            n_columns = min(len(labels), MOST_ABREAST, 2 * n_across)
+            self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, edgecolor="none")
+        if ax is None and len(panels) > n_across:
+            self.figure_.supylabel(self.ylabel, fontsize="medium")
+        elif ax is None:
+            first.set_ylabel(self.ylabel.replace(" (", "\n("))
+        add_note(self.axes_[-1], "less important", self.n_left_out, below=ax is None)
         return self
 
-    @property
     def _panels(self) -> list[list[ShapeFunction]]:
-        """The shapes of each feature; a shape that is part of no named score is alone."""
+        """Return the shapes of each feature; a shape that is part of no named score is alone."""
         panels: list[list[ShapeFunction]] = []
         for shape in self.shapes:
-            before = panels[-1] if panels else []
-            joins = shape.of and before and before[0].name == shape.name and shape.of not in {b.of for b in before}
-            panels[-1:] = [[*before, shape]] if joins else [*panels[-1:], [shape]]
+            last = panels[-1] if panels else []
+            if shape.of and last and last[0].name == shape.name and shape.of not in {other.of for other in last}:
+                last.append(shape)
+            else:
+                panels.append([shape])
         return panels
-
-    def _new_axes(self, n_panels: int) -> list[Axes]:
-        n_across = min(ACROSS, n_panels)
-        n_down = -(-n_panels // n_across)
-        axes = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), n_panels, n_across)
-        if n_down == 1:
-            axes[0].set_ylabel(self.ylabel.replace(" (", "\n("))
-        else:
-            axes[0].figure.supylabel(self.ylabel, fontsize="medium")
-        return axes
-
-    def _tell_apart(self, *, own: bool) -> None:
-        """Name the scores, above all pictures of an own figure, else in the first."""
-        handles, labels = self.axes_[0].get_legend_handles_labels()
-        if labels and own:
-            n_columns = min(len(labels), MOST_ABREAST)
-            self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, edgecolor="none")
-        elif labels:
-            self.axes_[0].legend(handles, labels, edgecolor="none", framealpha=0.8, fontsize="small")
 
 
 def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
     ax.axhline(0.0, color=FAINT, linewidth=0.8, zorder=0)
     ax.set_xlabel(panel[0].name)
     ax.margins(y=0.12)
-    if panel[0].two_values is not None:
-        _draw_bars(ax, panel, panel[0].two_values)
+    styles: list[dict[str, Any]] = [
+        {"color": PALETTE[k % len(PALETTE)], "label": shape.of or None} for k, shape in enumerate(panel)
+    ]
+    sample, two_values = panel[0].sample, panel[0].two_values
+    if sample is not None and two_values is not None:
+        # two bars for each score, at the values of an indicator, with the number of samples below
+        width = 0.7 / len(panel)
+        for k, (shape, style) in enumerate(zip(panel, styles, strict=True)):
+            places = np.arange(2) + (k - (len(panel) - 1) / 2) * width
+            ax.bar(places, shape.at(two_values), 0.9 * width, **style)
+        counts = [int((sample == value).sum()) for value in two_values]
+        ax.set_xticks([0, 1], [f"{value:g}\nn = {count}" for value, count in zip(two_values, counts, strict=True)])
         return
-    sample = panel[0].sample
     ends = np.concatenate([*(shape.knots[[0, -1]] for shape in panel), *([] if sample is None else [sample])])
-    for k, shape in enumerate(panel):
+    for shape, style in zip(panel, styles, strict=True):
         knots, values = shape.knots, shape.values
         # constant beyond its knots, as far as the picture goes
         if ends.min() < knots[0]:
             knots, values = np.append(ends.min(), knots), np.append(values[0], values)
         if ends.max() > knots[-1]:
             knots, values = np.append(knots, ends.max()), np.append(values, values[-1])
-        drawstyle = "steps-post" if shape.steps else "default"
-        ax.plot(knots, values, drawstyle=drawstyle, color=PALETTE[k % len(PALETTE)], label=shape.of or None)
+        ax.plot(knots, values, drawstyle="steps-post" if shape.steps else "default", **style)
     if sample is not None:
         ranks = np.linspace(0, len(sample) - 1, min(RUG, len(sample))).round().astype(int)
         marks = np.sort(sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
 
 
-def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], two_values: Array) -> None:
-    """Two bars for each score, at the values of an indicator, with the number of samples below."""
-    width = 0.7 / len(panel)
-    for k, shape in enumerate(panel):
-        places = np.arange(2) + (k - (len(panel) - 1) / 2) * width
-        ax.bar(places, shape.at(two_values), 0.9 * width, color=PALETTE[k % len(PALETTE)], label=shape.of or None)
-    counts = [int((panel[0].sample == value).sum()) for value in two_values]
-    ax.set_xticks([0, 1], [f"{value:g}\nn = {count}" for value, count in zip(two_values, counts, strict=True)])
+def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Sequence[Any] | None) -> Panels:
+    """Return the functions of every feature, of all scores, from (knots, values) of every feature for each score."""
+    n_features = len(next(iter(scores.values())))
+    names, columns = name_features(names, n_features), _columns(X, n_features)
+    panels: dict[int, list[ShapeFunction]] = {d: [] for d in range(n_features)}
+    for of, pairs in scores.items():
+        for d, pair in enumerate(pairs):
+            try:
+                knots, values = pair
+            except (TypeError, ValueError):
+                remedy = "give (knots, values) for every feature"
+                raise InvalidInput("shapes", f"found no pair for {names[d]}", remedy) from None
+            panels[d].append(ShapeFunction(names[d], knots, values, columns[d], of=of))
+    return panels
 
 
-def _panels(parts: Sequence[tuple[str, Any]], X: Any, names: Sequence[Any] | None) -> dict[int, Panel]:
-    """The functions of every feature, of all scores, from (knots, values) of every feature for each score."""
-    n_features = len(parts[0][1])
-    called, marked = feature_labels(names, n_features), _per_feature(_columns(X), n_features)
-    return {
-        d: [ShapeFunction(called[d], *_pair(called[d], pairs[d]), marked[d], of=of) for of, pairs in parts]
-        for d in range(n_features)
-    }
-
-
-def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Sequence[Any] | None) -> dict[int, Panel]:
-    """The functions of the features that have stumps; of several scores, of all of them."""
+def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Sequence[Any] | None) -> Panels:
+    """Return the functions of the features that have stumps; of several scores, of all of them."""
     found: dict[int, dict[str, list[WeightedStump]]] = {}
     for of, ensemble in ensembles:
         for stump in ensemble.stumps():
             found.setdefault(stump.feature, {}).setdefault(of, []).append(stump)
-    columns = _columns(X)
-    known = [len(each) for each in (names, columns) if each is not None]
-    n_features = max([1 + max(found, default=-1), *known])
-    called, marked = feature_labels(names, n_features), _per_feature(columns, n_features)
-
-    def panel(d: int) -> Panel:
+    n_known = [len(names)] if names is not None else [np.shape(X)[1]] if np.ndim(X) == 2 else []
+    n_features = max([1 + max(found, default=-1), *n_known])
+    names, columns = name_features(names, n_features), _columns(X, n_features)
+    panels = {}
+    for d in sorted(found):
         # a score without stumps on the feature is 0 there: the stumps of another with no weight
-        some = next(iter(found[d].values()))
-        flat = [replace(stump, weight=0.0) for stump in some]
-        return [ShapeFunction.of_stumps(called[d], found[d].get(of, flat), marked[d], of) for of, _ in ensembles]
-
-    return {d: panel(d) for d in sorted(found)}
-
-
-def _pair(name: str, pair: Any) -> tuple[Any, Any]:
-    try:
-        knots, values = pair
-    except (TypeError, ValueError):
-        raise InvalidInput("shapes", f"found no pair for {name}", "give (knots, values) for every feature") from None
-    return knots, values
+        flat = [stump._replace(weight=0.0) for stump in next(iter(found[d].values()))]
+        stumps = [(of, found[d].get(of, flat)) for of, _ in ensembles]
+        panels[d] = [ShapeFunction.from_stumps(names[d], some, columns[d], of) for of, some in stumps]
+    return panels
 
 
-def _columns(X: Any) -> list[Array] | None:
-    """The features of a sample, if there is one."""
-    return None if X is None else list(validation.finite_array("X", X, ndim=2).T)
-
-
-def _per_feature(columns: Sequence[Array] | None, n_features: int) -> Sequence[Array | None]:
-    """So many columns, or as many times nothing."""
-    if columns is None:
+def _columns(X: Any, n_features: int) -> Sequence[Array | None]:
+    """Return the features of a sample, each None without one."""
+    if X is None:
         return [None] * n_features
+    columns = validation.finite_array("X", X, ndim=2).T
     if len(columns) != n_features:
         raise InvalidInput("X", f"found {len(columns)} columns for {n_features} features", "give one per feature")
-    return columns
+    return list(columns)

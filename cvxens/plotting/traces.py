@@ -1,8 +1,8 @@
-"""How a solver came near an optimum: objective and bound, round after round."""
+"""How a solver came near an optimum: objective, bound and relative gap, round after round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,19 +11,24 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import Display, add_legend, best_of, fitted, problem_names
+from cvxens.plotting.display import Display, add_legend, find_best, name_problems, read_fitted
 from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cvxens.colgen import BoostingRound, Round, Run
+    from cvxens.colgen import Run
 
-FEW = 30
-"""Up to so many rounds each is marked."""
+MOST_MARKED = 30
+"""Up to this number of rounds each is marked: a line through one of them is not seen."""
+
+SMALLEST_GAP = float(np.finfo(float).eps)
+"""Where a gap of 0 is drawn."""
 
 HORIZONTAL = {"rounds": "round", "seconds": "time in seconds"}
-"""What can be on the horizontal axis, and its label."""
+"""The names of horizontal axes, and their labels."""
+
+REMEDY = "give Trace(objective, bound, seconds) what the rows have"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,7 @@ class Trace:
     def __post_init__(self) -> None:
         fields = ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]
         for field in fields:
-            object.__setattr__(self, field, _numbers(field, getattr(self, field)))
+            object.__setattr__(self, field, _check_numbers(field, getattr(self, field)))
         lengths = [len(getattr(self, field)) for field in fields]
         if len(set(lengths)) > 1:
             raise InvalidInput(", ".join(fields), f"found lengths {lengths}", "give one number per round")
@@ -69,44 +74,34 @@ class Trace:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
 
     @classmethod
-    def of_history(cls, history: Sequence[Any], name: str = "") -> Self:
-        """The trace of a fitted estimator's ``history_``, whatever kind of rounds it has.
+    def from_history(cls, history: Sequence[Any], name: str = "") -> Self:
+        """Read ``run.history`` or a fitted estimator's ``history_``.
+
+        Its rows have `objective` and `bound`, or `gap`, relative to an objective above the optimum. Those of AdaBoost
+        have the smallest `margin`, below the largest possible one, which no `edge_bound` is below.
 
         Raises
         ------
         InvalidInput
-            Rows that have no objective with a bound, nor edges and margins.
+            Rows that have neither an objective with a bound nor edges and margins.
         """
-        known = (attribute for attribute in ROWS if hasattr(next(iter(history), None), attribute))
-        attribute = next(known, None)
-        if attribute is None and len(history):
-            found = f"found rows of {type(history[0]).__name__}, which have neither bounds nor edges"
-            raise InvalidInput("history", found, "give Trace(objective, bound, seconds) what the rows have")
-        return cls.of_levels(history, name) if attribute is None else ROWS[attribute](history, name)
-
-    @classmethod
-    def of_boosting(cls, history: Sequence[BoostingRound], name: str = "") -> Self:
-        """The trace of AdaBoost: the smallest margin, below the largest possible one, which no edge bound is below."""
-        bound = np.minimum.accumulate(_column(history, "edge_bound"))
-        margin = _column(history, "margin")
-        return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
-
-    @classmethod
-    def of_updates(cls, history: Sequence[Any], name: str = "") -> Self:
-        """The trace of a solver whose rows have `objective` and `gap`, relative to the objective, above the optimum."""
-        objective = _column(history, "objective")
-        return cls(objective, objective * (1 - _column(history, "gap")), None, name)
-
-    @classmethod
-    def of_rounds(cls, history: Sequence[Round], name: str = "") -> Self:
-        """The trace of column generation: ``run.history``, or ``history_`` of an estimator that generates columns."""
-        seconds = np.cumsum(_column(history, "pricing_seconds") + _column(history, "master_seconds"))
-        return cls(_column(history, "objective"), _column(history, "dual_bound"), seconds, name)
-
-    @classmethod
-    def of_levels(cls, history: Sequence[Any], name: str = "") -> Self:
-        """The trace of a solver whose rows have `objective`, `bound` and `seconds` since the start."""
-        return cls(_column(history, "objective"), _column(history, "bound"), _column(history, "seconds"), name)
+        first = next(iter(history), None)
+        if hasattr(first, "edge_bound"):
+            margin, bound = _column(history, "margin"), np.minimum.accumulate(_column(history, "edge_bound"))
+            return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
+        known = [field for field in ("bound", "dual_bound", "gap") if hasattr(first, field)]
+        if first is not None and not known:
+            found = f"found rows of {type(first).__name__}, which have neither bounds nor edges"
+            raise InvalidInput("history", found, REMEDY)
+        objective, bound = _column(history, "objective"), _column(history, *known[:1])
+        if known[:1] == ["gap"]:
+            bound = objective * (1 - bound)
+        seconds = None
+        if hasattr(first, "seconds"):
+            seconds = _column(history, "seconds")
+        elif hasattr(first, "pricing_seconds"):
+            seconds = np.cumsum(_column(history, "pricing_seconds") + _column(history, "master_seconds"))
+        return cls(objective, bound, seconds, name)
 
     @property
     def rounds(self) -> Array:
@@ -123,15 +118,6 @@ class Trace:
         return np.array(gaps)
 
 
-ROWS: Mapping[str, Callable[..., Any]] = {
-    "dual_bound": Trace.of_rounds,
-    "bound": Trace.of_levels,
-    "edge_bound": Trace.of_boosting,
-    "gap": Trace.of_updates,
-}
-"""What makes a trace of rows that have an attribute."""
-
-
 @dataclass
 class TraceDisplay(Display):
     """Traces of one or more runs, on one axis: rounds or seconds.
@@ -141,7 +127,7 @@ class TraceDisplay(Display):
     traces : sequence of Trace
         At least one.
     against : {"rounds", "seconds"}
-        What is on the horizontal axis.
+        The horizontal axis.
 
     Raises
     ------
@@ -162,13 +148,13 @@ class TraceDisplay(Display):
     @classmethod
     def from_run(cls, run: Run, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
         """Draw one run of column generation; further ones can be drawn on the same `ax`, under names."""
-        return cls([Trace.of_rounds(run.history, name)], against).plot(ax)
+        return cls.from_runs({name: run}, against=against, ax=ax)
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run], *, against: str = "rounds", ax: Axes | None = None) -> Self:
         """Draw several runs of column generation, by name."""
         validation.instance("runs", runs, Mapping)
-        return cls([Trace.of_rounds(run.history, name) for name, run in runs.items()], against).plot(ax)
+        return cls([Trace.from_history(run.history, name) for name, run in runs.items()], against).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str = "", against: str = "rounds", ax: Axes | None = None) -> Self:
@@ -176,27 +162,18 @@ class TraceDisplay(Display):
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
         """
-        estimator = best_of(estimator)
-        history = fitted(estimator, "history_")
-        if not hasattr(estimator, "estimators_"):
-            return cls([Trace.of_history(history, name)], against).plot(ax)
-        called = [f"{name}: {problem}" if name else problem for problem in problem_names(estimator)]
-        return cls([Trace.of_history(part, each) for part, each in zip(history, called, strict=True)], against).plot(ax)
+        estimator = find_best(estimator)
+        histories, names = read_fitted(estimator, "history_"), [name]
+        if hasattr(estimator, "estimators_"):
+            names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
+        else:
+            histories = [histories]
+        return cls([Trace.from_history(*part) for part in zip(histories, names, strict=True)], against).plot(ax)
 
-    def _horizontal(self, trace: Trace) -> Array:
-        return getattr(trace, self.against)
+    def _style(self, trace: Trace) -> dict[str, Any]:
+        return {"marker": "." if len(trace.objective) <= MOST_MARKED else "", "markersize": 4}
 
-    @property
-    def _quantity(self) -> str:
-        """What the objectives are called."""
-        called = {trace.quantity for trace in self.traces}
-        return called.pop() if len(called) == 1 else "objective"
-
-    def _marker(self, trace: Trace) -> str:
-        """Rounds are marked where they are few: a line through one of them is not seen."""
-        return "." if len(trace.objective) <= FEW else ""
-
-    def _finish(self, ax: Axes, ylabel: str) -> None:
+    def _label(self, ax: Axes, ylabel: str) -> None:
         """Label the axes, and name the runs that have names."""
         ax.set(xlabel=HORIZONTAL[self.against], ylabel=ylabel)
         if ax.get_xscale() == "linear":
@@ -204,22 +181,84 @@ class TraceDisplay(Display):
         add_legend(ax)
 
 
-def _column(history: Sequence[Any], attribute: str) -> Array:
+@dataclass
+class ConvergenceDisplay(TraceDisplay):
+    """Objective (solid) and bound (dashed) against rounds or seconds; the optimum lies between.
+
+    Of AdaBoost the objective is the smallest margin, and the bound on the largest possible one the smallest edge.
+
+    Parameters
+    ----------
+    traces, against
+        As of every `TraceDisplay`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from cvxens.colgen import column_generation, formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+    >>> run = column_generation(formulations.soft_margin(C=1.0), oracles.Stumps(X), y)
+    >>> display = ConvergenceDisplay.from_run(run, ax=Figure().subplots())
+    >>> [line.get_label() for line in display.ax_.lines]
+    ['objective', 'bound']
+    """
+
+    def _draw(self, ax: Axes) -> None:
+        for trace in self.traces:
+            x, style = getattr(trace, self.against), self._style(trace)
+            objective, bound = (np.where(np.isfinite(z), z, np.nan) for z in (trace.objective, trace.bound))
+            line = ax.plot(x, objective, label=trace.name or trace.quantity, **style)[0]
+            ax.plot(x, bound, "--", color=line.get_color(), label="" if trace.name else "bound", **style)
+            ax.fill_between(x, bound, objective, color=line.get_color(), alpha=0.12, linewidth=0)
+        quantities = {trace.quantity for trace in self.traces}
+        quantity = quantities.pop() if len(quantities) == 1 else "objective"
+        self._label(ax, f"{quantity} (solid), bound (dashed)")
+
+
+@dataclass
+class GapDisplay(TraceDisplay):
+    """The relative gap between objective and bound against rounds or seconds, on a logarithmic scale.
+
+    A gap below the rounding error 2.2e-16 is drawn there; one that is infinite is left out.
+
+    Parameters
+    ----------
+    traces, against
+        As of every `TraceDisplay`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from cvxens.plotting import Trace
+    >>> trace = Trace(objective=[4.0, 2.0], bound=[0.0, 1.5], seconds=[0.1, 0.2])
+    >>> display = GapDisplay([trace], against="seconds").plot(Figure().subplots())
+    >>> display.ax_.lines[0].get_ydata()
+    array([1.  , 0.25])
+    """
+
+    def _draw(self, ax: Axes) -> None:
+        ax.set_yscale("log")
+        for trace in self.traces:
+            gap = trace.relative_gap
+            drawn = np.where(np.isfinite(gap), np.maximum(gap, SMALLEST_GAP), np.nan)
+            ax.plot(getattr(trace, self.against), drawn, label=trace.name, **self._style(trace))
+        self._label(ax, "relative gap")
+
+
+def _column(history: Sequence[Any], attribute: str = "objective") -> Array:
     try:
         return np.array([getattr(row, attribute) for row in history], np.float64)
     except AttributeError:
-        found = f"found rows without {attribute}"
-        raise InvalidInput("history", found, "give Trace(objective, bound, seconds) what the rows have") from None
+        raise InvalidInput("history", f"found rows without {attribute}", REMEDY) from None
 
 
-def _numbers(argument: str, values: Any) -> Array:
-    """A float array of one dimension; infinities are kept, as there may be no bound yet."""
+def _check_numbers(argument: str, values: Any) -> Array:
+    """Return a float array of one dimension; infinities are kept, as there may be no bound yet."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            argument, f"found something that is not numeric ({error})", "give an array of numbers"
-        ) from None
+        found = f"found something that is not numeric ({error})"
+        raise InvalidInput(argument, found, "give an array of numbers") from None
     if array.ndim != 1:
         raise InvalidInput(argument, f"found shape {array.shape}", "give one number per round")
     if np.isnan(array).any():

@@ -57,6 +57,16 @@ class Loss(Protocol):
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
     are taken, which is right where no terms cancel.
+
+    Fast masters ask a loss for one of these, and take any that has it:
+
+    - ``curvature(u)``, of a smooth sum over samples: the (generalised) second derivatives as a function of u;
+    - ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
+      columns X (n_active, n_samples) for these outputs;
+    - ``box``: the dual value is ``sum u`` on ``0 <= u <= box``, so that the loss is the hinge of price `box`;
+    - ``floor``: the dual value is ``floor sum u`` on u >= 0, so that the loss is the constraint ``z >= floor``;
+    - ``caps``: the dual value is 0 on ``sum u = 1, 0 <= u <= caps``;
+    - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
     """
 
     @property
@@ -154,6 +164,11 @@ class Hinge(SumOverSamples):
     cap = 1.0
     C: Scalar
 
+    @property
+    def box(self) -> float | Array:
+        """The upper bounds C of the multipliers."""
+        return self.C
+
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
@@ -243,6 +258,10 @@ class Exponential(SumOverSamples):
         with np.errstate(over="ignore"):
             return self.C * np.exp(-z)
 
+    def curvature(self, u: Array) -> Array:
+        """Return ``C exp(-z_i) = u_i``."""
+        return u
+
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return half the log of the ratio of the two classes' losses at b = 0."""
         C, positive = np.broadcast_to(self.C, y.shape), y > 0
@@ -290,6 +309,10 @@ class Logistic(SumOverSamples):
         """Return ``C / (1 + exp(z_i))``."""
         return self.C * expit(-z)
 
+    def curvature(self, u: Array) -> Array:
+        """Return ``C p (1 - p)`` for p = u/C."""
+        return u * (1 - u / self.C)
+
 
 @dataclass(frozen=True, eq=False)
 class SquaredHinge(SumOverSamples):
@@ -329,6 +352,10 @@ class SquaredHinge(SumOverSamples):
         """Return ``C max(0, 1 - z_i)``."""
         return self.C * np.maximum(1 - z, 0)
 
+    def curvature(self, u: Array) -> Array:
+        """Return C below the kink and 0 above it."""
+        return np.where(u > 0, self.C, 0.0)
+
 
 @dataclass(frozen=True)
 class HardMargin(Loss):
@@ -339,6 +366,8 @@ class HardMargin(Loss):
     >>> HardMargin().value(np.array([1.0, 3.0])), HardMargin().value(np.array([0.5, 3.0]))
     (0.0, inf)
     """
+
+    floor: ClassVar[float] = 1.0
 
     def term(self, z: Any) -> Term:
         """Model z >= 1."""
@@ -406,6 +435,11 @@ class SoftMinimumMargin(Loss):
     """
 
     D: Scalar
+
+    @property
+    def caps(self) -> float | Array:
+        """The upper bounds D of the multipliers."""
+        return self.D
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -627,25 +661,25 @@ class SquaredError(Loss):
 
     def value(self, z: Array) -> float:
         """Evaluate the loss."""
-        return float((self._prices * (self.L - z) ** 2).sum() / 2)
+        return float((self.prices * (self.L - z) ** 2).sum() / 2)
 
     def dual_value(self, u: Array) -> float:
         """Return ``<U, L> - sum |U_i|^2 / (2 C_i)``, where U_i is 0 at a price of 0."""
-        C = self._prices
+        C = self.prices
         return float((u * self.L).sum() - (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``sum |U_ik L_ik| + sum |U_i|^2 / (2 C_i)``."""
-        C = self._prices
+        C = self.prices
         return float(np.abs(u * self.L).sum() + (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
 
     def multipliers(self, z: Array) -> Array:
         """Return ``C_i (L_i - Z_i)``."""
-        return self._prices * (self.L - z)
+        return self.prices * (self.L - z)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Put U to 0 at prices of 0; with an intercept make its columns sum to 0."""
-        u = u if np.min(self.C) > 0 else u * (self._prices > 0)
+        u = u if np.min(self.C) > 0 else u * (self.prices > 0)
         return u if y is None else u - self._shares * u.sum(axis=0)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
@@ -654,21 +688,26 @@ class SquaredError(Loss):
 
     def dual_violation(self, u: Array) -> float:
         """Return the largest |U| at a price of 0, in units of the largest price."""
-        return excess(np.where(self._prices > 0, 0.0, np.abs(u))) / float(np.max(self.C))
+        return excess(np.where(self.prices > 0, 0.0, np.abs(u))) / float(np.max(self.C))
 
     def slackness(self, z: Array, u: Array) -> float:
         """Return ``max |U_i - C_i (L_i - Z_i)|``, relative to max C max |L|."""
         return float(np.abs(u - self.multipliers(z)).max() / (np.max(self.C) * np.abs(self.L).max()))
 
     @property
-    def _prices(self) -> Array:
+    def targets(self) -> Array:
+        """The label codes L."""
+        return self.L
+
+    @property
+    def prices(self) -> Array:
         """C as a column, or as the one number in it."""
         return np.reshape(self.C, (-1, 1))
 
     @property
     def _shares(self) -> Array:
         """The share of every sample in the sum of the prices, a column."""
-        prices = np.broadcast_to(self._prices, (len(self.L), 1))
+        prices = np.broadcast_to(self.prices, (len(self.L), 1))
         return prices / prices.sum()
 
 
@@ -735,6 +774,22 @@ class MulticlassExponential(Loss):
         """Return ``-v_ik = -C_i exp(F_k - F_{y_i})``, and of the own class their sum."""
         with np.errstate(over="ignore"):
             return self._sum_up(self._weights(z))
+
+    def hessian(self, U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
+        """Return the second derivatives in the weights of columns X (n_active, n_samples) for given outputs.
+
+        A pair adds ``v_ik (e_{y_i} - e_k)(e_{y_i} - e_k)'`` between the outputs, times ``h(x_i) h'(x_i)``.
+        """
+        v = self.pairs(U)
+        B = np.zeros((len(X), len(X)))
+        for c in range(self.n_classes):
+            mine, at = np.flatnonzero(outputs == c), self.labels == c
+            own = X[mine]
+            B[np.ix_(mine, mine)] += (own * np.where(at, v.sum(axis=1), v[:, c])) @ own.T
+            crossed = (X[:, at] * v[at].T[outputs]) @ own[:, at].T
+            B[:, mine] -= crossed
+            B[mine] -= crossed.T
+        return B
 
     def pairs(self, u: Array) -> Array:
         """Return v (n_samples, n_classes), 0 for the own class."""

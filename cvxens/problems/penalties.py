@@ -16,6 +16,12 @@ from cvxens.types import Array
 class Penalty(Protocol):
     """A convex penalty on weights w; `edges` are H'(y u), one per weight.
 
+    Fast masters ask a penalty for one of these, and take any that has it:
+
+    - ``edge_limit``: the penalty is ``edge_limit |w|_1``, so that u is dual feasible where no edge exceeds it;
+    - ``ridge``: the penalty is ``ridge / 2 |w|^2``;
+    - ``total``: the penalty is the constraint ``w >= 0, sum w = total``, so that its conjugate is the largest edge.
+
     Attributes
     ----------
     one_sided : bool
@@ -64,6 +70,11 @@ class L1:
 
     one_sided: ClassVar[bool] = False
     weight: float = 1.0
+
+    @property
+    def edge_limit(self) -> float:
+        """The slope at 0, `weight`."""
+        return self.weight
 
     def term(self, w: Any) -> Term:
         """Model the penalty."""
@@ -115,6 +126,11 @@ class SquaredL2:
 
     one_sided: ClassVar[bool] = False
     weight: float = 1.0
+
+    @property
+    def ridge(self) -> float:
+        """The curvature, `weight`."""
+        return self.weight
 
     def term(self, w: Any) -> Term:
         """Model the penalty."""
@@ -214,6 +230,7 @@ class Simplex:
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
 
     one_sided: ClassVar[bool] = True
+    total: ClassVar[float] = 1.0
 
     def term(self, w: Any) -> Term:
         """Model the constraint."""

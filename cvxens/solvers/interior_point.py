@@ -24,7 +24,7 @@ T = TypeVar("T")
 BLOCK = 2048
 """Samples that are handled at a time, so that what is summed over them stays in the cache."""
 
-SMALL = 2_000_000
+WORTH_A_THREAD = 2_000_000
 """Entries of a matrix from which on a product with a vector is worth a second thread."""
 
 
@@ -43,7 +43,7 @@ class Rows:
     --------
     >>> rows = Rows(3)
     >>> rows.add(np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]))
-    >>> rows.times(np.array([1.0, 2.0, 4.0])), rows.combined(np.array([1.0, 3.0]))
+    >>> rows.times(np.array([1.0, 2.0, 4.0])), rows.combine(np.array([1.0, 3.0]))
     (array([3., 7.]), array([4., 2., 4.]))
     >>> rows.gram(np.array([1.0, 2.0, 4.0]), np.float64)
     array([[7., 3.],
@@ -81,13 +81,13 @@ class Rows:
         """A v, for v (n_samples,)."""
         return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
 
-    def combined(self, weights: Array) -> Array:
+    def combine(self, weights: Array) -> Array:
         """A' weights, for weights (n_rows,)."""
         return np.concatenate(self._parts(lambda part: _combined(self.values[:, part], weights)))
 
     def _parts(self, work: Callable[[slice], T]) -> list[T]:
         n_samples = self.values.shape[1]
-        threads = available_threads() if self.values.size >= SMALL else 1
+        threads = available_threads() if self.values.size >= WORTH_A_THREAD else 1
         return self._in_parts(work, n_samples, -(-n_samples // threads))
 
     def _in_parts(self, work: Callable[[slice], T], length: int, size: int) -> list[T]:
@@ -146,7 +146,7 @@ def _scale(values: NDArray[Any], roots: NDArray[Any], out: NDArray[Any]) -> None
             out[j, i] = values[j, i] * roots[i]
 
 
-ROOM = 0.1
+SPARE_ROOM = 0.1
 """New rows are met with this share of what they were violated by to spare."""
 
 LEAST_VIOLATION = 1e-8
@@ -162,7 +162,7 @@ FAR_FROM_GAP = 100.0
 """Edges above a free limit by this multiple of the gap are too far off."""
 
 
-class Aim(Protocol):
+class Objective(Protocol):
     """What a program maximises: the sum of v under a fixed limit, or minus the limit for a fixed sum.
 
     Attributes
@@ -173,23 +173,23 @@ class Aim(Protocol):
         Whether the limit is a variable; then the multipliers w sum to 1.
     """
 
-    pull: ClassVar[float]
-    moves: ClassVar[bool]
+    gain: ClassVar[float]
+    limit_is_free: ClassVar[bool]
 
     @property
     def limit(self) -> float:
         """The limit before there is a point."""
 
-    def totals(self, n_free: int) -> Array:
+    def rhs(self, n_free: int) -> Array:
         """F v, (n_free,)."""
 
-    def inside(self, v: Array, program: Program) -> Array:
+    def interior(self, v: Array, program: Program) -> Array:
         """A point far from the bounds of the box, from one that may be on them."""
 
-    def relaxed(self, edges: Array, product: float) -> tuple[float, Array]:
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
         """A limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
 
-    def admitted(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
         """The factor on v, and the limit, that leave room to a row with that edge; None where it is too far off."""
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
@@ -197,7 +197,7 @@ class Aim(Protocol):
 
 
 @dataclass(frozen=True)
-class LargestSum:
+class MaxSum:
     """Max sum v under A v <= limit, F v = 0.
 
     Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
@@ -210,28 +210,28 @@ class LargestSum:
         Above 0.
     """
 
-    pull: ClassVar[float] = 1.0
-    moves: ClassVar[bool] = False
+    gain: ClassVar[float] = 1.0
+    limit_is_free: ClassVar[bool] = False
     limit: float
 
-    def totals(self, n_free: int) -> Array:
+    def rhs(self, n_free: int) -> Array:
         """Classes are balanced."""
         return np.zeros(n_free)
 
-    def inside(self, v: Array, program: Program) -> Array:
+    def interior(self, v: Array, program: Program) -> Array:
         """Half of v, kept from the bounds."""
         return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
 
-    def relaxed(self, edges: Array, product: float) -> tuple[float, Array]:
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
         """The limit, and slacks of the size of the edges, feasible or not."""
         return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
 
-    def admitted(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
         """Scale v down; where that would leave little of it, the row is too far off."""
         limit = self.limit
         largest = max(limit, largest)
         gap = at.total / float(at.v.sum())
-        scale = limit / largest * (1 - ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
+        scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
         return (scale, limit) if largest <= FAR * limit else None
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
@@ -242,7 +242,7 @@ class LargestSum:
 
 
 @dataclass(frozen=True)
-class LeastLimit:
+class MinLimit:
     """Min limit over v and limit under A v <= limit and F v = (total, 0), the first row of F all ones.
 
     Its dual is max -total free_1 - upper'xi subject to A'w + F'free + xi - z = 0, sum w = 1 and w, z, xi >= 0:
@@ -256,17 +256,17 @@ class LeastLimit:
         Below the sum of the upper bounds.
     """
 
-    pull: ClassVar[float] = 0.0
-    moves: ClassVar[bool] = True
+    gain: ClassVar[float] = 0.0
+    limit_is_free: ClassVar[bool] = True
     limit: ClassVar[float] = -inf
     loss: SoftMinimumMargin
     total: float
 
-    def totals(self, n_free: int) -> Array:
+    def rhs(self, n_free: int) -> Array:
         """The sum of v, and classes that are balanced."""
         return self.total * (np.arange(n_free) == 0)
 
-    def inside(self, v: Array, program: Program) -> Array:
+    def interior(self, v: Array, program: Program) -> Array:
         """Halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
         labels = program.rows.values[1 : program.n_free]
         sides = (labels[0] > 0, labels[0] < 0) if len(labels) else (np.full(len(v), True),)
@@ -275,15 +275,15 @@ class LeastLimit:
             middle[side] = self.total / len(sides) / program.upper[side].sum() * program.upper[side]
         return (v + middle) / 2
 
-    def relaxed(self, edges: Array, product: float) -> tuple[float, Array]:
+    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
         """Multipliers w, product / s, sum to 1 at most."""
         limit = float(edges.max()) + product * len(edges)
         return limit, limit - edges
 
-    def admitted(self, at: Iterate, largest: float) -> tuple[float, float] | None:
+    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
         """Raise the limit, unless by much more than the gap."""
         violation = max(largest - at.limit, 0.0)
-        room = ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
+        room = SPARE_ROOM * max(violation, at.total, LEAST_VIOLATION * abs(at.limit))
         return (1.0, at.limit + violation + room) if violation <= FAR_FROM_GAP * at.total else None
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
@@ -305,14 +305,14 @@ class Program:
         The number of rows of F.
     upper : ndarray of shape (n_samples,)
         In (0, 1].
-    aim : Aim
+    objective : Objective
         What is optimised.
     """
 
     rows: Rows
     n_free: int
     upper: Array
-    aim: Aim
+    objective: Objective
 
 
 @dataclass(frozen=True)
@@ -350,42 +350,42 @@ class Iterate:
         """The mean of these products; 0 at the optimum, all alike on the central path."""
         return self.total / (len(self.w) + 2 * len(self.v))
 
-    def moved(self, d: Iterate, steps: tuple[float, float]) -> Iterate:
+    def advance(self, d: Iterate, steps: tuple[float, float]) -> Iterate:
         """Return the point after a step along d, of one length in v, t, s, another in the multipliers."""
         p, q = steps
         v, t, s = self.v + p * d.v, self.t + p * d.t, self.s + p * d.s
         z, xi, free, w = self.z + q * d.z, self.xi + q * d.xi, self.free + q * d.free, self.w + q * d.w
         return Iterate(v, t, z, xi, free, w, s, self.limit + p * d.limit)
 
-    def longest(self, d: Iterate) -> tuple[float, float]:
+    def max_steps(self, d: Iterate) -> tuple[float, float]:
         """The longest steps along d that stay inside."""
         return (
-            min(_longest(self.s, d.s), _longest(self.v, d.v), _longest(self.t, d.t)),
-            min(_longest(self.w, d.w), _longest(self.z, d.z), _longest(self.xi, d.xi)),
+            min(_max_step(self.s, d.s), _max_step(self.v, d.v), _max_step(self.t, d.t)),
+            min(_max_step(self.w, d.w), _max_step(self.z, d.z), _max_step(self.xi, d.xi)),
         )
 
-    def balanced(self, excess: Array) -> Iterate:
+    def absorb(self, excess: Array) -> Iterate:
         """Let z or xi grow until xi - z has grown by `excess`."""
         return replace(self, z=self.z + np.maximum(-excess, 0), xi=self.xi + np.maximum(excess, 0))
 
 
-def start(v: Array, program: Program) -> Iterate:
+def cold_start(v: Array, program: Program) -> Iterate:
     """A point with all products alike, far from the boundary, feasible or not, from v."""
-    v = program.aim.inside(v, program)
+    v = program.objective.interior(v, program)
     t, product = program.upper - v, float(v.mean()) / 2
-    limit, s = program.aim.relaxed(program.rows.times(v)[program.n_free :], product)
+    limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
     return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
 
 
-def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
+def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
     """The point with further rows A, whose edges at v are given, as the last ones of the program.
 
     It is moved until it is inside them, their multipliers on the central path; where they are too far off, the path is
     started anew.
     """
-    admitted = program.aim.admitted(at, float(edges.max()))
+    admitted = program.objective.make_room(at, float(edges.max()))
     if admitted is None:
-        return start(at.v, program)
+        return cold_start(at.v, program)
     scale, limit = admitted
     product, old = at.complementarity, program.n_free + len(at.w)
     s = np.append((limit - scale * at.limit) + scale * at.s, limit - scale * edges)
@@ -398,16 +398,16 @@ def entered(at: Iterate, edges: Array, program: Program) -> Iterate:
         w=np.append(at.w, w[old:]),
         limit=limit,
     )
-    return further.balanced(-program.rows.combined(w))
+    return further.absorb(-program.rows.combine(w))
 
 
-def left(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
+def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
     """The point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
-    return replace(at, w=at.w[kept], s=at.s[kept]).balanced(program.rows.combined(gone))
+    return replace(at, w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
 
 
-def _longest(x: Array, dx: Array) -> float:
+def _max_step(x: Array, dx: Array) -> float:
     with np.errstate(over="ignore"):
         steepest = float((-dx / x).max(initial=0.0))
     return 1 / steepest if steepest > 0 else inf
@@ -451,7 +451,7 @@ class Products:
     t: Array
 
     @classmethod
-    def towards(cls, target: float, at: Iterate, second: Iterate | None = None) -> Products:
+    def aim_at(cls, target: float, at: Iterate, second: Iterate | None = None) -> Products:
         """To `target`, less the second-order terms of the direction `second` (Mehrotra)."""
         s, v, t = target - at.s * at.w, target - at.v * at.z, target - at.t * at.xi
         if second is None:
@@ -489,16 +489,16 @@ class Newton:
         self.program, self.at, self.dtype = program, at, dtype
         rows, k = program.rows, program.n_free
         edges = rows.times(at.v)
-        self.margins = rows.combined(np.concatenate([at.free, at.w]))
-        self.edges, self.unbalance = edges[k:], edges[:k] - program.aim.totals(k)
-        self.defect = program.aim.pull - self.margins + at.z - at.xi
+        self.margins = rows.combine(np.concatenate([at.free, at.w]))
+        self.edges, self.unbalance = edges[k:], edges[:k] - program.objective.rhs(k)
+        self.defect = program.objective.gain - self.margins + at.z - at.xi
         self.theta = 1 / (at.z / at.v + at.xi / at.t)
         self.diagonal = np.concatenate([np.zeros(k), at.s / at.w])
         self._factor()
 
     def gap(self) -> float:
         """The gap between the multipliers and v, each made feasible."""
-        return self.program.aim.gap(self.at, self.margins, self.edges, self.program.upper)
+        return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
     def direction(self, wanted: Products) -> Iterate:
         """The direction that restores feasibility and changes the products as wanted, to first order."""
@@ -508,14 +508,14 @@ class Newton:
         right = rows.times(self.theta * g)
         right[:k] += self.unbalance
         right[k:] += wanted.s / at.w - (at.limit - self.edges - at.s)
-        multipliers, dlimit = self._solved(right), 0.0
-        if self.program.aim.moves:
+        multipliers, dlimit = self._solve(right), 0.0
+        if self.program.objective.limit_is_free:
             # A dv + ds = dlimit + ..., and the multipliers of the rows are to sum to 1
-            fall = float(self.of_limit[k:].sum())
+            fall = float(self.response_to_limit[k:].sum())
             dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
-            multipliers = multipliers - dlimit * self.of_limit
+            multipliers = multipliers - dlimit * self.response_to_limit
         free, dw = multipliers[:k], multipliers[k:]
-        change, dv = self._balanced(self.theta * (g - rows.combined(multipliers)))
+        change, dv = self._balanced(self.theta * (g - rows.combine(multipliers)))
         dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
         return Iterate(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
 
@@ -527,9 +527,9 @@ class Newton:
         return change, dv - change @ scaled
 
     @cached_property
-    def of_limit(self) -> Array:
+    def response_to_limit(self) -> Array:
         """How the multipliers fall as the limit rises."""
-        return self._solved(np.append(np.zeros(self.program.n_free), np.ones(len(self.at.w))))
+        return self._solve(np.append(np.zeros(self.program.n_free), np.ones(len(self.at.w))))
 
     def _factor(self) -> None:
         gram = self.program.rows.gram(self.theta, self.dtype)
@@ -543,7 +543,7 @@ class Newton:
             else:
                 return
 
-    def _solved(self, right: Array) -> Array:
+    def _solve(self, right: Array) -> Array:
         """Conjugate gradients from, and preconditioned by, the factors."""
         x = np.zeros(len(right))
         rest, tolerance = right, REFINED[self.dtype] * float(np.abs(right).max())
@@ -564,21 +564,21 @@ class Newton:
             return x
         self.dtype = np.float64
         self._factor()
-        return self._solved(right)
+        return self._solve(right)
 
     def _image(self, x: Array) -> Array:
         check_time()
         rows = self.program.rows
-        return rows.times(self.theta * rows.combined(x)) + self.diagonal * x
+        return rows.times(self.theta * rows.combine(x)) + self.diagonal * x
 
 
-def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
+def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
     """Step until the gap is at most `target`, or time is up; returns the best point and its gap.
 
     Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
     alike, which is what a point needs that will be started from again, and cost little beside the factors.
     """
-    dtype: type = np.float32 if program.rows.values.size >= SMALL else np.float64
+    dtype: type = np.float32 if program.rows.values.size >= WORTH_A_THREAD else np.float64
     best, lowest, worse = at, inf, 0
     with suppress(TimeUp):
         for _ in range(MAX_STEPS):
@@ -588,27 +588,27 @@ def follow(program: Program, at: Iterate, target: float) -> tuple[Iterate, float
             if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
                 break
             d = _corrected(newton)
-            p, q = at.longest(d)
-            at = at.moved(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
+            p, q = at.max_steps(d)
+            at = at.advance(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
             dtype = newton.dtype
     return best, lowest
 
 
 def _corrected(newton: Newton) -> Iterate:
     at = newton.at
-    d = newton.direction(Products.towards(0.0, at))
-    after = at.moved(d, _full(at.longest(d))).complementarity
+    d = newton.direction(Products.aim_at(0.0, at))
+    after = at.advance(d, _full(at.max_steps(d))).complementarity
     target = at.complementarity * (after / at.complementarity) ** 3
-    wanted = Products.towards(target, at, d)
+    wanted = Products.aim_at(target, at, d)
     d = newton.direction(wanted)
     for _ in range(CORRECTORS):
-        steps = _full(at.longest(d))
+        steps = _full(at.max_steps(d))
         if min(steps) > 0.9:
             break
         further = _full((steps[0] + 0.3, steps[1] + 0.3))
-        wanted = wanted.centred(target, at.moved(d, further))
+        wanted = wanted.centred(target, at.advance(d, further))
         better = newton.direction(wanted)
-        if min(at.longest(better)) < min(steps) + 0.01:
+        if min(at.max_steps(better)) < min(steps) + 0.01:
             break
         d = better
     return d

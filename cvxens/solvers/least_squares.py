@@ -142,13 +142,15 @@ class BySamples:
         self.L = self.roots[:, None] * (L - sample_weight @ L / len(L))
         self.ridge = ridge
         self.sample_weight = sample_weight
-        self.gram = ridge * np.eye(len(L))
         self.n = 0
+        self.gram: Array
 
     def weights(self, rows: Array) -> Array:
         """Solve for W, (n_columns, n_outputs), over H' = rows, whose first ones are those of the last call."""
         centred = _centred(rows, self.sample_weight) * self.roots
         new = centred[self.n :]
+        if not self.n:
+            self.gram = self.ridge * np.eye(len(self.L))
         self.gram, self.n = self.gram + new.T @ new, len(rows)
         # below this ratio the ridge is lost in the rounding of the matrix
         if self.ridge < 1e-10 * float(self.gram.diagonal().max()):

@@ -343,7 +343,7 @@ def predict_errors(counts: Array, confidence: float) -> Array:
 
 def prune(nodes: Nodes, cases: list[Cases], data: Training, confidence: float) -> Nodes:
     """Prune a tree and the cases at its nodes, as `grow` returns them, from the leaves to the root."""
-    pruned = Nodes(*(field.copy() for field in nodes))
+    pruned = Nodes(nodes.feature.copy(), nodes.cut.copy(), nodes.first.copy(), nodes.counts.copy())
     branches = np.where(data.n_values > 0, data.n_values, 2)
     as_leaf = predict_errors(nodes.counts, confidence)
     as_tree = as_leaf.copy()

@@ -27,12 +27,6 @@ H = all_stumps(X)
 N = len(y)
 
 
-def program_of(master):
-    """The one live program of a master, wherever it keeps it."""
-    dual = master.dual
-    return dual.program if hasattr(dual, "program") else dual.game.program
-
-
 MASTERS = {
     "soft margin": (formulations.soft_margin(1.0), 0),
     "soft margin, free, intercept": (Formulation(Hinge(1.0), L1(), intercept=True), 1),
@@ -45,10 +39,10 @@ MASTERS = {
 def test_every_column_is_one_more_row_of_the_same_model(name):
     formulation, first = MASTERS[name]
     master = HighsMaster(formulation, y)
-    program = program_of(master)
+    program = master.program
     alive, variables = program.highs, program.highs.getNumCol()
     for step in iterate(master, Table(H, 3)):
-        assert program_of(master).highs is alive
+        assert master.program.highs is alive
         assert alive.getNumRow() == first + len(step.columns)
         assert alive.getNumCol() == variables
     assert len(step.columns) > 10
@@ -61,11 +55,11 @@ def test_a_warm_start_takes_fewer_iterations_than_a_cold_one(name):
     for step in iterate(master, Table(H, 3)):
         if not step.columns:
             continue
-        warm += program_of(master).highs.getInfo().simplex_iteration_count
+        warm += master.program.highs.getInfo().simplex_iteration_count
         again = HighsMaster(MASTERS[name][0], y)
         again.add(step.columns)
         assert again.solve().objective == pytest.approx(step.solution.objective, rel=1e-9)
-        cold += program_of(again).highs.getInfo().simplex_iteration_count
+        cold += again.program.highs.getInfo().simplex_iteration_count
     assert warm < cold / 2
 
 
@@ -77,7 +71,7 @@ def test_weights_are_multipliers_of_the_right_sign(name):
     for step in iterate(master, Table(H, 4)):
         if len(step.columns) < 12:
             continue
-        variables, multipliers = program_of(master).solve()
+        variables, multipliers = master.program.solve()
         assert variables[:N].min() >= 0
         w = -multipliers[first:]
         if formulation.nonnegative:

@@ -124,7 +124,7 @@ def test_resting_columns_come_back_when_they_are_needed(monkeypatch, nonnegative
     optimum = linear_program(H, y, slack=0.4, intercept=True)
     sizes = {}
     for rounds in (0, 10**9):
-        monkeypatch.setattr(module, "ROUNDS_IDLE", rounds + 1)
+        monkeypatch.setattr(module, "PURGE_AFTER", rounds + 1)
         master = InteriorPointMaster(formulation, y)
         *_, last = iterate(master, Stumps(X))
         assert last.solution.objective == pytest.approx(optimum, rel=1e-8)

@@ -9,10 +9,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from cvxens.colgen.masters.interior_point import SPARE, WEIGHTLESS
+from cvxens.colgen.masters.interior_point import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
 from cvxens.problems.losses import SoftMinimumMargin
 from cvxens.solvers import interior_point
-from cvxens.solvers.interior_point import BLOCK, LargestSum, LeastLimit, Program, Rows, entered, follow, left, start
+from cvxens.solvers.interior_point import (
+    BLOCK,
+    MaxSum,
+    MinLimit,
+    Program,
+    Rows,
+    append_rows,
+    cold_start,
+    drop_rows,
+    follow_path,
+)
 
 VALUES = {
     "signs": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
@@ -32,7 +42,7 @@ def test_products_are_those_of_the_array(kind, n_rows, n_samples):
     assert rows.values.dtype == (np.int8 if kind == "signs" else np.float64)
     assert_array_equal(rows.values, array)
     assert_allclose(rows.times(v), array @ v, atol=1e-10)
-    assert_allclose(rows.combined(w), array.T @ w, atol=1e-10)
+    assert_allclose(rows.combine(w), array.T @ w, atol=1e-10)
     gram = array * theta @ array.T
     assert_allclose(rows.gram(theta, np.float64), gram, atol=1e-12 * np.abs(gram).max())
     assert_allclose(rows.gram(1e30 * theta, np.float32), 1e30 * gram, atol=1e24 * np.abs(gram).max())
@@ -55,14 +65,14 @@ def program_of(rng, n_rows, n_samples, n_free, limit):
     rows.add(
         np.vstack([np.resize([1.0, -1.0], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))])
     )
-    return Program(rows, n_free, np.ones(rows.values.shape[1]), LargestSum(limit))
+    return Program(rows, n_free, np.ones(rows.values.shape[1]), MaxSum(limit))
 
 
 def optimum(program):
     """By HiGHS."""
     A, k = program.rows.values.astype(float), program.n_free
     equal = {"A_eq": A[:k], "b_eq": np.zeros(k)} if k else {}
-    bounds = np.full(len(A) - k, program.aim.limit)
+    bounds = np.full(len(A) - k, program.objective.limit)
     return -linprog(-np.ones(A.shape[1]), A_ub=A[k:], b_ub=bounds, bounds=(0, 1), **equal).fun
 
 
@@ -77,18 +87,18 @@ def test_the_path_leads_to_the_optimum_also_when_rows_come_and_go(seed, n_rows, 
     rng = np.random.default_rng(seed)
     program = program_of(rng, n_rows, 20, n_free, limit)
     rows, v = program.rows, np.ones(20)
-    at, gap = follow(program, start(v, program), 1e-8)
+    at, gap = follow_path(program, cold_start(v, program), 1e-8)
     assert gap <= 1e-8
     assert limit * at.w.sum() + at.xi.sum() == pytest.approx(optimum(program), rel=1e-6)
     more = rng.choice([-1.0, 1.0], (2, 20))
     rows.add(more)
-    at, gap = follow(program, entered(at, more @ at.v, program), 1e-8)
+    at, gap = follow_path(program, append_rows(at, more @ at.v, program), 1e-8)
     assert gap <= 1e-8
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
     kept = np.arange(n_rows + 2) > 0
-    at = left(at, kept, program)
+    at = drop_rows(at, kept, program)
     rows.keep(np.append(np.full(n_free, True), kept))
-    at, gap = follow(program, at, 1e-8)
+    at, gap = follow_path(program, at, 1e-8)
     assert gap <= 1e-8
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
 
@@ -98,7 +108,7 @@ def least_limit(program):
     A, k = program.rows.values.astype(float), program.n_free
     n = A.shape[1]
     upper = np.hstack([A[k:], -np.ones((len(A) - k, 1))])
-    equal = {"A_eq": np.hstack([A[:k], np.zeros((k, 1))]), "b_eq": program.aim.totals(k)}
+    equal = {"A_eq": np.hstack([A[:k], np.zeros((k, 1))]), "b_eq": program.objective.rhs(k)}
     bounds = [(0, value) for value in program.upper] + [(None, None)]
     return linprog(np.append(np.zeros(n), 1.0), A_ub=upper, b_ub=np.zeros(len(A) - k), bounds=bounds, **equal).fun
 
@@ -118,29 +128,33 @@ def test_the_path_leads_to_the_least_limit_also_when_rows_come_and_go(seed, n_ro
     rows.add(np.vstack([np.ones((1, 20)), *[np.resize([1.0, -1.0], (1, 20))] * balanced]))
     n_free = rows.n_rows
     rows.add(rng.choice([-1.0, 1.0], (n_rows, 20)))
-    program = Program(rows, n_free, D / D.max(), LeastLimit(SoftMinimumMargin(D), 1 / D.max()))
-    at, gap = follow(program, start(program.aim.inside(np.full(20, program.aim.total / 20), program), program), 1e-6)
+    program = Program(rows, n_free, D / D.max(), MinLimit(SoftMinimumMargin(D), 1 / D.max()))
+    at, gap = follow_path(
+        program,
+        cold_start(program.objective.interior(np.full(20, program.objective.total / 20), program), program),
+        1e-6,
+    )
     assert gap <= 1e-6
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
     more = rng.choice([-1.0, 1.0], (2, 20))
     rows.add(more)
-    at, gap = follow(program, entered(at, more @ at.v, program), 1e-6)
+    at, gap = follow_path(program, append_rows(at, more @ at.v, program), 1e-6)
     assert gap <= 1e-6
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
     # as in the master, only rows of little weight that are far from tight leave: others are what the path is of
-    kept = (at.w >= WEIGHTLESS * at.w.mean()) | (at.s <= SPARE * abs(at.limit))
-    at = left(at, kept, program)
+    kept = (at.w >= NEGLIGIBLE_WEIGHT * at.w.mean()) | (at.s <= NEGLIGIBLE_EDGE * abs(at.limit))
+    at = drop_rows(at, kept, program)
     rows.keep(np.append(np.full(n_free, True), kept))
-    at, gap = follow(program, at, 1e-6)
+    at, gap = follow_path(program, at, 1e-6)
     assert gap <= 1e-6
-    assert rows.times(at.v)[:n_free] == pytest.approx(program.aim.totals(n_free), abs=1e-12)
+    assert rows.times(at.v)[:n_free] == pytest.approx(program.objective.rhs(n_free), abs=1e-12)
     assert rows.times(at.v)[n_free:].max() == pytest.approx(least_limit(program), abs=1e-6)
 
 
 def test_a_path_starts_inside_also_at_a_vertex():
     program = program_of(np.random.default_rng(3), 4, 20, 1, 2.0)
     vertex = np.arange(20.0) % 2
-    at, gap = follow(program, start(vertex, program), 1e-8)
+    at, gap = follow_path(program, cold_start(vertex, program), 1e-8)
     assert gap <= 1e-8
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-6)
 
@@ -148,10 +162,10 @@ def test_a_path_starts_inside_also_at_a_vertex():
 def test_a_row_that_exceeds_the_limit_by_rounding_leaves_room():
     program = program_of(np.random.default_rng(4), 3, 20, 0, 2.0)
     v = np.ones(20)
-    at, _ = follow(program, start(v, program), 1e-9)
+    at, _ = follow_path(program, cold_start(v, program), 1e-9)
     centred = replace(at, z=1e-20 / at.v, xi=1e-20 / at.t, w=1e-20 / at.s)
     program.rows.add(np.full((1, 20), 2.0 / at.v.sum()))
-    met = entered(centred, np.array([np.nextafter(2.0, 3.0)]), program)
+    met = append_rows(centred, np.array([np.nextafter(2.0, 3.0)]), program)
     assert met.s.min() > 0
     assert np.isfinite(met.w).all()
     assert_allclose(met.v, at.v, rtol=1e-8)
@@ -159,23 +173,23 @@ def test_a_row_that_exceeds_the_limit_by_rounding_leaves_room():
 
 def test_a_point_stays_inside_and_a_loose_target_takes_fewer_steps():
     program = program_of(np.random.default_rng(1), 12, 300, 1, 20.0)
-    at = start(np.ones(300), program)
-    loose, gap = follow(program, at, 0.1 * optimum(program))
+    at = cold_start(np.ones(300), program)
+    loose, gap = follow_path(program, at, 0.1 * optimum(program))
     assert 0.001 < gap / optimum(program) <= 0.1
     for values in (loose.v, loose.t, loose.z, loose.xi, loose.w, loose.s):
         assert values.min() > 0
     assert_allclose(loose.v + loose.t, 1.0)
-    best, gap = follow(program, loose, 0.0)
+    best, gap = follow_path(program, loose, 0.0)
     assert gap < 1e-9 * optimum(program)
-    again, same = follow(program, best, 0.0)
+    again, same = follow_path(program, best, 0.0)
     assert same <= gap
     assert again.complementarity <= best.complementarity
 
 
 def test_single_precision_is_left_where_it_does_not_do(monkeypatch):
-    monkeypatch.setattr(interior_point, "SMALL", 0)
+    monkeypatch.setattr(interior_point, "WORTH_A_THREAD", 0)
     program = program_of(np.random.default_rng(2), 40, 600, 0, 30.0)
     v = np.ones(600)
-    at, gap = follow(program, start(v, program), 1e-9 * optimum(program))
+    at, gap = follow_path(program, cold_start(v, program), 1e-9 * optimum(program))
     assert gap <= 1e-9 * optimum(program)
     assert at.v.sum() == pytest.approx(optimum(program), rel=1e-8)

@@ -115,8 +115,7 @@ def test_the_equations_are_never_larger_than_the_fewer_of_columns_and_samples():
     for h in H.T:
         master.add(columns(h[:, None]))
         master.solve()
-        by_samples = vars(master).get("_by_samples")
-        sizes.append(master._by_columns.factor.n if by_samples is None else len(by_samples.gram))
+        sizes.append(len(master.by_samples.gram) if master.by_samples.n else master.by_columns.factor.n)
     assert sizes == [min(j, 20) for j in range(1, 51)]
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from cvxens.colgen import Column, Formulation, column_generation, formulations
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, SparseMaster, fastest_master
-from cvxens.colgen.masters.newton_masters import HESSIANS
+from cvxens.colgen.masters.newton_masters import find_hessian
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredHinge
@@ -160,7 +160,7 @@ def test_weights_are_exactly_zero_where_the_penalty_is_too_strong(loss):
     assert np.count_nonzero(solved(Formulation(loss(1.0), L1(largest * 0.999)), H, y).w) == 1
 
 
-@pytest.mark.parametrize("kind", HESSIANS)
+@pytest.mark.parametrize("kind", [Exponential, Logistic, SquaredHinge, MulticlassExponential])
 def test_hessians_are_derivatives_of_the_edges(kind):
     rng = np.random.default_rng(0)
     H = rng.normal(size=(12, 4))
@@ -180,7 +180,7 @@ def test_hessians_are_derivatives_of_the_edges(kind):
         ahead[j[a], k[a]] += 1e-6
         back[j[a], k[a]] -= 1e-6
         numerical[a] = ((H.T @ multipliers(back) - H.T @ multipliers(ahead)) / 2e-6)[j, k]
-    assert_allclose(HESSIANS[kind](loss, multipliers(W), H[:, j].T, k), numerical, rtol=1e-5, atol=1e-5)
+    assert_allclose(find_hessian(loss)(multipliers(W), H[:, j].T, k), numerical, rtol=1e-5, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=40)

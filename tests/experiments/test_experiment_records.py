@@ -24,7 +24,7 @@ def cell(ours, error, published):
 @settings(deadline=None, max_examples=50)
 @given(st.lists(numbers, min_size=2, max_size=30))
 def test_mean_and_standard_error(values):
-    found = Cell.of(trials(values), None)
+    found = Cell.from_trials(trials(values), None)
     assert (found.data, found.method, found.n_splits) == ("heart", "SVM", len(values))
     assert found.mean == pytest.approx(mean(values))
     assert found.standard_error == pytest.approx(stdev(values) / len(values) ** 0.5, abs=1e-12)
@@ -32,7 +32,7 @@ def test_mean_and_standard_error(values):
 
 def test_the_time_is_the_median_so_that_the_first_split_does_not_count():
     times = [10.0, 1.0, 3.0]
-    found = Cell.of([Trial("a", "b", k, 0.0, seconds) for k, seconds in enumerate(times)], None)
+    found = Cell.from_trials([Trial("a", "b", k, 0.0, seconds) for k, seconds in enumerate(times)], None)
     assert found.seconds == median(times)
 
 

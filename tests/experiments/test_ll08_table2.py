@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators import LPBoostClassifier
 from cvxens.experiments import Generated, experiment_of
-from cvxens.experiments.ll08_table2 import METHODS, near_ringnorm, svm
+from cvxens.experiments.catalogue import make_svm, near_ringnorm
 
 TABLE = experiment_of("ll08", "table2")
 CS = [2.0**k for k in range(-17, 4, 2)]
@@ -36,10 +36,10 @@ def percent(wrong):
 def test_c_and_the_error_are_those_of_grid_search_on_the_kernel_without_its_constant(split, method, kernel, metric):
     peer = GridSearchCV(SVC(**EXACT), {"C": CS}, cv=5).fit(-cdist(split.X, split.X, metric), split.y)
     wrong = peer.predict(-cdist(split.X_test, split.X, metric)) != split.y_test
-    ours = svm(kernel, 0).fit(split.X, split.y)
+    ours = make_svm(kernel, 0).fit(split.X, split.y)
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-12)
     assert ours.best_params_ == peer.best_params_
-    assert METHODS[method](split) == percent(wrong)
+    assert TABLE.methods[method](split) == percent(wrong)
 
 
 def test_the_laplacian_kernel_is_searched_over_gamma_too():
@@ -49,15 +49,15 @@ def test_the_laplacian_kernel_is_searched_over_gamma_too():
     scores = [cross_val_score(SVC(C=C, **EXACT), np.exp(-g * distances), split.y, cv=5).mean() for C, g in grid]
     C, gamma = grid[int(np.argmax(np.round(scores, 12)))]
     peer = SVC(C=C, **EXACT).fit(np.exp(-gamma * distances), split.y)
-    assert svm("laplacian", 0).fit(split.X, split.y).best_params_ == {"C": C, "gamma": gamma}
-    assert METHODS["SVM-Dec"](split) == percent(peer.predict(np.exp(-gamma * new)) != split.y_test)
+    assert make_svm("laplacian", 0).fit(split.X, split.y).best_params_ == {"C": C, "gamma": gamma}
+    assert TABLE.methods["SVM-Dec"](split) == percent(peer.predict(np.exp(-gamma * new)) != split.y_test)
 
 
 def test_lpboost_takes_the_first_of_the_best_prices():
     split = SPLITS[1]
     scores = [cross_val_score(LPBoostClassifier(C=C), split.X, split.y, cv=5).mean() for C in CS]
     best = LPBoostClassifier(C=CS[int(np.argmax(np.round(scores, 12)))]).fit(split.X, split.y)
-    assert METHODS["LPBoost-Stump"](split) == percent(best.predict(split.X_test) != split.y_test)
+    assert TABLE.methods["LPBoost-Stump"](split) == percent(best.predict(split.X_test) != split.y_test)
 
 
 def brute_adaboost(X, y, n_rounds):
@@ -78,7 +78,7 @@ def brute_adaboost(X, y, n_rounds):
 @pytest.mark.parametrize("split", SPLITS)
 def test_boosted_stumps_are_discrete_adaboost(split):
     f = brute_adaboost(split.X, split.y, 100)
-    assert METHODS["AB-Stump(100)"](split) == percent(np.sign(f(split.X_test)) != split.y_test)
+    assert TABLE.methods["AB-Stump(100)"](split) == percent(np.sign(f(split.X_test)) != split.y_test)
 
 
 def test_the_narrow_class_of_ringnorm_is_half_as_far():
@@ -90,7 +90,7 @@ def test_the_narrow_class_of_ringnorm_is_half_as_far():
 
 
 def test_more_rounds_are_another_classifier():
-    assert METHODS["AB-Stump(100)"](SPLITS[1]) != METHODS["AB-Stump(1000)"](SPLITS[1])
+    assert TABLE.methods["AB-Stump(100)"](SPLITS[1]) != TABLE.methods["AB-Stump(1000)"](SPLITS[1])
 
 
 def test_published_figures_are_marked_and_none_is_made_up():

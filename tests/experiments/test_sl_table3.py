@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_score
 
 from cvxens.estimators import CGEnsSLSClassifier
 from cvxens.experiments import cells, experiment_of
-from cvxens.experiments.run import drawn
+from cvxens.experiments.run import draw_split
 
 TABLE = experiment_of("sl", "table3")
 
@@ -17,7 +17,7 @@ TABLE = experiment_of("sl", "table3")
 def iris(tmp_path, monkeypatch):
     X, y = load_iris(return_X_y=True)
     monkeypatch.setenv("CVXENS_DATA", str(make_directory(tmp_path, iris={"X": X, "y": y})))
-    return drawn(TABLE.data["iris"].open(), 0)
+    return draw_split(TABLE.data["iris"].open(), 0)
 
 
 def test_every_method_learns_iris(iris):

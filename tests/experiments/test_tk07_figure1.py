@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from cvxens.datasets import make_twonorm
 from cvxens.experiments import Generated, experiment_of
-from cvxens.experiments.tk07_figure1 import LIMIT
+from cvxens.experiments.catalogue import MOST_UPDATES
 from cvxens.problems import RhoSVM
 
 TABLE = experiment_of("tk07", "figure1")
@@ -19,12 +19,12 @@ def plain(split, eta):
     K = np.exp(-D / D.mean())
     optimum = RhoSVM(K, split.y).solve().objective
     signed, u = K * np.outer(split.y, split.y), np.full(len(split.y), 1 / len(split.y))
-    for count in range(LIMIT):
+    for count in range(MOST_UPDATES):
         if u @ signed @ u <= 1.01 * optimum:
             return count
         u = u * np.exp(-eta * (signed @ u))
         u /= u.sum()
-    return LIMIT
+    return MOST_UPDATES
 
 
 @pytest.mark.parametrize("split", SPLITS)

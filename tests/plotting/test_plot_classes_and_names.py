@@ -104,9 +104,9 @@ def test_a_single_round_is_seen(ax):
 
 def test_an_unknown_history_is_no_trace():
     with pytest.raises(InvalidInput, match="history: found no rounds"):
-        Trace.of_history([])
+        Trace.from_history([])
     with pytest.raises(InvalidInput, match="history: found rows of int"):
-        Trace.of_history([3])
+        Trace.from_history([3])
 
 
 MANY = [
@@ -125,7 +125,7 @@ MANY = [
 def scores_of(model):
     """The scores of sub-problems, or of classes."""
     if hasattr(model, "estimators_"):
-        return [part.decision_function(X.to_numpy()) for part in model.estimators_]
+        return [part.decision_function(X) for part in model.estimators_]
     return list(np.atleast_2d(model.decision_function(X).T))
 
 

@@ -118,7 +118,7 @@ def test_the_staircases_of_a_run_add_up_to_its_scores(run, sample):
 )
 def test_a_staircase_is_the_sum_of_its_stumps(stumps, sample):
     x = np.array(sample)
-    shape = ShapeFunction.of_stumps("x", [WeightedStump(0, float(t), s, w) for t, s, w in stumps], x)
+    shape = ShapeFunction.from_stumps("x", [WeightedStump(0, float(t), s, w) for t, s, w in stumps], x)
     expected = sum(w * Stump(0, t, s)(x[:, None]) for t, s, w in stumps)
     assert at(shape, x) == pytest.approx(expected, abs=1e-12)
     assert shape.knots[0] <= x.min()
@@ -126,7 +126,7 @@ def test_a_staircase_is_the_sum_of_its_stumps(stumps, sample):
 
 
 def test_a_staircase_without_a_sample_shows_both_sides_of_its_steps():
-    shape = ShapeFunction.of_stumps("x", [WeightedStump(0, 2.0, 1.0, 0.5)], None)
+    shape = ShapeFunction.from_stumps("x", [WeightedStump(0, 2.0, 1.0, 0.5)], None)
     assert shape.knots.tolist() == [1.0, 2.0, 3.0]
     assert shape.values.tolist() == [-0.5, 0.5, 0.5]
 

@@ -22,7 +22,7 @@ def estimator(**attributes):
 
 
 def test_a_trace_is_the_history_of_a_run(run):
-    found = Trace.of_rounds(run.history, "name")
+    found = Trace.from_history(run.history, "name")
     assert found.objective.tolist() == [row.objective for row in run.history]
     assert found.bound.tolist() == [row.dual_bound for row in run.history]
     assert found.rounds.tolist() == list(range(1, len(run.history) + 1))
@@ -36,7 +36,7 @@ def test_a_trace_is_the_history_of_a_solver_that_says_when():
         SimpleNamespace(objective=-1.0, bound=-3.0, seconds=0.5),
         SimpleNamespace(objective=-2, bound=-2, seconds=1),
     ]
-    found = Trace.of_levels(rows)
+    found = Trace.from_history(rows)
     assert found.seconds.tolist() == [0.5, 1.0]
     assert found.relative_gap.tolist() == [2 / 3, 0.0]
 
@@ -75,7 +75,7 @@ def test_the_gap_is_drawn_on_a_logarithmic_scale(run, ax):
     display = GapDisplay.from_run(run, against="seconds", ax=ax)
     assert_drawn(display, ax)
     (line,) = ax.lines
-    expected = Trace.of_rounds(run.history)
+    expected = Trace.from_history(run.history)
     assert line.get_xdata().tolist() == expected.seconds.tolist()
     assert line.get_ydata() == pytest.approx(np.maximum(expected.relative_gap, np.finfo(float).eps), rel=1e-12)
     assert ax.get_yscale() == "log"
@@ -124,7 +124,7 @@ def test_rounds_are_marked_at_whole_numbers(run, ax):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_an_estimator_is_drawn_by_its_history(display, run, ax):
     drawn = display.from_estimator(estimator(history_=run.history), name="a", ax=ax)
-    assert drawn.traces[0].objective.tolist() == Trace.of_rounds(run.history).objective.tolist()
+    assert drawn.traces[0].objective.tolist() == Trace.from_history(run.history).objective.tolist()
     assert legend_of(ax) == ["a"]
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import cast
-
 import numpy as np
 
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.restricted import Restricted
+from cvxens.colgen.masters.base import FastMaster, Needs
+from cvxens.colgen.protocols import MasterSolution
 from cvxens.deadline import Pace, TimeUp
-from cvxens.errors import InvalidInput
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import SquaredError
-from cvxens.problems.penalties import SquaredL2
 from cvxens.solvers.least_squares import ByColumns, BySamples
 from cvxens.types import Array
 
 
-class LeastSquaresMaster:
+class LeastSquaresMaster(FastMaster):
     """SL (10), all outputs at once, by equations of size min(n_columns, n_samples).
 
     By columns they are ``(G'G + weight/C I) W = G'L``, G the columns less their means, with a Cholesky factor that
@@ -36,38 +29,15 @@ class LeastSquaresMaster:
     """
 
     source = "SL (11)"
+    needs = (Needs("targets", "ridge", nonnegative=False, intercept=True),)
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
-        if not self.supports(formulation):
-            raise InvalidInput(
-                "master",
-                f"found LeastSquaresMaster for {formulation}",
-                "give it SquaredError + SquaredL2 with an intercept and free w; or use CvxpyMaster",
-            )
-        self.restricted = Restricted(formulation, y)
+        super().__init__(formulation, y)
         self.pace = Pace()
-        self.loss, self.penalty = cast(tuple[SquaredError, SquaredL2], formulation.terms)
-        price = float(np.mean(self.loss.C))
-        self.ridge, self.weights = self.penalty.weight / price, np.broadcast_to(self.loss.C / price, len(y))
-
-    @cached_property
-    def _by_columns(self) -> ByColumns:
-        return ByColumns(self.loss.L, self.ridge, self.weights)
-
-    @cached_property
-    def _by_samples(self) -> BySamples:
-        return BySamples(self.loss.L, self.ridge, self.weights)
-
-    @staticmethod
-    def supports(formulation: Formulation) -> bool:
-        """Whether it is simplex least squares."""
-        loss, penalty = formulation.terms
-        fits = isinstance(loss, SquaredError) and isinstance(penalty, SquaredL2)
-        return fits and formulation.intercept and not formulation.nonnegative
-
-    def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns for the next round's equations."""
-        self.restricted.add(columns)
+        # prices with the mean 1: 1/2 sum_i v_i |r_i|^2 + ridge/2 |W|^2
+        price = float(np.mean(self.loss.prices))
+        problem = self.loss.targets, self.penalty.ridge / price, np.full(len(y), self.loss.prices.ravel() / price)
+        self.by_columns, self.by_samples = ByColumns(*problem), BySamples(*problem)
 
     def solve(self) -> MasterSolution:
         """Grow the equations by the new columns and solve them, if that takes no longer than is left.
@@ -82,11 +52,7 @@ class LeastSquaresMaster:
         if not self.pace.allows_step():
             raise TimeUp
         H = self.restricted.H
-        W = (self._by_columns if H.shape[1] <= len(H) else self._by_samples).weights(H.T)
+        W = (self.by_columns if H.shape[1] <= len(H) else self.by_samples).weights(H.T)
         scores = H @ W
         b = self.loss.best_intercept(scores, self.restricted.y)
         return self.restricted.evaluate({"w": W, "b": b, "u": self.loss.multipliers(scores + b)})
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses."""
-        return self.restricted.bound(solution, priced)

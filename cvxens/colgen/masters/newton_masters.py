@@ -2,93 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.colgen.masters.base import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.restricted import Restricted
 from cvxens.colgen.stopping import relative_gap
 from cvxens.deadline import Pace
-from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredHinge
-from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
-from cvxens.solvers.proximal_l1 import SparsePoint, SparseProblem
+from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
 from cvxens.types import Array
 
-SHARE = 0.1
-"""Of what new columns can gain; between 0.3 and 0.02 runs take about as long."""
-
-COARSE = 1e-3
-"""The largest gap: limits may end a run in any round, and then its weights are the last ones."""
-
-FINE = 1e-4
-"""The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
+MAX_STEPS = 100
+"""Proximal Newton steps of a round; from warm starts a handful is usual."""
 
 
-class Allowance:
-    """The relative gap at which a master may leave its restricted problem.
-
-    Until the columns are good, their exact weights are not wanted: a share of what the last columns found can gain at
-    most will do, and the run's own tolerance plays no part. So a run goes the same way to any tolerance.
-
-    Parameters
-    ----------
-    penalty : Penalty
-        Of the formulation; its conjugate says what columns can gain.
-    tol : float
-        The gap at which a solution counts as exact, above 0.
-    share : float
-        Of what columns can gain, in [0, 1); 0 for exact solutions in every round.
-
-    Examples
-    --------
-    >>> from cvxens.problems.penalties import SquaredL2
-    >>> Allowance(SquaredL2(), 1e-9, 0.1).of(1)
-    1e-09
-    """
-
-    def __init__(self, penalty: Penalty, tol: float, share: float) -> None:
-        self.penalty = penalty
-        self.tol = validation.positive("tol", tol)
-        if not 0 <= validation.number("share", share) < 1:
-            raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
-        self.share = share
-        self.n_columns = 0
-        self.gap = 0.0
-        self.n_found = 0
-        self.last = self.tol
-
-    def of(self, n_columns: int) -> float:
-        """The gap that is allowed now; asked again with nothing new, it is smaller."""
-        new = n_columns - self.n_columns
-        limit = FINE * self.last if new == 0 else FINE if new > self.n_found else COARSE
-        self.n_columns, self.last = n_columns, max(self.tol, min(self.share * self.gap, limit))
-        return self.last
-
-    @property
-    def exact(self) -> bool:
-        """Whether the last one was `tol`."""
-        return self.last == self.tol
-
-    def learn(self, solution: MasterSolution, priced: Priced) -> None:
-        """Learn what the columns found under a solution can gain beyond its own gap."""
-        edges = [column.edge for column in priced.columns]
-        self.n_found = len(edges)
-        gain = self.penalty.conjugate(Edges(priced.best_edge, sum(edge**2 for edge in edges)))
-        self.gap = relative_gap(solution.objective, (1 - self.last) * solution.objective - gain)
-
-
-class HingeMaster:
+class HingeMaster(FastMaster):
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
     `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
@@ -109,43 +45,28 @@ class HingeMaster:
     """
 
     source = "SL (1)"
+    needs = (Needs("box", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        if not self.supports(formulation):
-            raise InvalidInput(
-                "master",
-                f"found HingeMaster for {formulation}",
-                "give it Hinge + SquaredL2 with free w; or use CvxpyMaster",
-            )
-        self.restricted = Restricted(formulation, y)
-        loss, penalty = cast(tuple[Hinge, SquaredL2], formulation.terms)
-        self.allowance = Allowance(penalty, tol, share)
-        self.solver = ProximalHinge(y, np.full(len(y), loss.C), penalty.weight, formulation.intercept, tol)
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        prices = np.full(len(y), self.loss.box)
+        self.solver = ProximalHinge(y, prices, self.penalty.ridge, formulation.intercept, tol)
         self.point = HingePoint.zero(len(y))
-
-    @staticmethod
-    def supports(formulation: Formulation) -> bool:
-        """Whether it is hinge loss and a squared l2 penalty with free w."""
-        loss, penalty = formulation.terms
-        return isinstance(loss, Hinge) and isinstance(penalty, SquaredL2) and not formulation.nonnegative
-
-    def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns; their weights start at 0."""
-        self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
         """Solve from the last round's point, as far as the columns found last warrant."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        solver = replace(self.solver, tol=self.allowance.of(self.restricted.n_columns))
+        solver = replace(self.solver, tol=self.tolerance.next(self.restricted.n_columns))
         self.point = solver.solve(self.restricted.H.T, self.point)
         solution = self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
-        return replace(solution, exact=self.allowance.exact)
+        return replace(solution, exact=self.tolerance.is_exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.allowance.learn(solution, priced)
-        return self.restricted.bound(solution, priced)
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
 
 
 def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
@@ -185,24 +106,17 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
-CURVATURES: Mapping[type, Callable[[Any, Array], Array]] = {
-    Exponential: lambda _, u: u,
-    Logistic: lambda C, u: u * (1 - u / C),
-    SquaredHinge: lambda C, u: np.where(u > 0, C, 0.0),
-}
-"""phi'' of each loss C phi as a function of C and of u = -C phi'."""
-
-
-class SmoothMaster:
-    """Exponential, logistic or squared hinge loss with a squared l2 penalty, warm-started from the last weights.
+class SmoothMaster(FastMaster):
+    """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
     At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
-    of the restricted problem is |weight w - edges|^2 / (2 weight) and Newton's method stops on it.
+    of the restricted problem is |ridge w - edges|^2 / (2 ridge) and Newton's method stops on it.
 
     Parameters
     ----------
     formulation : Formulation
-        One of these losses with a squared l2 penalty and free w, with or without an intercept.
+        A loss that has a `curvature` (exponential, logistic, squared hinge, or your own) with a squared l2 penalty and
+        free w, with or without an intercept.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     tol : float
@@ -213,98 +127,38 @@ class SmoothMaster:
     """
 
     source = "KIE06 (14)"
+    needs = (Needs("curvature", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
-        if not self.supports(formulation):
-            raise InvalidInput(
-                "master",
-                f"found SmoothMaster for {formulation}",
-                "give it Exponential, Logistic or SquaredHinge with SquaredL2 and free w; or use CvxpyMaster",
-            )
-        self.restricted = Restricted(formulation, y)
-        self.allowance = Allowance(formulation.terms[1], tol, share)
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
         start = self.restricted.start()
         self.w, self.b = start.w, float(start.b)
-
-    @staticmethod
-    def supports(formulation: Formulation) -> bool:
-        """Whether it is one of the smooth losses and a squared l2 penalty with free w."""
-        loss, penalty = formulation.terms
-        return type(loss) in CURVATURES and isinstance(penalty, SquaredL2) and not formulation.nonnegative
-
-    def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns; their weights start at 0."""
-        self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
         """Solve from the last round's weights, as far as the columns found last warrant."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        rows = self.restricted.H.T
+        rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
         w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
-        gap = self.allowance.of(len(rows))
-        at = self._problem(rows).minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * self._value(w, z))
+        gap = self.tolerance.next(len(rows))
+        intercept = self.restricted.formulation.intercept
+        problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature)
+        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * (loss.value(z) + penalty.value(w)))
         self.w, self.b = at.w, at.b
-        u = self.restricted.formulation.terms[0].multipliers(self.restricted.y * (at.f + at.b))
+        u = loss.multipliers(y * (at.f + at.b))
         solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
-        return replace(solution, exact=self.allowance.exact)
+        return replace(solution, exact=self.tolerance.is_exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.allowance.learn(solution, priced)
-        return self.restricted.bound(solution, priced)
-
-    def _problem(self, rows: Array) -> SmoothProblem:
-        formulation = self.restricted.formulation
-        loss, penalty = cast(tuple[Logistic, SquaredL2], formulation.terms)
-        curvature, C = CURVATURES[type(loss)], loss.C
-        return SmoothProblem(
-            rows,
-            self.restricted.y,
-            penalty.weight,
-            formulation.intercept,
-            multipliers=loss.multipliers,
-            curvature=lambda u: curvature(C, u),
-        )
-
-    def _value(self, w: Array, z: Array) -> float:
-        loss, penalty = self.restricted.formulation.terms
-        return loss.value(z) + penalty.value(w)
-
-
-MAX_STEPS = 100
-
-
-def of_margins(loss: Any, U: Array, X: Array, _: NDArray[np.intp]) -> Array:
-    """X diag(phi''(z)) X' for one margin per sample."""
-    D = CURVATURES[type(loss)](loss.C, U[:, 0])
-    return (X * D) @ X.T
-
-
-def of_classes(loss: MulticlassExponential, U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
-    """The sum over the pairs of v_ik (e_{y_i} - e_k)(e_{y_i} - e_k)' between the outputs, times h(x_i) h'(x_i)."""
-    v = loss.pairs(U)
-    B = np.zeros((len(X), len(X)))
-    for c in range(loss.n_classes):
-        mine, at = np.flatnonzero(outputs == c), loss.labels == c
-        own = X[mine]
-        B[np.ix_(mine, mine)] += (own * np.where(at, v.sum(axis=1), v[:, c])) @ own.T
-        crossed = (X[:, at] * v[at].T[outputs]) @ own[:, at].T
-        B[:, mine] -= crossed
-        B[mine] -= crossed.T
-    return B
-
-
-HESSIANS: Mapping[type, Callable[[Any, Array, Array, NDArray[np.intp]], Array]] = {
-    **dict.fromkeys(CURVATURES, of_margins),
-    MulticlassExponential: of_classes,
-}
-"""The second derivatives of each loss, in the weights of columns X (n_active, n_samples) for given outputs."""
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
 
 
 @dataclass(frozen=True)
 class _State:
-    """A point with -loss'(z), H'(y U), the objective, and the duality gap of the restricted problem."""
+    """A point with U = -loss'(z), the edges H'(y U), the objective, and the duality gap of the restricted problem."""
 
     point: SparsePoint
     U: Array
@@ -313,7 +167,7 @@ class _State:
     gap: float
 
 
-class SparseMaster:
+class SparseMaster(FastMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
     At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
@@ -322,7 +176,7 @@ class SparseMaster:
     Parameters
     ----------
     formulation : Formulation
-        Exponential, Logistic, SquaredHinge or MulticlassExponential with L1.
+        A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
     tol : float
@@ -333,24 +187,13 @@ class SparseMaster:
     """
 
     source = "Lee, Sun & Saunders 2014"
+    needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        if not self.supports(formulation):
-            raise InvalidInput(
-                "master",
-                f"found SparseMaster for {formulation}",
-                f"give it {', '.join(loss.__name__ for loss in HESSIANS)} with L1; or use CvxpyMaster",
-            )
-        self.restricted = Restricted(formulation, y)
-        self.allowance = Allowance(formulation.terms[1], tol, share)
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
         start = self.restricted.start()
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
-
-    @staticmethod
-    def supports(formulation: Formulation) -> bool:
-        """Whether it is one of the smooth losses and an l1 penalty."""
-        loss, penalty = formulation.terms
-        return type(loss) in HESSIANS and isinstance(penalty, L1)
 
     def add(self, columns: Sequence[Column]) -> None:
         """Store the columns; their weights start at 0."""
@@ -358,60 +201,57 @@ class SparseMaster:
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
     def solve(self) -> MasterSolution:
-        """Solve from the last round's weights."""
+        """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
-        at = self._solved()
+        problem, tol, pace = self._problem(), self.tolerance.next(self.restricted.n_columns), Pace()
+        at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
+        for _ in range(MAX_STEPS):
+            if at.gap <= tol * at.objective or not pace.allows_step():
+                break
+            ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
+            if ahead.objective >= at.objective and ahead.gap >= at.gap:
+                break
+            at = ahead
         self.W, self.b = at.point.W, at.point.b
         outputs = self.restricted.problem.outputs
         w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
         solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
-        return replace(solution, exact=self.allowance.exact)
+        return replace(solution, exact=self.tolerance.is_exact)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
         best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
-        self.allowance.gap = relative_gap(solution.objective, best)
-        return self.restricted.bound(solution, priced)
-
-    def _solved(self) -> _State:
-        """Step until the gap is within what is allowed, or neither it nor the objective falls any more."""
-        problem, allowed = self._problem(), self.allowance.of(self.restricted.n_columns)
-        at = self._at(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
-        pace = Pace()
-        for _ in range(MAX_STEPS):
-            if at.gap <= allowed * at.objective or not pace.allows_step():
-                break
-            ahead = self._at(problem.step(at.point, at.U, at.edges))
-            if ahead.objective >= at.objective and ahead.gap >= at.gap:
-                break
-            at = ahead
-        return at
+        self.tolerance.gap = relative_gap(solution.objective, best)
+        return super().bound(solution, priced)
 
     def _problem(self) -> SparseProblem:
-        formulation = self.restricted.formulation
-        loss, penalty = cast(tuple[MulticlassExponential, L1], formulation.terms)
-        outputs = self.restricted.problem.outputs
+        """State the restricted problem in arrays."""
+        formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
         return SparseProblem(
             self.restricted.H.T,
             self.restricted.y.reshape(-1, 1),
-            penalty.weight,
+            self.penalty.edge_limit,
             formulation.nonnegative,
             formulation.intercept,
             loss=lambda z: loss.value(z.reshape(-1, *outputs)),
-            hessian=partial(HESSIANS[type(loss)], loss),
+            hessian=find_hessian(loss),
         )
 
-    def _at(self, point: SparsePoint) -> _State:
+    def _evaluate(self, point: SparsePoint) -> _State:
         """Evaluate a point, and the bound from its multipliers, scaled until no edge inside exceeds the penalty's."""
-        problem, y = self.restricted.problem, self.restricted.y
-        loss, penalty = problem.loss(), problem.penalty()
+        problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
         z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
         u = loss.multipliers(z)
         edges = problem.H.edges(y * u)
-        objective = loss.value(z) + penalty.value(point.W)
+        objective = loss.value(z) + self.penalty.value(point.W)
         repaired = loss.repair(u, y if problem.intercept else None)
         repaired_edges = problem.H.edges(y * repaired) if problem.intercept else edges
         largest = float((repaired_edges if problem.nonnegative else np.abs(repaired_edges)).max())
         gap = objective - problem.bound(repaired, Edges(largest, np.inf))
         return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, gap)
+
+
+def find_hessian(loss: Any) -> Hessian:
+    """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of one margin per sample."""
+    return getattr(loss, "hessian", lambda U, X, _: (X * loss.curvature(U[:, 0])) @ X.T)

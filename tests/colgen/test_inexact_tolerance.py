@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import HingeMaster, SmoothMaster
-from cvxens.colgen.masters.newton_masters import COARSE, FINE, SHARE, Allowance
+from cvxens.colgen.masters.base import COARSE, FINE, SHARE, InexactTolerance
 from cvxens.colgen.oracles import SklearnLearner
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge
@@ -43,34 +43,34 @@ class Found:
 
 
 def test_what_columns_can_gain_is_half_their_squared_edges():
-    allowance = Allowance(SquaredL2(2.0), 1e-9, 0.1)
-    assert (allowance.of(3), allowance.exact) == (1e-9, True)
-    allowance.learn(solution(1000.0), Priced([Found(2.0), Found(4.0)]))
-    assert allowance.gap == pytest.approx((4 + 16) / 4 / 1000)
-    assert allowance.of(5) == pytest.approx(0.0005)
-    assert not allowance.exact
-    allowance.learn(solution(1000.0), Priced([Found(2.0)]))
-    assert allowance.gap == pytest.approx(0.0005 + 4 / 4 / 1000)
+    tolerance = InexactTolerance(SquaredL2(2.0), 1e-9, 0.1)
+    assert (tolerance.next(3), tolerance.is_exact) == (1e-9, True)
+    tolerance.learn(solution(1000.0), Priced([Found(2.0), Found(4.0)]))
+    assert tolerance.gap == pytest.approx((4 + 16) / 4 / 1000)
+    assert tolerance.next(5) == pytest.approx(0.0005)
+    assert not tolerance.is_exact
+    tolerance.learn(solution(1000.0), Priced([Found(2.0)]))
+    assert tolerance.gap == pytest.approx(0.0005 + 4 / 4 / 1000)
 
 
 def test_columns_that_nobody_has_priced_are_weighed_finely_and_none_is_ever_coarse():
-    allowance = Allowance(SquaredL2(), 1e-9, 0.5)
-    allowance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
-    assert allowance.of(2) == COARSE
-    allowance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
-    assert allowance.of(5) == FINE
-    assert allowance.of(5) == pytest.approx(FINE**2)
+    tolerance = InexactTolerance(SquaredL2(), 1e-9, 0.5)
+    tolerance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
+    assert tolerance.next(2) == COARSE
+    tolerance.learn(solution(1.0), Priced([Found(1.0), Found(1.0)]))
+    assert tolerance.next(5) == FINE
+    assert tolerance.next(5) == pytest.approx(FINE**2)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.floats(0, 100), st.floats(0, 0.9))
 def test_asked_again_with_nothing_new_it_comes_to_be_exact(edge, share):
-    allowance = Allowance(SquaredL2(), 1e-9, share)
-    allowance.learn(solution(1.0), Priced([Found(edge)]))
-    allowed = [allowance.of(1)]
-    while not allowance.exact:
-        allowance.learn(solution(1.0), Priced([Found(edge)]))
-        allowed.append(allowance.of(1))
+    tolerance = InexactTolerance(SquaredL2(), 1e-9, share)
+    tolerance.learn(solution(1.0), Priced([Found(edge)]))
+    allowed = [tolerance.next(1)]
+    while not tolerance.is_exact:
+        tolerance.learn(solution(1.0), Priced([Found(edge)]))
+        allowed.append(tolerance.next(1))
     assert allowed[-1] == 1e-9
     assert all(later < earlier for earlier, later in pairwise(allowed))
 

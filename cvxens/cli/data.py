@@ -1,0 +1,203 @@
+"""Labelled samples as models of every kind take them, scores on samples not seen, and what there is to say of data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import type_of_target
+
+from cvxens.datasets import Dataset
+from cvxens.datasets.tabular import FileTable
+from cvxens.errors import InvalidInput
+from cvxens.tables import NumericColumn, TableEncoder, columns_of, read_cells
+
+MANY_CLASSES = 20
+"""More whole numbers than that may be no classes, but numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Samples and their labels; of a table, the table.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features) or None
+        Features, if they are from no table.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    table : FileTable or None
+        The table, whose columns every model learns to code.
+    """
+
+    X: Any
+    y: NDArray
+    table: FileTable | None = None
+
+    @classmethod
+    def from_dataset(cls, dataset: Dataset) -> tuple[Examples, Examples | None]:
+        """Return the training part of a data set, and its test part if it has one."""
+        train = cls(None if dataset.table else dataset.X, dataset.y, dataset.table)
+        if dataset.y_test is None:
+            return train, None
+        return train, cls(None if dataset.table_test else dataset.X_test, dataset.y_test, dataset.table_test)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: NDArray) -> Examples:
+        """Return some of the samples."""
+        X = None if self.X is None else self.X[rows]
+        return Examples(X, self.y[rows], None if self.table is None else self.table.take(rows))
+
+    def split(self, share: float, model: Any) -> tuple[Examples, Examples]:
+        """Return two parts drawn at random, the second of that share, with classes in proportion."""
+        if not 0 < share < 1:
+            raise InvalidInput("--test-share", f"found {share:g}", "give a number between 0 and 1")
+        classes = self.y if is_classifier(model) else None
+        try:
+            parts = train_test_split(np.arange(len(self)), test_size=share, random_state=0, stratify=classes)
+        except ValueError as error:
+            raise InvalidInput("--test-share", f"found {share:g} ({error})", "give another share") from None
+        return self.take(np.sort(parts[0])), self.take(np.sort(parts[1]))
+
+    def fit(self, model: Any) -> Any:
+        """Fit a model, which gets the coding of the table's columns as a part."""
+        if self.table is None:
+            return model.fit(self.X, self.y)
+        encoder = self.table.learn(raw=get_tags(model).input_tags.categorical)
+        model.fit(self.table.features(encoder), self.y)
+        model.encoder_ = encoder
+        return model
+
+    def features(self, model: Any) -> Any:
+        """Return the features as a fitted model takes them."""
+        return self.X if self.table is None else self.table.features(model.encoder_)
+
+    def score(self, model: Any) -> float:
+        """Return the score of a fitted model."""
+        return float(model.score(self.features(model), self.y))
+
+    def cross_validate(self, model: Any, n_folds: int) -> list[float]:
+        """Return the scores of clones of a model on folds that they were not fitted to."""
+        folds: Any = StratifiedKFold if is_classifier(model) else KFold
+        try:
+            splits = list(folds(n_folds, shuffle=True, random_state=0).split(np.zeros(len(self)), self.y))
+        except ValueError as error:
+            raise InvalidInput("--cv", f"found {n_folds} ({error})", "give another number of folds") from None
+        return [self.take(test).score(self.take(train).fit(clone(model))) for train, test in splits]
+
+
+def check_target(dataset: Dataset, model: Any, named: bool) -> str:
+    """Return a warning about a target that is doubtful, or nothing.
+
+    Raises
+    ------
+    InvalidInput
+        The target is of numbers that are no classes, for a classifier.
+    """
+    if not is_classifier(model):
+        return ""
+    y, table = dataset.y, dataset.table
+    classes = np.unique(y)
+    which = f"the column {table.target!r}" if table else "y"
+    if _is_continuous(y):
+        remedy = "give classes, or a model for regression"
+        if table:
+            likely = _likely_target(table)
+            remedy = f"name the column of classes by --target{f', such as --target {likely!r}' if likely else ''}"
+        found = f"found {len(classes)} different numbers, such as {classes[0]:g}, in {which}, which are no classes"
+        raise InvalidInput("--target", found, remedy)
+    if not named and table is not None and y.dtype.kind == "i" and len(classes) > MANY_CLASSES:
+        return f"the target is {which}, the last one, with {len(classes)} classes: --target names another"
+    return ""
+
+
+def _is_continuous(y: NDArray) -> bool:
+    return str(type_of_target(y)).startswith("continuous")
+
+
+def _likely_target(table: FileTable) -> str:
+    """Return the column that is most likely one of classes: the outer ones first, with few values; "" for none."""
+    names = table.names
+    few = range(2, min(MANY_CLASSES, len(table.frame) // 2) + 1)
+    return next((name for name in [names[-1], *names[:-1]] if table.frame[name].nunique() in few), "")
+
+
+def describe_labels(y: NDArray) -> str:
+    """Return the classes with their counts, or the range of numbers that are no classes."""
+    classes, counts = np.unique(y, return_counts=True)
+    if _is_continuous(y):
+        return f"numbers from {classes[0]:g} to {classes[-1]:g}"
+    shown = zip(classes[:MANY_CLASSES].tolist(), counts.tolist(), strict=False)
+    more = f" and {len(classes) - MANY_CLASSES} more" if len(classes) > MANY_CLASSES else ""
+    return f"{len(classes)} classes ({', '.join(f'{name}: {count}' for name, count in shown)}{more})"
+
+
+def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
+    """Return what there is to say of a data set, as JSON has it; `named` if its target was asked for."""
+    classes, counts = np.unique(dataset.y, return_counts=True)
+    table, encoder = dataset.table, dataset.encoder
+    by_class = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
+    return {
+        "name": dataset.name,
+        "n_samples": len(dataset.y),
+        "n_features": int(dataset.X.shape[1]),
+        "n_test": 0 if dataset.y_test is None else len(dataset.y_test),
+        "target": table.target if table else None,
+        "labels": describe_labels(dataset.y),
+        "classes": None if _is_continuous(dataset.y) else by_class,
+        "columns": _describe_columns(table, encoder) if table and encoder else [],
+        "notes": list(table.notes if table else dataset.notes),
+        "warnings": _find_doubts(dataset, counts.tolist(), named),
+    }
+
+
+def _describe_columns(table: FileTable, encoder: TableEncoder) -> list[dict[str, Any]]:
+    found = columns_of(table.frame)
+    described = []
+    for column in encoder.columns:
+        cells = read_cells(found[column.name], table.options.na)
+        known = cells.known().tolist()
+        some = sorted({str(value) for value in known})
+        values = ", ".join(some[:3]) + (", ..." if len(some) > 3 else "")
+        if isinstance(column, NumericColumn) and column.kind == "numeric":
+            numbers = column.raw(cells)
+            values = f"{np.nanmin(numbers):g} to {np.nanmax(numbers):g}"
+        described.append(
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "distinct": len(set(known)),
+                "missing": int(cells.missing.sum()),
+                "values": values,
+                "use": column.note or "as it is",
+            }
+        )
+    return described
+
+
+def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
+    """Return what may be wrong with a data set."""
+    y, X = dataset.y, dataset.X
+    doubts = []
+    if _is_continuous(y) or (len(counts) > MANY_CLASSES and y.dtype.kind in "if"):
+        other = _likely_target(dataset.table) if dataset.table and not named else ""
+        hint = f"; --target {other!r} would name another column" if other else ""
+        doubts.append(f"the target has {len(counts)} different numbers: is it one of classes?{hint}")
+    elif min(counts) < 5:
+        doubts.append(f"a class has {min(counts)} samples only")
+    if not _is_continuous(y) and len(counts) > 1 and max(counts) > 20 * min(counts):
+        doubts.append("the largest class is more than 20 times the smallest: see class_weight")
+    constant = [name for name, flat in zip(dataset.feature_names, np.ptp(X, axis=0) == 0, strict=True) if flat]
+    if constant:
+        doubts.append(f"constant features: {', '.join(constant[:5])}{', ...' if len(constant) > 5 else ''}")
+    if len(y) > 4 and y.dtype.kind != "f":
+        order = [name for name, x in zip(dataset.feature_names, X.T, strict=True) if (np.diff(x) == 1).all()]
+        doubts += [f"{name} counts the rows: --drop leaves it out if it is no measurement" for name in order[:1]]
+    return doubts

@@ -1,0 +1,116 @@
+"""What commands share: options, the data that they name, files that they write, and the warnings of a fit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from cvxens.datasets import Dataset
+
+TABLE_OPTIONS = (
+    click.option("--target", metavar="NAME", help="The column to predict; the last one by default."),
+    click.option("--drop", metavar="NAME", multiple=True, help="A column to leave out; several are fine."),
+    click.option(
+        "--keep",
+        metavar="NAME",
+        multiple=True,
+        help="A column not to leave out though it looks like dates or identifiers; several are fine.",
+    ),
+    click.option("--sep", metavar="CHAR", help="What separates cells: one character, tab or space."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark; found out by default."),
+    click.option("--na", metavar="TEXT", multiple=True, help="What stands for a missing value; several are fine."),
+)
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options on how a table is read."""
+    for option in reversed(TABLE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def json_option(what: str) -> Callable[..., Any]:
+    """Return the option of a file that `what` is written to as JSON."""
+    path = click.Path(path_type=Path)
+    return click.option("--json", "json_file", metavar="FILE", type=path, help=f"Write {what} to FILE as JSON.")
+
+
+def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:
+    """Return the data set of a file, or of a name; scikit-learn's breast-cancer data for None.
+
+    Parameters
+    ----------
+    data, test : str or None
+        The file, and one of the test part.
+    **options
+        How a table is to be read, as for `load_file`.
+    """
+    from cvxens import datasets
+    from cvxens.errors import InvalidInput
+
+    if data is not None and (os.path.exists(data) or data != Path(data).stem):
+        return datasets.load_file(data, test=test, **options)
+    asked = next((f"--{name}" for name, value in {"test": test, **options}.items() if value), None)
+    if asked is not None:
+        found = f"found for {'no file' if data is None else f'the data set of the name {data!r}'}"
+        raise InvalidInput(asked, found, "name a file, or leave it out")
+    return datasets.breast_cancer() if data is None else datasets.load(data)
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Name the option and the file where that cannot be written."""
+    from cvxens.errors import InvalidInput
+
+    try:
+        yield
+    except OSError as error:
+        found = f"found {str(path)!r}, which cannot be written ({error.strerror})"
+        raise InvalidInput(option, found, "name another file") from None
+
+
+def write(option: str, path: Path | None, text: str = "") -> None:
+    """Write to the file, if there is one; an empty text before the work shows that it can be written."""
+    if path is not None:
+        with writing(option, path):
+            path.write_text(text)
+
+
+def write_json(path: Path | None, document: Any) -> None:
+    """Write what the option --json asks for, if it does."""
+    import json
+
+    write("--json", path, json.dumps(document, indent=2) + "\n")
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """Print remarks on samples as lines on standard error."""
+    for remark in remarks:
+        click.echo(f"note: {remark}", err=True)
+
+
+@contextmanager
+def printing_warnings(argument: str) -> Iterator[list[str]]:
+    """Print warnings as lines on standard error, and collect them; make errors that scikit-learn raises ours."""
+    from cvxens.errors import CvxensError, InvalidInput
+
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield messages
+        except CvxensError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(argument, f"found what the model cannot use ({error})", "change it") from None
+        finally:
+            messages += [str(warning.message) for warning in caught]
+            for message in messages:
+                click.echo(f"warning: {message}", err=True)

@@ -1,0 +1,295 @@
+"""Pictures of a sample: margins, decision regions of two features, and a kernel matrix in blocks of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.inspection import DecisionBoundaryDisplay
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.plotting.display import FAINT, PALETTE, Display, add_legend, name_features, pyplot, read_fitted
+from cvxens.plotting.ensembles import Ensemble
+from cvxens.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cvxens.colgen import Run
+
+MARKERS = "osD^vP*Xph"
+"""One per class."""
+
+PALE = 2.5
+"""How far beyond the largest score the shading's scale goes, so that samples stand out from it."""
+
+
+@dataclass
+class MarginDisplay(Display):
+    """The cumulative distribution of normalised margins ``y_i f(x_i) / sum |w|``, of one or more models.
+
+    What is left of 0 is misclassified. Without an intercept, hypotheses in [-1, 1] have margins there too
+    (Schapire, Freund, Bartlett & Lee, *Boosting the margin*, Annals of Statistics 26, 1998, whose picture it is).
+
+    Parameters
+    ----------
+    margins : mapping of str to array-like of shape (n_samples,)
+        Normalised margins, by model.
+
+    Raises
+    ------
+    InvalidInput
+        There is no model, or margins are not finite.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = MarginDisplay({"AdaBoost": [-0.2, 0.1, 0.4]}).plot(Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'margin y f(x) / Σ|w|'
+    """
+
+    margins: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not self.margins:
+            raise InvalidInput("margins", "found none", "give those of at least one model")
+        self.margins = {
+            str(name): validation.finite_array(f"margins of {name}", values, ndim=1)
+            for name, values in self.margins.items()
+        }
+
+    @classmethod
+    def from_run(cls, run: Run, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
+        """Draw one run's margins on a sample with labels -1 and +1; `ax` takes further ones, under names."""
+        return cls.from_runs({name: run}, X, y, ax=ax)
+
+    @classmethod
+    def from_runs(cls, runs: Mapping[str, Run], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the margins of several runs, by name, on a sample with labels -1 and +1."""
+        validation.instance("runs", runs, Mapping)
+        y = validation.signs(y, np.shape(X)[0])
+        sizes = {name: Ensemble.from_run(run).total_weight for name, run in runs.items()}
+        return cls({name: y * run.decision_function(X) / sizes[name] for name, run in runs.items()}).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str = "", ax: Axes | None = None) -> Self:
+        """Draw the margins of a fitted binary classifier with ``weights_``; `y` holds labels of its ``classes_``."""
+        classes, y = np.asarray(read_fitted(estimator, "classes_")), validation.labels("y", y)
+        if len(classes) != 2 or not np.isin(y, classes).all():
+            raise InvalidInput("y", f"found labels outside {list(classes)}", "give those of a binary classifier")
+        size = Ensemble.from_estimator(estimator).total_weight
+        scores = read_fitted(estimator, "decision_function")(X)
+        validation.same_length("y", y, len(scores))
+        return cls({name: np.where(y == classes[1], scores, -scores) / size}).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        ax.axvline(0.0, color=FAINT, linewidth=0.8, zorder=0)
+        for name, margins in self.margins.items():
+            ax.ecdf(margins, label=name)
+        ax.set(xlabel="margin y f(x) / Σ|w|", ylabel="share of samples up to that margin", ylim=(0.0, 1.02))
+        add_legend(ax, loc="upper left")
+
+
+@dataclass
+class BoundaryDisplay(Display):
+    """The decision regions of a classifier on two features, and the samples of each class.
+
+    Of two classes the scores are shaded, evenly around the boundary; of more, the regions are coloured.
+
+    Parameters
+    ----------
+    xx0, xx1 : ndarray of shape (n_points, n_points)
+        A grid over both features.
+    response : ndarray of shape (n_points, n_points)
+        Scores less the boundary's if there are two classes, else the place of the predicted class in `classes`.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    X : ndarray of shape (n_samples, 2)
+        The sample.
+    y : ndarray of shape (n_samples,)
+        Its labels.
+    names : tuple of str
+        The names of the two features.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], ["no", "yes", "yes"]
+    >>> display = BoundaryDisplay.from_estimator(LinearSVC().fit(X, y), X, y, ax=Figure().subplots())
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['no', 'yes']
+    """
+
+    xx0: Array
+    xx1: Array
+    response: Array
+    classes: NDArray[Any]
+    X: Array
+    y: NDArray[Any]
+    names: tuple[str, ...] = ("x[0]", "x[1]")
+
+    size = (5.0, 4.0)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
+    ) -> Self:
+        """Draw a fitted classifier of two features.
+
+        The grid and the scores are those of `sklearn.inspection.DecisionBoundaryDisplay`.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted classifier of scikit-learn's manner.
+        X : array-like or data frame of shape (n_samples, 2)
+            The sample to show.
+        y : array-like of shape (n_samples,)
+            Its labels.
+        grid_resolution : int
+            Points of the grid along each feature.
+        ax : matplotlib Axes, optional
+            Axes to draw on; a new figure by default.
+
+        Raises
+        ------
+        InvalidInput
+            `X` has not two features, or the estimator has no ``classes_``.
+        """
+        classes, sample = np.asarray(read_fitted(estimator, "classes_")), validation.samples(X)
+        if sample.shape[1] != 2:
+            raise InvalidInput("X", f"found {sample.shape[1]} features", "give two, and a model of those two")
+        y = validation.labels("y", y, len(sample))
+        if not np.isin(y, classes).all():
+            raise InvalidInput("y", "found labels that are none of the estimator's classes", "give the sample's labels")
+        binary = len(classes) == 2
+        grid = DecisionBoundaryDisplay.from_estimator(
+            estimator,
+            X if hasattr(X, "columns") else sample,
+            grid_resolution=validation.whole("grid_resolution", grid_resolution, least=2),
+            eps=0.08 * float(np.ptp(sample, axis=0).min()) or 1.0,
+            plot_method="pcolormesh",
+            response_method="auto" if binary else "predict",
+            ax=pyplot().Figure().subplots(),
+        )
+        boundary = 0.5 if binary and not hasattr(estimator, "decision_function") else 0.0
+        names = name_features(getattr(X, "columns", None), 2)
+        return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)
+
+    @classmethod
+    def from_run(cls, run: Run, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None) -> Self:
+        """Draw a run of column generation on a sample with labels -1 and +1; as `from_estimator` otherwise."""
+        Ensemble.from_run(run)
+        return cls.from_estimator(_RunAsClassifier(run), X, validation.signs(y), grid_resolution=grid_resolution, ax=ax)
+
+    def _draw(self, ax: Axes) -> None:
+        grid, n_classes = (self.xx0, self.xx1, self.response), len(self.classes)
+        if n_classes == 2:
+            # from one class's colour to the other's, with the boundary between
+            colours = ["#b2182b", "#2166ac"]
+            end = PALE * float(np.abs(self.response).max()) or 1.0
+            ax.pcolormesh(*grid, cmap="RdBu", vmin=-end, vmax=end, rasterized=True)
+            ax.contour(*grid, [0.0], colors="black", linewidths=1.2)
+        else:
+            colours = [PALETTE[k % len(PALETTE)] for k in range(n_classes)]
+            ax.contourf(*grid, np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.4)
+        for k, label in enumerate(self.classes):
+            style: dict[str, Any] = {
+                "s": 20,
+                "marker": MARKERS[k % len(MARKERS)],
+                "edgecolors": "0.15",
+                "linewidths": 0.4,
+            }
+            ax.scatter(*self.X[self.y == label].T, color=colours[k], label=str(label), **style)
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        add_legend(ax, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+@dataclass
+class GramDisplay(Display):
+    """A Gram matrix ordered by class: blocks on the diagonal, where a kernel sees what the labels say.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Symmetric.
+    y : array-like of shape (n_samples,)
+        Labels of any type; within a class the samples stay in their order.
+
+    Attributes
+    ----------
+    K_ : ndarray of shape (n_samples, n_samples)
+        The ordered matrix.
+    classes_ : ndarray
+        The labels in the order of the blocks.
+    counts_ : ndarray
+        The sizes of the blocks.
+
+    Raises
+    ------
+    InvalidInput
+        K is not a symmetric matrix, or there is not one label per row.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = GramDisplay([[2.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, 2.0]], ["b", "a", "b"])
+    >>> display.plot(Figure().subplots()).K_
+    array([[2., 0., 0.],
+           [0., 2., 1.],
+           [0., 1., 2.]])
+    """
+
+    K: Any
+    y: Any
+    K_: Array = field(init=False, repr=False)
+    classes_: NDArray[Any] = field(init=False, repr=False)
+    counts_: NDArray[np.intp] = field(init=False, repr=False)
+
+    size = (5.0, 4.2)
+
+    def __post_init__(self) -> None:
+        K = validation.symmetric(self.K)
+        y = validation.labels("y", self.y, len(K))
+        self.classes_, codes, self.counts_ = np.unique(y, return_inverse=True, return_counts=True)
+        order = np.argsort(codes, kind="stable")
+        self.K_ = K[np.ix_(order, order)]
+
+    @classmethod
+    def from_kernel(cls, kernel: Callable[[Any], Any], X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+        """Evaluate a kernel, one of `cvxens.kernels` or any callable that maps X to its Gram matrix, and draw it."""
+        if isinstance(kernel, type) or not callable(kernel):
+            raise InvalidInput("kernel", f"found {kernel!r:.100}", "give a function from X to its Gram matrix")
+        return cls(kernel(X), y).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        image = ax.imshow(self.K_, cmap="viridis")
+        ends = np.cumsum(self.counts_)
+        for end in ends[:-1].tolist():
+            ax.axhline(end - 0.5, color="white", linewidth=1.0)
+            ax.axvline(end - 0.5, color="white", linewidth=1.0)
+        middles, names = ends - self.counts_ / 2 - 0.5, [str(label) for label in self.classes_]
+        ax.set_xticks(middles, names)
+        ax.set_yticks(middles, names)
+        ax.tick_params(length=0)
+        ax.set(xlabel="class", ylabel="class")
+        ax.figure.colorbar(image, cax=ax.inset_axes((1.04, 0.0, 0.05, 1.0)), label="K(x, x')")
+
+
+class _RunAsClassifier(ClassifierMixin, BaseEstimator):
+    """A run as scikit-learn sees a fitted classifier; `fit` leaves it as it is."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.classes_ = np.array([-1, 1])
+        self.decision_function = run.decision_function
+
+    def fit(self, X: Any, y: Any) -> Self:
+        return self
