@@ -40,7 +40,7 @@ def check_types(record: Any) -> Any:
     TypeError: Stump.feature is of the type str
     """
     kind: Any = type(record)
-    for name, hint in _hints(kind).items():
+    for name, hint in find_types(kind).items():
         value = getattr(record, name)
         if not matches(value, hint):
             raise TypeError(f"{kind.__name__}.{name} is of the type {type(value).__name__}")
@@ -48,8 +48,8 @@ def check_types(record: Any) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Return the annotations of a record's fields."""
+def find_types(kind: Any) -> dict[str, Any]:
+    """Return the annotated types of the fields of a dataclass or named tuple."""
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
     return {name: hints[name] for name in names if name in hints}
