@@ -13,10 +13,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import Enum
 from math import inf
 from typing import TypeVar
 
 Item = TypeVar("Item")
+
+
+class Ending(Enum):
+    """Why an iteration ended."""
+
+    OPTIMAL = "the certified relative gap is within tol"
+    EXHAUSTED = "no hypothesis that the oracle finds improves"
+    STALLED = "the oracle proves no bound, and the objective has stopped improving"
+    ROUNDING = "rounding hides any progress"
+    MAX_COLUMNS = "max_columns reached"
+    MAX_ROUNDS = "max_rounds reached"
+    MAX_STEPS = "max_steps reached"
+    MAX_TIME = "max_time reached"
+    STOPPED = "stopped by the callback"
+    INTERRUPTED = "interrupted"
+    VIOLATED = "the bound is beyond the objective by more than rounding, so it is none"
 
 
 class TimeUp(Exception):

@@ -103,7 +103,6 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
-    "colgen.driver": {"colgen.protocols"},
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),
@@ -279,7 +278,7 @@ def test_libraries_stay_where_they_belong(library):
 def test_cvxpy_is_reached_through_modelling_and_in_problems_and_colgen_only():
     users = {module for module in MODULES for _, name in IMPORTED[module] if name.endswith(".modelling.cp")}
     assert {room(module) for module in users} <= {"problems", "colgen"}
-    assert "colgen.driver" not in users
+    assert "colgen.loop" not in users
 
 
 def test_dynamic_imports_are_those_of_lazy_loader():

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from cvxens.datasets import Dataset
 from cvxens.datasets.tabular import FileTable
 from cvxens.errors import InvalidInput
-from cvxens.tables import NumericColumn, TableEncoder, columns_of, read_cells
+from cvxens.tables import NumericColumn, TableEncoder, columns_of, read_cells, spell
 
 MANY_CLASSES = 20
 """More whole numbers than that may be no classes, but numbers."""
@@ -163,9 +163,8 @@ def _describe_columns(table: FileTable, encoder: TableEncoder) -> list[dict[str,
     described = []
     for column in encoder.columns:
         cells = read_cells(found[column.name], table.options.na)
-        known = cells.known().tolist()
-        some = sorted({str(value) for value in known})
-        values = ", ".join(some[:3]) + (", ..." if len(some) > 3 else "")
+        distinct = sorted(set(spell(cells.dropna())))
+        values = ", ".join(distinct[:3]) + (", ..." if len(distinct) > 3 else "")
         if isinstance(column, NumericColumn) and column.kind == "numeric":
             numbers = column.raw(cells)
             values = f"{np.nanmin(numbers):g} to {np.nanmax(numbers):g}"
@@ -173,8 +172,8 @@ def _describe_columns(table: FileTable, encoder: TableEncoder) -> list[dict[str,
             {
                 "name": column.name,
                 "kind": column.kind,
-                "distinct": len(set(known)),
-                "missing": int(cells.missing.sum()),
+                "distinct": len(distinct),
+                "missing": int(cells.isna().sum()),
                 "values": values,
                 "use": column.note or "as it is",
             }

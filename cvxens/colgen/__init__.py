@@ -12,11 +12,9 @@ from cvxens.colgen.adaboost import (
     round_bound,
 )
 from cvxens.colgen.checkpoint import Checkpoint
-from cvxens.colgen.driver import Step, iterate
-from cvxens.colgen.progress import Round
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced
-from cvxens.colgen.run import Run, column_generation
-from cvxens.colgen.stopping import Ending
+from cvxens.colgen.loop import Run, Step, column_generation, iterate
+from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round
+from cvxens.deadline import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
 

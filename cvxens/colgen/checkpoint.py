@@ -1,22 +1,37 @@
-"""Checkpoints: what the oracle answered, round by round, and the incumbents, in one file that is never half written."""
+"""Checkpoints: what the oracle answered, round by round, and the incumbent, in one file that is never half written.
+
+A run is a function of the oracle's answers, for everything else in it is deterministic. So a file that holds these lets
+a later run take the identical way: `Recorder` stands between loop and oracle, plays recorded answers while the master
+solves again, and records new ones. The incumbent is in the file too, so a run that is over need not be replayed.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy.sparse import issparse
 
 from cvxens import validation
-from cvxens.errors import DataFileError
-from cvxens.storage import FileKind, check_place, qualified_name
+from cvxens.colgen.protocols import Column, Hypothesis, Incumbent, Master, MasterSolution, Oracle, Priced, Round
+from cvxens.colgen.restricted import intercept_of
+from cvxens.colgen.stabilisation import without_smoothing
+from cvxens.deadline import check_time
+from cvxens.errors import DataFileError, InvalidInput
+from cvxens.problems.formulation import Formulation
+from cvxens.storage import Encoding, FileKind, check_place, nothing_else, qualified_name
+from cvxens.types import Array
 
-FILE = FileKind("checkpoint", 3, "restore it, or remove it to start anew")
+FILE = FileKind("checkpoint", 4, "restore it, or remove it to start anew")
+
+PLAIN = Encoding(nothing_else, nothing_else)
 
 
 @dataclass(frozen=True)
@@ -74,24 +89,24 @@ class Checkpoint:
         validation.limit("every_seconds", self.every_seconds)
 
     def due(self, rounds: int, seconds: float) -> bool:
-        """Whether to write, so many rounds and seconds after the last time."""
+        """True if it is time to write, so many rounds and seconds after the last time."""
         return seconds >= self.every_seconds or (self.every_rounds is not None and rounds >= self.every_rounds)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds.
+    """The content of a file.
 
     Parameters
     ----------
     identity : mapping of str to str
-        What the run is of: a digest or a name for each part.
+        A digest or a name for each part of the run.
     calls : sequence of str
         JSON for every answer of the oracle.
     state : mapping
-        What JSON says in numbers: the history, the incumbents' objectives, the generators' states.
+        Numbers in JSON: the history, the incumbent's objective and bound, the generators' states.
     arrays : dict of str to ndarray
-        The incumbents' arrays.
+        The incumbent's arrays.
     """
 
     identity: Mapping[str, str]
@@ -106,19 +121,212 @@ class Saved:
 
     @classmethod
     def read(cls, path: Path) -> Saved:
-        """Read a file, if it is whole.
-
-        Raises
-        ------
-        DataFileError
-            It cannot be read, is no checkpoint, of another version, truncated or damaged.
-        """
+        """Read a file; DataFileError if it is no checkpoint, of another version, truncated or damaged."""
         header, arrays = FILE.read(path)
         return cls(calls=arrays.pop("calls").tobytes().decode().split("\n"), arrays=arrays, **header)
 
 
-def refused(found: str) -> DataFileError:
-    """The error for a file of another run."""
+class Recorder:
+    """Sits between loop and oracle: plays recorded answers, records new ones, saves progress.
+
+    The first answer is never played but asked for and compared. So it is known that oracle and sample are those of the
+    recording, and functions that hypotheses refer to, which a file cannot hold, are at hand.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        Where to and how often.
+    formulation, signs, master, oracle, start
+        The run: what it solves, the signs of the margins, its master without columns, its oracle, what it starts with.
+
+    Raises
+    ------
+    DataFileError
+        The file is there, and is not one that this run wrote.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        formulation: Formulation,
+        signs: Array,
+        master: Master,
+        oracle: Oracle,
+        start: tuple[Hypothesis, ...],
+    ) -> None:
+        self.checkpoint, self.path = checkpoint, Path(checkpoint.path)
+        self.oracle, self.signs, self.start = oracle, signs, start
+        bare_master, rules = without_smoothing(master)
+        self.identity = {
+            "formulation": digest(formulation),
+            "labels": digest(signs),
+            "master": qualified_name(type(bare_master)),
+            "stabilisation": digest(rules),
+            "oracle": qualified_name(type(oracle)),
+            "start": digest(start),
+        }
+        self.saved = Saved.read(self.path) if self.path.exists() else None
+        if self.saved and (others := [part for part, own in self.identity.items() if self.saved.identity[part] != own]):
+            raise mismatch_error(f"another {' and '.join(others)}")
+        self.recorded: Sequence[str] = self.saved.calls if self.saved else ()
+        self.rows = tuple(Round(*row) for row in self.saved.state["history"]) if self.saved else ()
+        self.calls: list[str] = []
+        self.answers: list[Priced] = []
+        self._samples: list[Any] = []
+        self._functions: list[Any] = []
+        self._encoding = Encoding(self._refer, self._functions.__getitem__)
+        self._generators = list(_generators(oracle))
+        if self.saved:
+            # the first answer is asked for as the recorded run asked
+            self._set_generators(self.saved.state["generators"][0])
+        self._first_states = self._last_states = self._generator_states()
+        self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
+
+    @property
+    def sample(self) -> Any:
+        """The oracle's."""
+        return self.oracle.sample
+
+    @property
+    def exhausted(self) -> bool:
+        """True if the recorded run ended where no hypothesis improves."""
+        return bool(self.saved and self.saved.state["exhausted"])
+
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the recorded answer, or the oracle's, and record that."""
+        # multipliers of a master that was cut short are not found again, so no answer to them is recorded
+        check_time()
+        call = self.recorded[len(self.calls)] if self._is_playing and self.calls else None
+        if call is None:
+            priced = self.oracle.price(s, exclude=exclude)
+            call = self._write_answer(s, priced)
+            if self._is_playing and call != self.recorded[0]:
+                raise mismatch_error("another sample or oracle")
+        elif json.loads(call)["asked"] != digest(s):
+            raise mismatch_error(f"other multipliers from answer {len(self.calls) + 1} on")
+        else:
+            priced = self._read_answer(call)
+        self.calls.append(call)
+        self.answers.append(priced)
+        if self.saved and len(self.calls) == len(self.recorded):
+            self._set_generators(self.saved.state["generators"][1])
+        self._last_states = self._generator_states()
+        return priced
+
+    @property
+    def _is_playing(self) -> bool:
+        """True while there are recorded answers that were not yet given again."""
+        return len(self.calls) < len(self.recorded)
+
+    def _write_answer(self, s: Array, priced: Priced) -> str:
+        """JSON for an answer; the first one has digests of the samples."""
+        columns = [[float(c.edge), self._sample_number(c), self._write_hypothesis(c)] for c in priced.columns]
+        samples = [] if self.calls else [digest(sample) for sample in self._samples]
+        bounds = [float(bound) for bound in (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)]
+        return json.dumps({"asked": digest(s), "columns": columns, "bounds": bounds, "samples": samples})
+
+    def _read_answer(self, call: str) -> Priced:
+        written = json.loads(call)
+        columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
+        return Priced(columns, *written["bounds"])
+
+    def _sample_number(self, column: Column) -> int:
+        known = next((k for k, sample in enumerate(self._samples) if sample is column.sample), None)
+        if known is not None:
+            return known
+        if self.calls:
+            raise _unwritable_error(column, "its sample is none of the first round's")
+        self._samples.append(column.sample)
+        return len(self._samples) - 1
+
+    def _write_hypothesis(self, column: Column) -> Any:
+        """JSON for a hypothesis from which it can be read again."""
+        hypothesis: Any = column.hypothesis
+        try:
+            written = self._encoding.write(hypothesis)
+            again = self._encoding.read(written)
+        except (TypeError, IndexError) as error:
+            raise _unwritable_error(column, str(error)) from None
+        if not is_dataclass(hypothesis) or again != hypothesis:
+            raise _unwritable_error(column, "it is no dataclass that equals one of the same fields")
+        return written
+
+    def _refer(self, value: Any) -> int:
+        """Return the number of a function that hypotheses refer to; all of them appear in the first round."""
+        if not callable(value):
+            nothing_else(value)
+        if value not in self._functions:
+            if self.calls:
+                raise TypeError(f"{value!r} is no function of the first round's")
+            self._functions.append(value)
+        return self._functions.index(value)
+
+    def _generator_states(self) -> list[Any]:
+        return [PLAIN.write(generator.bit_generator.state) for generator in self._generators]
+
+    def _set_generators(self, states: Sequence[Any]) -> None:
+        if len(states) != len(self._generators):
+            raise mismatch_error("another oracle")
+        for generator, state in zip(self._generators, states, strict=True):
+            generator.bit_generator.state = PLAIN.read(state)
+
+    @property
+    def can_restore(self) -> bool:
+        """True if there is a recorded incumbent and the first answer has shown that it is this run's."""
+        return self.saved is not None and bool(self.answers)
+
+    def incumbent(self) -> Incumbent:
+        """Return the recorded run's incumbent; the threshold and edges of its solution are not recorded."""
+        assert self.saved is not None
+        state, arrays = self.saved.state, self.saved.arrays
+        answers = [self._read_answer(call) for call in self.saved.calls]
+        found = [column for priced in answers for column in priced.columns]
+        found += [Column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
+        edge_bound, edge_square_sum = state["dual_edges"]
+        priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
+        w, b, u, centred = (arrays[name] for name in ("w", "b", "master_u", "centred"))
+        solution = MasterSolution(w, b, u, self.signs * u, state["objective"], np.nan, centred=centred)
+        columns = tuple(found[k] for k in arrays["columns"].tolist())
+        return Incumbent(columns, solution, state["bound"], arrays["u"], priced)
+
+    def save(self, history: Sequence[Round], incumbent: Incumbent, *, at_once: bool, exhausted: bool) -> None:
+        """Write after the first round, when a period is over, and at the end; not while the recorded run is ahead."""
+        new_rounds, now = len(history) - self._saved_rounds, time.perf_counter()
+        if self._is_playing or (new_rounds <= 0 and not exhausted):
+            return
+        if at_once or len(history) == 1 or self.checkpoint.due(new_rounds, now - self._saved_at):
+            self._content(history, incumbent, exhausted).write(self.path)
+            self._saved_rounds, self._saved_at = len(history), time.perf_counter()
+
+    def _content(self, history: Sequence[Round], incumbent: Incumbent, exhausted: bool) -> Saved:
+        solution, priced = incumbent.solution, incumbent.priced
+        # columns are numbered in the order of the answers, those of the start come last
+        columns = [column for answer in self.answers for column in answer.columns]
+        number_of = {id(column): k for k, column in enumerate(columns)}
+        start_number_of = {hypothesis: k for k, hypothesis in enumerate(self.start, start=len(columns))}
+        numbers = [number_of[id(c)] if id(c) in number_of else start_number_of[c.hypothesis] for c in incumbent.columns]
+        state = {
+            "history": [astuple(row) for row in history],
+            "generators": [self._first_states, self._last_states],
+            "objective": float(solution.objective),
+            "bound": float(incumbent.bound),
+            "dual_call": next(k for k, answer in enumerate(self.answers) if answer.columns is priced.columns),
+            "dual_edges": [float(priced.edge_bound), float(priced.edge_square_sum)],
+            "exhausted": exhausted,
+        }
+        arrays = {
+            "w": solution.w,
+            "b": solution.b,
+            "centred": intercept_of(solution),
+            "master_u": solution.u,
+            "u": incumbent.u,
+            "columns": np.array(numbers, dtype=np.int64),
+        }
+        return Saved(self.identity, self.calls, state, {name: np.asarray(value) for name, value in arrays.items()})
+
+
+def mismatch_error(found: str) -> DataFileError:
+    """Return the error about a file of another run."""
     return DataFileError(
         "checkpoint",
         f"found the file of a run with {found}",
@@ -126,34 +334,47 @@ def refused(found: str) -> DataFileError:
     )
 
 
+def _unwritable_error(column: Column, why: str) -> InvalidInput:
+    return InvalidInput(
+        "checkpoint",
+        f"found the hypothesis {type(column.hypothesis).__name__}, which a file cannot hold: {why}",
+        "run without a checkpoint, or make hypotheses frozen dataclasses of numbers, strings, tuples and arrays",
+    )
+
+
+def _generators(part: Any) -> Iterator[np.random.Generator]:
+    """Yield the generators in an oracle's attributes, and in those of the oracles there."""
+    match part:
+        case np.random.Generator():
+            yield part
+        case list() | tuple():
+            for item in part:
+                yield from _generators(item)
+        case _ if hasattr(part, "price"):
+            for item in getattr(part, "__dict__", {}).values():
+                yield from _generators(item)
+
+
 def digest(value: Any) -> str:
-    """A number for the content of plain values, arrays, sparse matrices and dataclasses; of others, for the type.
+    """Return a text that tells the content of plain values, arrays, sparse matrices and dataclasses from others.
+
+    Of anything else, such as a function, it has the name only. `joblib.hash` alone would not do: it tells equal tuples
+    that share an element from those that do not, and refuses functions without a module.
 
     Examples
     --------
     >>> digest((1.0, np.arange(3))) == digest((1.0, np.arange(3))) != digest((1.0, np.arange(4)))
     True
     """
-    hashed = hashlib.blake2b(digest_size=16)
-    _feed(hashed, value)
-    return hashed.hexdigest()
 
+    def refer(other: Any) -> Any:
+        if issparse(other):
+            columns = other.tocsc()
+            return encoding.write((type(other).__name__, other.shape, columns.data, columns.indices, columns.indptr))
+        return qualified_name(other if hasattr(other, "__qualname__") else type(other))
 
-def _feed(hashed: Any, value: Any) -> None:
-    match value:
-        case None | bool() | int() | float() | str():
-            hashed.update(f"{type(value).__name__} {value!r};".encode())
-        case np.ndarray() if value.dtype.kind in "biuf":
-            hashed.update(f"{value.dtype.str} {value.shape};".encode())
-            hashed.update(np.ascontiguousarray(value).ravel().view(np.uint8).data)
-        case tuple() | list():
-            _feed(hashed, len(value))
-            for part in value:
-                _feed(hashed, part)
-        case _ if issparse(value):
-            columns = value.tocsc()
-            _feed(hashed, (value.shape, columns.data, columns.indices, columns.indptr))
-        case _ if is_dataclass(value):
-            _feed(hashed, (qualified_name(type(value)), *(getattr(value, field.name) for field in fields(value))))
-        case _:
-            hashed.update(qualified_name(value if hasattr(value, "__qualname__") else type(value)).encode())
+    encoding = Encoding(refer, nothing_else, arrays={})
+    written = encoding.write(value)
+    # of equal arrays in another memory order the hash would be another one
+    arrays = [[a.shape, joblib.hash(np.ascontiguousarray(a))] for a in (encoding.arrays or {}).values()]
+    return str(joblib.hash(json.dumps([written, arrays])))

@@ -1,16 +1,22 @@
-"""What oracles and masters are, and what they hand each other."""
+"""Column generation's two protocols, `Oracle` and `Master`, and the records that flow between them and the loop.
+
+Letters: w are weights of hypotheses, b the intercept, u >= 0 the multipliers of the samples, s = y u the signed weights
+that an oracle prices. The edge of a hypothesis h is ``sum_i s_i h(x_i)``. All objectives and bounds here are of a
+minimum; those of a maximum change their sign where they leave the loop.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.certificates import relative
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
 
@@ -134,7 +140,7 @@ class MasterSolution:
     objective : float
         The value at (w, b), recomputed in numpy: feasible for the full problem, so it bounds the optimum.
     threshold : float
-        An edge must exceed it to improve.
+        An edge must exceed it to improve; NaN in a solution that was read from a checkpoint.
     closed : ndarray of bool, shape (n_columns,), or None
         Which hypotheses the oracle is to leave out, in either sign; None for all of the master's. Where w >= 0, a
         hypothesis of negative edge is not among them: its negation may improve.
@@ -157,6 +163,78 @@ class MasterSolution:
     exact: bool = True
     edges: Array | None = None
     centred: Array | None = None
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """The best primal and the best dual point of a run so far; its certificate is made from them.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns that were in the master.
+    solution : MasterSolution
+        The restricted optimum over these columns; of equal objectives the latest.
+    bound : float
+        The best bound on the optimum over all hypotheses; -inf if there is none.
+    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The multipliers that the bound is from.
+    priced : Priced
+        The oracle's answer to them.
+    """
+
+    columns: tuple[Column, ...]
+    solution: MasterSolution
+    bound: float
+    u: Array
+    priced: Priced
+
+    @property
+    def bounded(self) -> bool:
+        """True if the bound is one over all hypotheses: the oracle bounds their edges, and that is enough."""
+        return bool(self.priced.edge_bound < inf and self.bound > -inf)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One row of a run's history.
+
+    Parameters
+    ----------
+    objective : float
+        Of the restricted optimum: it bounds the optimum from the primal side.
+    bound : float
+        The best bound so far from the dual side.
+    best_edge : float
+        The largest edge found.
+    n_columns : int
+        Columns in the master.
+    pricing_seconds, master_seconds : float
+        Wall-clock time of the round.
+    bounded : bool
+        True if the bound is a proof: the oracle bounds the edges of its hypotheses.
+    rounding : float or None
+        A bound on the rounding error of the best objective and of the bound; None where the gap was too large for it to
+        matter.
+    relative_gap : float
+        Of the best objective so far and the bound, with the rounding error where that is known.
+    """
+
+    objective: float
+    bound: float
+    best_edge: float
+    n_columns: int
+    pricing_seconds: float
+    master_seconds: float
+    bounded: bool = True
+    rounding: float | None = None
+    relative_gap: float = inf
+
+
+def relative_gap(objective: float, bound: float, rounding: float = 0.0) -> float:
+    """Return (objective - bound + rounding) relative to the larger of the two; inf where either is infinite."""
+    finite = isfinite(objective) and isfinite(bound)
+    return relative(objective - bound + rounding, objective, bound) if finite else inf
 
 
 class Master(Protocol):

@@ -1,11 +1,15 @@
-"""Stabilisation: price near a point that has proven itself instead of at a master's extreme multipliers."""
+"""Stabilisation: price near a point that has proven itself instead of at a master's extreme multipliers.
+
+A restricted linear program has multipliers at vertices, which jump from round to round. Smoothing prices
+``share * centre + (1 - share) * u`` instead; `InOut` and `Averaged` say which point is the centre.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Protocol
 
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
@@ -16,25 +20,30 @@ from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 
-class Smoothing(Protocol):
-    """How multipliers are smoothed: towards which centre, and how far."""
-
-    @property
-    def share(self) -> float:
-        """The share of the centre in the multipliers that are priced, in [0, 1)."""
-
-    def moves(self, bound: float, best: float) -> bool:
-        """Whether a point that was priced becomes the centre, by its bound and the best one before."""
-
-
 @dataclass(frozen=True)
-class InOut:
-    """In-out smoothing (Wentges 1997; Ben-Ameur & Neto 2007): the centre is the point with the best bound so far.
+class Smoothing(ABC):
+    """A rule by which multipliers are smoothed: towards which centre, and how far.
 
     Parameters
     ----------
     share : float
-        Of the centre, in [0, 1).
+        The share of the centre in the multipliers that are priced, in [0, 1).
+    """
+
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= validation.number("share", self.share) < 1:
+            raise InvalidInput("share", f"found {self.share!r}", "give a number from 0 up to, but below, 1")
+
+    @abstractmethod
+    def moves(self, bound: float, best: float) -> bool:
+        """Return True if a point that was priced becomes the centre, by its bound and the best one before."""
+
+
+@dataclass(frozen=True)
+class InOut(Smoothing):
+    """In-out smoothing (Wentges 1997; Ben-Ameur & Neto 2007): the centre is the point with the best bound so far.
 
     Examples
     --------
@@ -42,24 +51,14 @@ class InOut:
     False
     """
 
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        _check(self.share)
-
     def moves(self, bound: float, best: float) -> bool:
-        """To every point with a better bound."""
+        """Return True if the bound is better."""
         return bound > best
 
 
 @dataclass(frozen=True)
-class Averaged:
+class Averaged(Smoothing):
     """Neame's smoothing (1999): the centre is the last point that was priced, so all before it fade away.
-
-    Parameters
-    ----------
-    share : float
-        Of the centre, in [0, 1).
 
     Examples
     --------
@@ -67,19 +66,9 @@ class Averaged:
     True
     """
 
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        _check(self.share)
-
     def moves(self, bound: float, best: float) -> bool:
-        """To every point."""
+        """Return True."""
         return True
-
-
-def _check(share: float) -> None:
-    if not 0 <= validation.number("share", share) < 1:
-        raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
 
 
 def stabilised(
@@ -111,17 +100,8 @@ def stabilised(
     return lambda formulation, y: StabilisedMaster(master(formulation, y), formulation, y, smoothing)
 
 
-def unsmoothed(master: Master) -> tuple[Master, list[Smoothing]]:
-    """A master without its smoothing, and the rules of that, the outermost first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cvxens.colgen import formulations, masters
-    >>> smooth = stabilised(masters.HighsMaster, InOut(0.3))(formulations.soft_margin(C=1.0), np.array([1.0, -1.0]))
-    >>> type(unsmoothed(smooth)[0]).__name__, unsmoothed(smooth)[1]
-    ('HighsMaster', [InOut(share=0.3)])
-    """
+def without_smoothing(master: Master) -> tuple[Master, list[Smoothing]]:
+    """Return the master that a stabilised one wraps, and the rules of its smoothing, the outermost first."""
     rules = []
     while isinstance(master, StabilisedMaster):
         rules.append(master.smoothing)
@@ -170,6 +150,7 @@ class StabilisedMaster:
         if self.centre is None or not smooth:
             return solution
         share = self.smoothing.share
+        # the domain of multipliers is convex, so a mean of feasible ones is feasible
         u = self.restricted.balanced(share * self.centre + (1 - share) * solution.u)
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
@@ -177,6 +158,7 @@ class StabilisedMaster:
         """Bound the optimum from the multipliers that were priced, which may become the centre."""
         bound = self.master.bound(solution, priced)
         if isfinite(solution.objective) and self.smoothing.moves(bound, self.best):
+            # shrunk to be feasible for all hypotheses priced: only then is the bound the value at the centre
             self.centre = solution.u * self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
         self.best = max(self.best, bound)
         return bound

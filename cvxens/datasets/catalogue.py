@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.datasets.dataset import Dataset
-from cvxens.datasets.files import Source, open_source
+from cvxens.datasets.files import open_source
 from cvxens.datasets.reading import read_sources
 from cvxens.errors import DataFileError, InvalidInput
 
@@ -23,7 +23,7 @@ MANIFEST = "MANIFEST.tsv"
 
 @dataclass(frozen=True)
 class Entry:
-    """The files of one data set: its training part, perhaps a test part; SHA-256 digests where known."""
+    """The files of one data set: its training part, perhaps a test part; SHA-256 digests, "" where not known."""
 
     files: tuple[Path, ...]
     digests: tuple[str, ...]
@@ -116,7 +116,9 @@ def load(name: str, *, sparse: bool = False) -> Dataset:
     entry = entries[name]
     sources = [open_source(path) for path in entry.files]
     for source, digest in zip(sources, entry.digests, strict=True):
-        _check_digest(source, digest)
+        if digest and source.digest != digest.lower():
+            digests = f"SHA-256 {source.digest[:12]}... where the manifest says {digest[:12]}..."
+            raise source.error(f"found a damaged file, {digests}", "fetch it anew")
     return replace(read_sources(sources, sparse=sparse), name=name, source=entry.source)
 
 
@@ -128,37 +130,28 @@ def _directory() -> Path | None:
     return beside_checkout if (beside_checkout / MANIFEST).is_file() else None
 
 
-def _entries() -> Mapping[str, Entry]:
+def _entries() -> dict[str, Entry]:
+    """Read the manifest; a training part and a test part make a set of their own beside the two."""
     directory = _directory()
     if directory is None:
         return {}
-    if not (directory / MANIFEST).is_file():
-        raise DataFileError(
-            VARIABLE, f"found no {MANIFEST} in {directory}", f"set {VARIABLE} to a directory that has one"
-        )
-    text = open_source(directory / MANIFEST).text()
-    rows = list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
-    if not all(row.get("name") and row.get("file") for row in rows):
-        raise DataFileError(
-            str(directory / MANIFEST),
-            "found a line without a name or a file",
-            "separate the columns name and file by tabs",
-        )
-    single = {row["name"]: _entry(directory, row) for row in rows}
-    return _pairs(single) | single
-
-
-def _entry(directory: Path, row: Mapping[str, str]) -> Entry:
-    return Entry((directory / row["file"],), (row.get("sha256") or "",), row.get("source") or "")
-
-
-def _pairs(single: Mapping[str, Entry]) -> dict[str, Entry]:
-    stems = [name.removesuffix("_train") for name in single if name.endswith("_train")]
-    parts = {stem: (single[f"{stem}_train"], single[f"{stem}_test"]) for stem in stems if f"{stem}_test" in single}
-    return {
-        stem: Entry(train.files + test.files, train.digests + test.digests, f"{train.source}; {test.source}")
-        for stem, (train, test) in parts.items()
-    }
+    manifest = directory / MANIFEST
+    if not manifest.is_file():
+        found = f"found no {MANIFEST} in {directory}"
+        raise DataFileError(VARIABLE, found, f"set {VARIABLE} to a directory that has one")
+    single = {}
+    for row in csv.DictReader(open_source(manifest).text().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if not row.get("name") or not row.get("file"):
+            found = "found a line without a name or a file"
+            raise DataFileError(str(manifest), found, "separate the columns name and file by tabs")
+        single[row["name"]] = Entry((directory / row["file"],), (row.get("sha256") or "",), row.get("source") or "")
+    pairs = {}
+    for stem in (name.removesuffix("_train") for name in single if name.endswith("_train")):
+        if f"{stem}_test" in single:
+            train, test = single[f"{stem}_train"], single[f"{stem}_test"]
+            source = f"{train.source}; {test.source}"
+            pairs[stem] = Entry(train.files + test.files, train.digests + test.digests, source)
+    return pairs | single
 
 
 def _unknown(name: str, known: Collection[str]) -> InvalidInput:
@@ -168,17 +161,9 @@ def _unknown(name: str, known: Collection[str]) -> InvalidInput:
             f"found {name!r}, but no data directory; without one there is only {', '.join(BUNDLED)}",
             f"set {VARIABLE} to a directory with a {MANIFEST}, or use load_file(path)",
         )
-    close = ", ".join(get_close_matches(str(name), known, n=5, cutoff=0.5))
+    close = ", ".join(get_close_matches(name, known, n=5, cutoff=0.5))
     return InvalidInput(
         "name",
         f"found {name!r}, which is none of the {len(known)} known data sets",
         (f"did you mean {close}? " if close else "") + "available() lists the names, load_file(path) reads a file",
     )
-
-
-def _check_digest(source: Source, digest: str) -> None:
-    if digest and source.digest != digest.lower():
-        raise source.error(
-            f"found a damaged file, SHA-256 {source.digest[:12]}... where the manifest says {digest[:12]}...",
-            "fetch it anew",
-        )

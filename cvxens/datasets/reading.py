@@ -294,7 +294,7 @@ def _read_target(table: FileTable, target: str) -> tuple[NDArray | None, tuple[s
     """Return the labels, if all are there, or a remark that some are missing."""
     if target not in table.names:
         return None, ()
-    missing = read_cells(columns_of(table.frame)[target], table.options.na).missing
+    missing = read_cells(columns_of(table.frame)[target], table.options.na).isna()
     if not missing.any():
         return table.labels(target), ()
     told = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"

@@ -66,17 +66,7 @@ def make_threenorm(
     Parameters
     ----------
     n_samples, n_features, random_state
-        As in `make_twonorm`.
-
-    Returns
-    -------
-    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
-        As in `make_twonorm`.
-
-    Raises
-    ------
-    InvalidInput
-        As in `make_twonorm`.
+        As in `make_twonorm`, which also says what is returned and raised.
 
     References
     ----------
@@ -106,17 +96,7 @@ def make_ringnorm(
     Parameters
     ----------
     n_samples, n_features, random_state
-        As in `make_twonorm`.
-
-    Returns
-    -------
-    X, y : ndarray of shape (n_samples, n_features) and (n_samples,)
-        As in `make_twonorm`.
-
-    Raises
-    ------
-    InvalidInput
-        As in `make_twonorm`.
+        As in `make_twonorm`, which also says what is returned and raised.
 
     References
     ----------
@@ -143,17 +123,12 @@ def make_waveform(n_samples: int = 300, *, random_state: RandomState = None) -> 
     Parameters
     ----------
     n_samples, random_state
-        As in `make_twonorm`.
+        As in `make_twonorm`, which also says what is raised.
 
     Returns
     -------
     X, y : ndarray of shape (n_samples, 21) and (n_samples,)
         The samples; labels, +1 with probability 1/3, conditional on both labels being present.
-
-    Raises
-    ------
-    InvalidInput
-        As in `make_twonorm`.
 
     References
     ----------

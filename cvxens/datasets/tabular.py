@@ -32,6 +32,7 @@ from cvxens.tables import (
     columns_of,
     read_cells,
     recognise_numerals,
+    spell,
 )
 
 TARGETS = frozenset({"target", "class", "label", "y"})
@@ -160,11 +161,11 @@ class FileTable:
         """Return the column of that name as labels; `DataFileError` if one is missing."""
         with self._errors():
             cells = read_cells(columns_of(self.frame)[target], self.options.na)
-        for row in np.flatnonzero(cells.missing)[:1].tolist():
+        for row in np.flatnonzero(cells.isna())[:1].tolist():
             raise self.source.error(f"found no target in {self._place(row)}", f"fill in {target!r}, or drop the line")
-        if cells.kind == "f":
-            return cells.values
-        labels = cells.labels().astype(str)
+        if cells.dtype.kind == "f":
+            return np.asarray(cells)
+        labels = spell(cells).astype(str)
         distinct = set(labels.tolist())
         mark = self.options.decimal or choose_decimal_mark([distinct], self.separator)
         # a few of them are classes, whatever they are called

@@ -29,8 +29,7 @@ from cvxens.colgen import Ending, Formulation
 from cvxens.deadline import Deadline, Pace, limit_time, time_left
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts
-from cvxens.estimators.machines.shapes import shapes_of, variation_shares
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts, variation_shares
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
@@ -103,12 +102,12 @@ class FixedKernel:
     def from_sample(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
         """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
         made = TrainingKernel.of(kernel, gamma, X, masses).kernel
-        if not isinstance(made, Kernel) or made.fixed:
+        if not isinstance(made, Kernel) or made.is_data_independent:
             return cls(made, None)
         low, high = X.min(axis=0), X.max(axis=0)
         # a radius is read off the corner that is the farthest from 0
         farthest = np.where(np.abs(low) > np.abs(high), low, high)
-        return cls(made.within(np.stack([low, high, farthest])), np.stack([low, high]))
+        return cls(made.with_ranges_of(np.stack([low, high, farthest])), np.stack([low, high]))
 
     def __call__(self, X: Any, Z: Any) -> Any:
         """Evaluate between samples X, from anywhere, and Z, within the ranges."""
@@ -179,10 +178,15 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         "decision-stump"; a list over the sub-problems where there are several.
         """
         check_is_fitted(self)
-        parts = self._parts()
-        return self._show(
-            [shapes_of(p.kernel_.function, p.kernel_.box, p.support_vectors_, p.dual_coef_) for p in parts]
-        )
+        found = []
+        for part in self._parts():
+            kernel = part.kernel_.function
+            if not isinstance(kernel, Kernel):
+                raise AttributeError(
+                    f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
+                )
+            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
+        return self._show(found)
 
     @property
     def feature_importances_(self) -> Array:

@@ -25,8 +25,14 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines.kernels import PRECOMPUTED, SCALE, TrainingKernel, gamma_of_parts, scaled_price
-from cvxens.estimators.machines.shapes import variation_shares
+from cvxens.estimators.machines.kernels import (
+    PRECOMPUTED,
+    SCALE,
+    TrainingKernel,
+    gamma_of_parts,
+    scaled_price,
+    variation_shares,
+)
 from cvxens.estimators.machines.training import Expansion, Limits, Trainer, certify_expansion, make_trainer
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.annotations import check_types, find_types, matches
 from cvxens.kernels import TreeEnsemble
-from cvxens.kernels.tree_paths import ThresholdTrees
+from cvxens.kernels.tree_ensemble import ThresholdTrees
 from cvxens.storage import (
     UNREADABLE,
     Encoding,
@@ -281,7 +281,7 @@ def _is_kept(kind: type, name: str) -> bool:
 def _without_forest(value: Any) -> Any:
     """Return an attribute; of a supervised kernel with the trees alone, which are all that it needs of a forest."""
     if isinstance(value, TreeEnsemble) and hasattr(value.forest, "apply"):
-        return replace(value, forest=ThresholdTrees.of(value.forest))
+        return replace(value, forest=ThresholdTrees.from_forest(value.forest))
     return value
 
 

@@ -28,7 +28,7 @@ from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.boosting import Coded
 from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
-from cvxens.estimators.machines.kernels import Clipped, TrainingKernel, _given
+from cvxens.estimators.machines.kernels import TrainingKernel, _given
 from cvxens.estimators.machines.training import Expansion
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.estimators.weak_learners import ORACLES
@@ -45,11 +45,10 @@ from cvxens.hypotheses import (
     Wave,
     _unlike,
 )
-from cvxens.kernels.kernel import Product, Scaled, Sum
+from cvxens.kernels.finite import Centred
+from cvxens.kernels.kernel import Clipped, Product, Scaled, Sum
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.simplified import Centred
-from cvxens.kernels.tree_ensemble import PassesNode
-from cvxens.kernels.tree_paths import ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +17,8 @@ from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteE
 from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
-from cvxens.export.boxes import box_of, everywhere
 from cvxens.export.graph import Graph, import_onnx
+from cvxens.kernels import Kernel
 from cvxens.types import Array
 
 OPERATORS = 17
@@ -146,7 +147,7 @@ def _add_vote(model: Any, graph: Graph) -> Scores:
     features, thresholds, above, below = map(np.array, zip(*(steps or [(0, 0.0, none, none)]), strict=True))
     above[0] += np.atleast_1d(model.intercept_)
     below[0] += np.atleast_1d(model.intercept_)
-    return graph.add_steps(features, thresholds, above, below), everywhere(model.n_features_in_)
+    return graph.add_steps(features, thresholds, above, below), _find_box(None, model.n_features_in_)
 
 
 def _add_functions(model: Any, graph: Graph) -> Scores:
@@ -157,10 +158,18 @@ def _add_functions(model: Any, graph: Graph) -> Scores:
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
     if not isinstance(model, KernelExpansion):
-        box = box_of(kernel, n_features)
+        box = _find_box(kernel, n_features)
     else:
-        box = box_of(kernel.function, n_features) if kernel.box is None else everywhere(n_features)
+        # beyond the ranges of the training sample the model is constant
+        box = _find_box(kernel.function if kernel.box is None else None, n_features)
     return graph.add_shapes(functions, float(model.intercept_)), box
+
+
+def _find_box(kernel: Any, n_features: int) -> Array:
+    """Return the lowest and the highest value of each feature, (2, n_features): those of a kernel, or any number."""
+    box = kernel.domain(n_features) if isinstance(kernel, Kernel) else np.outer([-inf, inf], np.ones(n_features))
+    largest = np.finfo(float).max
+    return np.clip(box, -largest, largest)
 
 
 def _find_classes(model: Any) -> NDArray:

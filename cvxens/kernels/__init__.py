@@ -5,26 +5,20 @@ sets), multiply with ``*`` (exclusive or), are joined by `and_` and `or_`, and t
 `total_mass`, says whether it is `neutral`, and samples its hypotheses. `kernel.Kernel` says what a kernel is.
 """
 
-from cvxens.kernels.decision_stump import DecisionStump
-from cvxens.kernels.decision_tree import DecisionTree
-from cvxens.kernels.histogram_intersection import HistogramIntersection
-from cvxens.kernels.linear import Linear
-from cvxens.kernels.logic import and_, or_
-from cvxens.kernels.middle_stump import MiddleStump
-from cvxens.kernels.perceptron import Perceptron
-from cvxens.kernels.precomputed import Precomputed
-from cvxens.kernels.radial import Gaussian, Laplacian
-from cvxens.kernels.simplified import SimplifiedGaussian, SimplifiedLaplacian, SimplifiedPerceptron, SimplifiedStump
-from cvxens.kernels.stump import Stump
-from cvxens.kernels.stump_region import StumpRegion
+from cvxens.kernels.finite import Linear, Precomputed, WeakLearner
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.logic import DecisionTree, StumpRegion, and_, or_
+from cvxens.kernels.perceptron import Perceptron, SimplifiedPerceptron
+from cvxens.kernels.radial import Gaussian, Laplacian, SimplifiedGaussian, SimplifiedLaplacian
+from cvxens.kernels.stumps import DecisionStump, HistogramIntersection, MiddleStump, SimplifiedStump, Stump
 from cvxens.kernels.tree_ensemble import TreeEnsemble
-from cvxens.kernels.weak_learner import WeakLearner
 
 __all__ = [
     "DecisionStump",
     "DecisionTree",
     "Gaussian",
     "HistogramIntersection",
+    "Kernel",
     "Laplacian",
     "Linear",
     "MiddleStump",

@@ -1,11 +1,21 @@
-"""What a kernel is, and its sums, products and multiples."""
+"""What a kernel is, and its sums, products and multiples.
+
+A kernel is one class in one file. `tile` computes it; everything else that varies by kernel is a method with a default
+that is right for a kernel of which no more is known:
+
+- as LL08 has it, a kernel *embodies* a set of hypotheses: `total_mass`, `sample`, `neutral`;
+- a machine without equality constraints needs `psd`; P2, in which y'u = 0, is solved with `range_free_equivalent`,
+  or, where there are `additive_scales`, without a matrix;
+- `shape_functions` draws and exports expansions of kernels that are sums over features, on their `domain`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
-from typing import Any, Self, final
+from math import inf, prod
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +23,12 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import XOR, Formula, Hypothesis
-from cvxens.kernels.pair import pair
-from cvxens.kernels.tiles import Tile, assemble
+from cvxens.kernels.tiles import Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
+
+Shape: TypeAlias = tuple[Array, Array]
+"""Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 
 class Kernel(FieldsOnly, ABC):
@@ -27,6 +39,8 @@ class Kernel(FieldsOnly, ABC):
 
     Kernels add up (the union of the sets), multiply (the exclusive or of two hypotheses, one of each set; LL08
     Theorem 14) and take positive factors.
+
+    A kernel of your own is a frozen dataclass with a method `tile`, and overrides whatever else it can say.
     """
 
     equation: str
@@ -35,16 +49,16 @@ class Kernel(FieldsOnly, ABC):
 
     @property
     def neutral(self) -> bool:
-        """Whether hypotheses are -1/+1-valued and average to 0 at every x, as LL08 Theorem 16 asks."""
+        """True if hypotheses are -1/+1-valued and average to 0 at every x, as LL08 Theorem 16 asks."""
         return False
 
     @property
     def psd(self) -> bool:
-        """Whether it is PSD; else it is so on coefficients that sum to 0 only."""
+        """True if it is PSD; else it is so on coefficients that sum to 0 only (conditionally PSD)."""
         return True
 
     @property
-    def degree(self) -> float | None:
+    def homogeneity(self) -> float | None:
         """The k for which scaling the samples (and ranges) by c > 0 scales the kernel by c^k; None if there is none.
 
         Where there is one the kernel is scale-invariant: scaling the samples does no more to an SVM than scaling C.
@@ -52,8 +66,8 @@ class Kernel(FieldsOnly, ABC):
         return None
 
     @property
-    def fixed(self) -> bool:
-        """Whether its values depend on the two samples alone; else ranges are read off the sample it is evaluated on.
+    def is_data_independent(self) -> bool:
+        """True if values depend on the two samples alone; else ranges are read off the sample it is evaluated on.
 
         What is read off adds a constant to the kernels of stumps and perceptrons, which an SVM does not notice. It
         does more to what is made of them, so that is evaluated within one sample only.
@@ -79,21 +93,21 @@ class Kernel(FieldsOnly, ABC):
         return assemble(tile, (len(X), len(Z)), dtype, symmetric=X is Z)
 
     def diag(self, X: Any) -> Array:
-        """K(x_i, x_i) for every row of `X`, shape (n_samples,); the total mass where hypotheses are -1/+1-valued."""
-        X, _ = pair(X)
+        """Compute K(x_i, x_i) for every row of `X`, shape (n_samples,): the total mass where hypotheses are +-1."""
+        X, _ = check_pair(X)
         return np.full(len(X), self.total_mass(X))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Delta = int r(a)^2 da, for the samples that it is evaluated on; those may be left out if it needs none.
+        """Compute Delta = int r(a)^2 da on the samples `X` and `Z`, which a kernel of known ranges does not need.
 
         Raises
         ------
         InvalidInput
-            If the kernel embodies no set of hypotheses, or lacks the ranges that Delta depends on: see `within`.
+            If the kernel embodies no set of hypotheses, or lacks ranges: see `with_ranges_of`.
         """
         raise InvalidInput("kernel", f"found {self!r}, which embodies no set of hypotheses", "take one that does")
 
-    def within(self, X: Any) -> Self:
+    def with_ranges_of(self, X: Any) -> Self:
         """Return the kernel with all that was left open, such as ranges, taken from the sample `X`."""
         return self
 
@@ -103,44 +117,142 @@ class Kernel(FieldsOnly, ABC):
         Raises
         ------
         InvalidInput
-            If the kernel embodies no set of hypotheses, or lacks the ranges to sample from: see `within`.
+            If the kernel embodies no set of hypotheses, or lacks ranges to sample from: see `with_ranges_of`.
         """
         raise InvalidInput("kernel", f"found {self!r}, which embodies no set of hypotheses", "take one that does")
 
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Return a kernel with the same P2 solutions on `X` that needs no range: ``K(x, x') + a(x) + a(x')``.
+
+        What it adds is cancelled by y'u = 0 (LL08 after Theorem 4); the intercept goes with it. Where the kernel allows
+        for it, it is made of differences of samples. Those keep the digits that a constant beside them, or values with
+        an offset, would take: a ``min(x, x')`` near 1e16 knows nothing of a difference of 1.
+        """
+        return close_ranges(self, X)
+
+    def additive_scales(self, X: Any) -> Array | None:
+        """Return scale (n_features,) if K(x, x') is ``-sum_d scale_d |x_d - x'_d| + a(x) + a(x')`` on `X`, else None.
+
+        P2 is then solved without a kernel matrix, and its solution is a sum of functions of single features.
+        """
+        return None
+
+    def domain(self, n_features: int) -> Array:
+        """Return the lowest and the highest value that each feature may have, shape (2, n_features)."""
+        return np.outer([-inf, inf], np.ones(n_features))
+
+    def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
+        """Split ``f(x) = sum_j coefficients_j K(x, vectors_j)`` into g_d with ``f(x) = sum_d g_d(x_d)``.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_vectors, n_features)
+            The support vectors x_j.
+        coefficients : ndarray of shape (n_vectors,)
+            The c_j.
+        box : ndarray of shape (2, n_features), optional
+            The range of the training sample, beyond which f is constant; None for kernels that were given ranges.
+
+        Returns
+        -------
+        list of (knots, values)
+            One per feature: g_d at ascending knots; linear in between, constant beyond, and where two knots are one, it
+            jumps.
+
+        Raises
+        ------
+        AttributeError
+            The kernel is no sum over features, or was given ranges, beyond which f is not known.
+        """
+        scales = self.additive_scales(vectors)
+        if scales is None or box is None:
+            unknown = "was given ranges; leave them open"
+            found = "is no sum over features; those of stumps are" if scales is None else unknown
+            raise AttributeError(f"shape_functions_: the kernel {self!r} {found}")
+        # g_d(t) = -scale_d sum_j c_j |t - x_jd|, up to a constant, with its knots at the support vectors
+        knots = [np.unique(np.append(ends, x)) for ends, x in zip(box.T, vectors.T, strict=True)]
+        shapes = [
+            (k, -np.abs(np.subtract.outer(k, x)) @ (scale * coefficients))
+            for k, x, scale in zip(knots, vectors.T, scales, strict=True)
+        ]
+        # what the kernel has beside the distances is the same everywhere: all features share it
+        there = sum(float(np.interp(at, *shape)) for at, shape in zip(vectors[0], shapes, strict=True))
+        rest = (float(self(vectors[:1], vectors)[0] @ coefficients) - there) / len(shapes)
+        return [(knots, values + rest) for knots, values in shapes]
+
     def __add__(self, other: Kernel) -> Sum:
-        if not isinstance(other, Kernel):
-            return NotImplemented
-        return Sum((self, other))
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Kernel) -> Product:
-        if not isinstance(other, Kernel):
-            return NotImplemented
-        return Product((self, other))
+        return Product((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __rmul__(self, factor: float) -> Scaled:
         return Scaled(validation.positive("factor", factor), self)
 
 
-def check_fixed(kernel: Kernel, X: Any, Z: Any) -> None:
+def check_ranges_known(kernel: Kernel, X: Any, Z: Any) -> None:
     """Raise if a kernel that reads its ranges off the sample is to be evaluated between two."""
-    if X is not Z and not kernel.fixed:
+    if X is not Z and not kernel.is_data_independent:
         raise InvalidInput(
             "kernel",
             f"found {kernel!r} between two samples, while it takes its ranges from one",
-            "give the ranges, or take kernel.within(X) with X the training sample",
+            "give the ranges, or take kernel.with_ranges_of(X) with X the training sample",
         )
 
 
-def shares(masses: Array) -> Array:
-    """Return masses of subsets as probabilities."""
+def check_inside(box: Array, X: Array) -> None:
+    """Raise an InvalidInput if a sample is outside a box (2, n_features)."""
+    low, high = box
+    if np.isinf(box).all():
+        return
+    if (low > X).any() or (high < X).any():
+        feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
+        raise InvalidInput(
+            "X",
+            f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
+            f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
+        )
+
+
+def normalise_masses(masses: Array) -> Array:
+    """Return the masses of subsets as probabilities."""
     if not masses.any():
         raise InvalidInput("kernel", "found a set of hypotheses of mass 0", "widen its ranges")
     return masses / masses.sum()
 
 
+class Compound(Kernel):
+    """A kernel made of others, of which some things hold if they hold of all parts."""
+
+    parts: tuple[Kernel, ...]
+
+    @abstractmethod
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Self:
+        """Return the same of other parts."""
+
+    @property
+    def neutral(self) -> bool:
+        """True if every part is."""
+        return all(part.neutral for part in self.parts)
+
+    @property
+    def psd(self) -> bool:
+        """True if every part is."""
+        return all(part.psd for part in self.parts)
+
+    @property
+    def is_data_independent(self) -> bool:
+        """True if every part is."""
+        return all(part.is_data_independent for part in self.parts)
+
+    def with_ranges_of(self, X: Any) -> Self:
+        """Take what parts have left open from `X`."""
+        return self.replace_parts(lambda part: part.with_ranges_of(X))
+
+
 @final
 @dataclass(frozen=True, repr=False)
-class Sum(Kernel):
+class Sum(Compound):
     """K(x, x') = sum_k K_k(x, x'): the union of sets (LL08).
 
     Parameters
@@ -163,26 +275,15 @@ class Sum(Kernel):
     equation = "K1(x, x') + K2(x, x')"
     source = "LL08"
 
-    @property
-    def neutral(self) -> bool:
-        """If all are."""
-        return all(part.neutral for part in self.parts)
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Sum:
+        """Return the sum of other parts."""
+        return Sum(tuple(map(replacement, self.parts)))
 
     @property
-    def psd(self) -> bool:
-        """If all are."""
-        return all(part.psd for part in self.parts)
-
-    @property
-    def degree(self) -> float | None:
-        """That of all of them, if it is one."""
-        degrees = {part.degree for part in self.parts}
-        return degrees.pop() if len(degrees) == 1 else None
-
-    @property
-    def fixed(self) -> bool:
-        """If all are."""
-        return all(part.fixed for part in self.parts)
+    def homogeneity(self) -> float | None:
+        """The one of all parts, if it is one."""
+        found = {part.homogeneity for part in self.parts}
+        return found.pop() if len(found) == 1 else None
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Sum of tiles."""
@@ -197,17 +298,27 @@ class Sum(Kernel):
         """Sum of masses."""
         return sum(part.total_mass(X, Z) for part in self.parts)
 
-    def within(self, X: Any) -> Sum:
-        """Sum of what the parts are within `X`."""
-        return Sum(tuple(part.within(X) for part in self.parts))
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw from each part in the proportion of its mass."""
         random = validation.generator(random_state)
         masses = np.array([part.total_mass() for part in self.parts])
-        counts = random.multinomial(validation.whole("n", n), shares(masses))
+        counts = random.multinomial(validation.whole("n", n), normalise_masses(masses))
         drawn = zip(self.parts, counts, strict=True)
         return tuple(h for part, count in drawn if count for h in part.sample(int(count), random))
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Sum of equivalents: the terms that P2 cancels add up."""
+        return self.replace_parts(lambda part: part.range_free_equivalent(X))
+
+    def additive_scales(self, X: Any) -> Array | None:
+        """Sum of scales, if every part has them."""
+        scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
+        return np.sum(scales, axis=0) if len(scales) == len(self.parts) else None
+
+    def domain(self, n_features: int) -> Array:
+        """Intersection of domains."""
+        low, high = np.stack([part.domain(n_features) for part in self.parts], axis=1)
+        return np.stack([low.max(axis=0), high.min(axis=0)])
 
     def __repr__(self) -> str:
         return f"({' + '.join(map(repr, self.parts))})"
@@ -215,7 +326,7 @@ class Sum(Kernel):
 
 @final
 @dataclass(frozen=True, repr=False)
-class Product(Kernel):
+class Product(Compound):
     """K(x, x') = prod_k K_k(x, x'): the exclusive or of hypotheses, one of each set (LL08 Theorem 14).
 
     Parameters
@@ -240,25 +351,19 @@ class Product(Kernel):
             if not part.psd:
                 raise InvalidInput("kernel", f"found {part!r}, which is not PSD", "multiply PSD kernels, as Stump()")
 
-    @property
-    def neutral(self) -> bool:
-        """If all are."""
-        return all(part.neutral for part in self.parts)
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Product:
+        """Return the product of other parts."""
+        return Product(tuple(map(replacement, self.parts)))
 
     @property
-    def degree(self) -> float | None:
+    def homogeneity(self) -> float | None:
         """The sum of those of the parts."""
-        degrees = [part.degree for part in self.parts if part.degree is not None]
-        return sum(degrees) if len(degrees) == len(self.parts) else None
-
-    @property
-    def fixed(self) -> bool:
-        """If all are."""
-        return all(part.fixed for part in self.parts)
+        found = [part.homogeneity for part in self.parts if part.homogeneity is not None]
+        return sum(found) if len(found) == len(self.parts) else None
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Product of tiles."""
-        check_fixed(self, X, Z)
+        check_ranges_known(self, X, Z)
         tiles = [part.tile(X, Z) for part in self.parts]
         return lambda rows, columns: prod((tile(rows, columns) for tile in tiles[1:]), start=tiles[0](rows, columns))
 
@@ -270,10 +375,6 @@ class Product(Kernel):
         """Product of masses."""
         return prod(part.total_mass(X, Z) for part in self.parts)
 
-    def within(self, X: Any) -> Product:
-        """Product of what the parts are within `X`."""
-        return Product(tuple(part.within(X) for part in self.parts))
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Formula, ...]:
         """Draw one of each part, and join them."""
         random = validation.generator(random_state)
@@ -282,13 +383,17 @@ class Product(Kernel):
         columns = [[h[k] for k in order] for h, order in zip(drawn, orders, strict=True)]
         return tuple(Formula(XOR, parts) for parts in zip(*columns, strict=True))
 
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Close the ranges of each part: what P2 cancels of a part, it does not cancel of a product."""
+        return self.replace_parts(lambda part: close_ranges(part, X))
+
     def __repr__(self) -> str:
         return " * ".join(map(repr, self.parts))
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
+class Scaled(Compound):
     """K(x, x') = factor K_1(x, x'): the same set with r scaled by the root of the factor.
 
     Parameters
@@ -312,24 +417,18 @@ class Scaled(Kernel):
     source = "LL08"
 
     @property
-    def neutral(self) -> bool:
-        """That of the kernel."""
-        return self.kernel.neutral
+    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
+        """The kernel."""
+        return (self.kernel,)
+
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Scaled:
+        """Return the same multiple of another kernel."""
+        return Scaled(self.factor, replacement(self.kernel))
 
     @property
-    def psd(self) -> bool:
-        """That of the kernel."""
-        return self.kernel.psd
-
-    @property
-    def degree(self) -> float | None:
-        """That of the kernel."""
-        return self.kernel.degree
-
-    @property
-    def fixed(self) -> bool:
-        """That of the kernel."""
-        return self.kernel.fixed
+    def homogeneity(self) -> float | None:
+        """The kernel's."""
+        return self.kernel.homogeneity
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Scaled tile."""
@@ -344,13 +443,84 @@ class Scaled(Kernel):
         """Scaled mass."""
         return self.factor * self.kernel.total_mass(X, Z)
 
-    def within(self, X: Any) -> Scaled:
-        """Scale what the kernel is within `X`."""
-        return Scaled(self.factor, self.kernel.within(X))
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw from the kernel's set."""
         return self.kernel.sample(n, random_state)
 
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Scaled equivalent."""
+        return self.replace_parts(lambda part: part.range_free_equivalent(X))
+
+    def additive_scales(self, X: Any) -> Array | None:
+        """Scaled scales."""
+        scales = self.kernel.additive_scales(X)
+        return None if scales is None else self.factor * scales
+
+    def domain(self, n_features: int) -> Array:
+        """The kernel's."""
+        return self.kernel.domain(n_features)
+
     def __repr__(self) -> str:
         return f"{self.factor:g} * {self.kernel!r}"
+
+
+class Simplified(Kernel):
+    """A kernel less what y'u = 0 cancels, with K(x, x) = 0: conditionally PSD, so it embodies no set itself."""
+
+    psd = False
+
+    def diag(self, X: Any) -> Array:
+        """0 for every sample."""
+        return np.zeros(len(check_pair(X)[0]))
+
+
+@final
+@dataclass(frozen=True)
+class Clipped(Kernel):
+    """A kernel within the ranges of a training sample, for samples from anywhere.
+
+    Beyond a range that was left open there is no threshold, so hypotheses say of a sample there what they say of the
+    nearest one inside. Ranges that were given are kept to.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all ranges.
+    low, high : tuple of float
+        Of every feature; infinite where that end of the range was given.
+    """
+
+    kernel: Kernel
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    equation = "K(x, x') of the nearest samples within the ranges"
+    source = "LL08"
+
+    @property
+    def psd(self) -> bool:
+        """True if the kernel is."""
+        return self.kernel.psd
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """The kernel's, between the nearest samples inside."""
+        inside = self._clip("X", X)
+        return self.kernel.tile(inside, inside if Z is X else self._clip("Z", Z))
+
+    def diag(self, X: Any) -> Array:
+        """The kernel's."""
+        return self.kernel.diag(self._clip("X", X))
+
+    def _clip(self, argument: str, X: Any) -> Array:
+        return np.clip(validation.finite_array(argument, X, ndim=2), self.low, self.high)
+
+
+def close_ranges(kernel: Kernel, X: Any) -> Kernel:
+    """Return a kernel for samples from anywhere: itself, or within the ranges of X (n_samples, n_features)."""
+    if kernel.is_data_independent:
+        return kernel
+    box = np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
+    open_ends = np.isinf(kernel.domain(X.shape[1]))
+    # kernels with a radius take it from the corner that is farthest from 0
+    corners = np.stack([*box, np.where(np.abs(box[0]) > np.abs(box[1]), *box)])
+    low, high = np.where(open_ends, box, [[-inf], [inf]]).tolist()
+    return Clipped(kernel.with_ranges_of(corners), tuple(low), tuple(high))

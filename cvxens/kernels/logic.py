@@ -1,21 +1,35 @@
-"""AND and OR of neutral sets of hypotheses."""
+"""Neutral sets of hypotheses joined by AND and OR, and what LL08 builds of stumps with them: regions and trees.
+
+Values -1 and +1 are false and true. Exclusive ors are products of kernels, `kernel.Product`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
+from math import exp, expm1, factorial
 from typing import Any, final
+
+import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import AND, OR, Connective, Formula, Hypothesis
-from cvxens.kernels.kernel import Kernel, check_fixed
+from cvxens.hypotheses import AND, OR, XOR, Connective, Formula, Hypothesis
+from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
+from cvxens.kernels.radial import SimplifiedLaplacian
+from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile
+from cvxens.types import Array
 from cvxens.validation import RandomState
+
+LEVELS = 40
+"""Beyond so many levels the share of trees, (gamma Delta)^L / L! with gamma Delta < 1, is below rounding."""
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Logical(Kernel):
+class Logical(Compound):
     """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2), made by `and_` and `or_`.
 
     Parameters
@@ -31,10 +45,9 @@ class Logical(Kernel):
     second: Kernel
     equation = "(K1(x, x') + Delta1) (K2(x, x') + Delta2)"
     source = "LL08 Theorem 16"
-    neutral = True
 
     def __post_init__(self) -> None:
-        for part in (self.first, self.second):
+        for part in self.parts:
             if not isinstance(part, Kernel) or not part.neutral:
                 raise InvalidInput(
                     "kernel",
@@ -43,29 +56,29 @@ class Logical(Kernel):
                 )
 
     @property
-    def degree(self) -> float | None:
-        """The sum of both."""
-        return (self.first * self.second).degree
+    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
+        """Both kernels."""
+        return self.first, self.second
+
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Logical:
+        """Join other kernels."""
+        return Logical(self.connective, replacement(self.first), replacement(self.second))
 
     @property
-    def fixed(self) -> bool:
-        """If both are."""
-        return self.first.fixed and self.second.fixed
+    def homogeneity(self) -> float | None:
+        """The sum of both."""
+        return (self.first * self.second).homogeneity
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Product of tiles, each with its mass added."""
-        check_fixed(self, X, Z)
+        check_ranges_known(self, X, Z)
         first, second = self.first.tile(X, Z), self.second.tile(X, Z)
         delta_1, delta_2 = self.first.total_mass(X, Z), self.second.total_mass(X, Z)
         return lambda rows, columns: (first(rows, columns) + delta_1) * (second(rows, columns) + delta_2)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """4 Delta_1 Delta_2."""
+        """Compute 4 Delta_1 Delta_2."""
         return 4 * self.first.total_mass(X, Z) * self.second.total_mass(X, Z)
-
-    def within(self, X: Any) -> Logical:
-        """Join what both are within `X`."""
-        return Logical(self.connective, self.first.within(X), self.second.within(X))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw one of each set, join them, and draw the sign."""
@@ -78,43 +91,206 @@ class Logical(Kernel):
         return f"{self.connective.word}_({self.first!r}, {self.second!r})"
 
 
-@final
-@dataclass(frozen=True)
-class Connection:
-    """The AND (`and_`) or OR (`or_`) of two neutral sets of hypotheses, as a kernel.
+def and_(first: Kernel, second: Kernel) -> Logical:
+    """Join two neutral sets of hypotheses by AND, as a kernel.
 
-    LL08 Theorem 16: the set of q min(h_1, h_2), or of q max(h_1, h_2), with q = -1 or +1 and r = sqrt(2) r_1 r_2, has
-    the kernel (K_1 + Delta_1)(K_2 + Delta_2). It is neutral itself, with total mass 4 Delta_1 Delta_2.
+    LL08 Theorem 16: the set of q min(h_1, h_2) with q = -1 or +1 and r = sqrt(2) r_1 r_2 has the kernel
+    (K_1 + Delta_1)(K_2 + Delta_2). It is neutral itself, with total mass 4 Delta_1 Delta_2.
 
     Parameters
     ----------
-    connective : Connective
-        AND or OR.
+    first, second : Kernel
+        Neutral.
+
+    Raises
+    ------
+    InvalidInput
+        If one of them is not neutral.
 
     Examples
     --------
-    >>> from cvxens.kernels import Stump, and_, or_
     >>> left, right = Stump(low=(0.0,), high=(2.0,)), Stump(low=(-1.0,), high=(3.0,))
     >>> both = and_(left, right)
     >>> both([[0.0]], [[0.0], [1.0]]), both.total_mass()
     (array([[8., 3.]]), 8.0)
     >>> print(both.sample(1, random_state=0)[0])
-    not ((x[0] >= 0.539573 -> +1, else -1) and (x[0] >= 2.25308 -> +1, else -1))
+    not ((x[0] >= 0.539573 -> +1) and (x[0] >= 2.25308 -> +1))
+    """
+    return Logical(AND, first, second)
+
+
+def or_(first: Kernel, second: Kernel) -> Logical:
+    """Join two neutral sets of hypotheses by OR, as a kernel.
+
+    LL08 Theorem 16: the set of q max(h_1, h_2) has the kernel of `and_`, and other hypotheses.
+
+    Parameters
+    ----------
+    first, second : Kernel
+        Neutral.
+
+    Raises
+    ------
+    InvalidInput
+        If one of them is not neutral.
+
+    Examples
+    --------
+    >>> either = or_(Stump(low=(0.0,), high=(2.0,)), Stump(low=(-1.0,), high=(3.0,)))
+    >>> either([[0.0]], [[0.0], [1.0]])
+    array([[8., 3.]])
+    """
+    return Logical(OR, first, second)
+
+
+@final
+@dataclass(frozen=True)
+class StumpRegion(Ranged):
+    """K_L = (K_{L-1} + Delta_{L-1}) (K_S + Delta_S), with K_1 = K_S and Delta_L = 4^(L-1) Delta_S^L.
+
+    LL08 Theorem 16 applied level by level: the regions of level L are q min(h, s) with h of level L - 1, s a stump
+    and q = -1 or +1. With k = K_S + Delta_S the closed form is
+    ``K_L = k^L + sum_{j=2}^{L-1} Delta_j k^(L-j)`` for L > 1. Scaling the samples and ranges by c scales it by c^L.
+
+    Parameters
+    ----------
+    level : int
+        L, at least 1.
+    low, high : array-like of shape (n_features,), optional
+        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
+
+    Examples
+    --------
+    >>> StumpRegion(2, low=(0.0,), high=(2.0,))([[0.0], [1.0], [2.0]])
+    array([[4., 1., 0.],
+           [1., 4., 1.],
+           [0., 1., 4.]])
     """
 
-    connective: Connective
+    level: int
+    low: Any = None
+    high: Any = None
+    equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
     source = "LL08 Theorem 16"
+    neutral = True
 
-    def __call__(self, first: Kernel, second: Kernel) -> Logical:
-        """Join two neutral sets.
+    def __post_init__(self) -> None:
+        validation.whole("level", self.level)
+        super().__post_init__()
 
-        Raises
-        ------
-        InvalidInput
-            If one of them is not neutral.
-        """
-        return Logical(self.connective, first, second)
+    @property
+    def homogeneity(self) -> float:
+        """The level."""
+        return float(self.level)
+
+    @property
+    def stump(self) -> Stump:
+        """The kernel of the stumps that regions are made of."""
+        return Stump(self.low, self.high)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """The recursion."""
+        check_ranges_known(self, X, Z)
+        stumps, delta = self.stump.tile(X, Z), self.stump.total_mass(X, Z)
+
+        def evaluate(rows: slice, columns: slice) -> Array:
+            K, mass = stumps(rows, columns), delta
+            k = K + delta
+            for _ in range(self.level - 1):
+                # K_L = (K_{L-1} + Delta_{L-1}) k, and Delta_L = 4 Delta_S Delta_{L-1}
+                K, mass = (K + mass) * k, 4 * delta * mass
+            return K
+
+        return evaluate
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute 4^(L-1) Delta_S^L."""
+        return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw regions: stumps joined one after another, each time with a sign."""
+        kernel: Kernel = self.stump
+        for _ in range(self.level - 1):
+            kernel = Logical(AND, kernel, self.stump)
+        return kernel.sample(n, random_state)
 
 
-and_ = Connection(AND)
-or_ = Connection(OR)
+@final
+@dataclass(frozen=True)
+class DecisionTree(Ranged):
+    """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1, for 0 < gamma < 1 / Delta_S.
+
+    LL08 Theorem 18: the union of sets with the kernels ``gamma^L / L! (K_S + Delta_S)^L``, L = 1, 2, ..., each of
+    decision trees with L tests; it is the Laplacian kernel, ``exp(2 gamma Delta_S) exp(-gamma |x - x'|_1) - 1``.
+
+    Two decompositions, with t = gamma Delta_S. Of stump regions (`StumpRegion`) and constants:
+    ``w_1 Delta_S + sum_L w_L K_L`` with ``w_L = gamma^L sum_{n >= 0} (1 - n) (2 t)^n / (L + n)!``, where all weights
+    are positive for t up to 0.796. Of the exclusive ors of L stumps, which are decision trees too:
+    ``(e^t - 1) + e^t sum_L gamma^L / L! K_S^L``, for any t; the sampler draws these, with constants of both signs.
+
+    Parameters
+    ----------
+    gamma : float
+        Above 0 and below 1 / Delta_S.
+    low, high : array-like of shape (n_features,), optional
+        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
+
+    Examples
+    --------
+    >>> DecisionTree(0.5, low=(0.0,), high=(2.0,))([[0.0], [1.0], [2.0]]).round(4)
+    array([[1.7183, 0.6487, 0.    ],
+           [0.6487, 1.7183, 0.6487],
+           [0.    , 0.6487, 1.7183]])
+    """
+
+    gamma: float
+    low: Any = None
+    high: Any = None
+    equation = "exp(gamma (K_S + Delta_S)) - 1"
+    source = "LL08 Theorem 18"
+    neutral = True
+
+    def __post_init__(self) -> None:
+        validation.positive("gamma", self.gamma)
+        super().__post_init__()
+        if self.is_data_independent:
+            self._delta()
+
+    @property
+    def stump(self) -> Stump:
+        """The kernel of the stumps that trees are made of."""
+        return Stump(self.low, self.high)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """The exponential of a tile."""
+        check_ranges_known(self, X, Z)
+        stumps, delta = self.stump.tile(X, Z), self._delta(X, Z)
+        return lambda rows, columns: np.expm1(self.gamma * (stumps(rows, columns) + delta))
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute ``exp(2 gamma Delta_S) - 1``."""
+        return expm1(2 * self.gamma * self._delta(X, Z))
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw exclusive ors of stumps, and constants, as trees."""
+        random, n = validation.generator(random_state), validation.whole("n", n)
+        t = self.gamma * self._delta()
+        # the masses of (e^t - 1) + e^t sum_L gamma^L / L! K_S^L over e^t, as K_S^L has the mass Delta_S^L
+        masses = np.array([1 - exp(-t), *(t**level / factorial(level) for level in range(1, LEVELS))])
+        levels = random.choice(LEVELS, size=n, p=normalise_masses(masses)).tolist()
+        stumps = iter(self.stump.sample(max(1, sum(levels)), random))
+        signs = random.choice([1, -1], size=n).tolist()
+        return tuple(Formula(XOR, tuple(islice(stumps, k)), sign) for k, sign in zip(levels, signs, strict=True))
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
+        if self.low is not None or self.high is not None:
+            return close_ranges(self, X)
+        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X)._delta()), SimplifiedLaplacian(self.gamma))
+
+    def _delta(self, X: Any = None, Z: Any = None) -> float:
+        delta = self.stump.total_mass(X, Z)
+        if self.gamma * delta >= 1:
+            found = f"found {self.gamma!r} with a Delta_S of {delta:g}"
+            raise InvalidInput("gamma", found, f"give a number below 1 / Delta_S = {1 / delta:g}, or use Laplacian")
+        return delta

@@ -9,17 +9,17 @@ from typing import Any, final
 import numpy as np
 from scipy.special import gammaln
 
-from cvxens import validation
+from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.hypotheses import Perceptron as PerceptronHypothesis
-from cvxens.kernels.distances import between, euclidean
-from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.pair import pair, same_features, union
-from cvxens.kernels.tiles import Tile
+from cvxens.kernels.kernel import Kernel, Simplified, close_ranges
+from cvxens.kernels.tiles import Tile, check_features, check_pair, euclidean, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 from cvxens.validation import RandomState
+
+ROUNDING = 1 + 1e-12
+"""How far a norm or a projection may exceed a radius: both are sums of n_features rounded products."""
 
 
 @final
@@ -37,7 +37,7 @@ class Perceptron(Kernel):
     radius : float, optional
         Bound on the norm of samples; that of the samples that the kernel is evaluated on where it is not given.
     n_features : int, optional
-        The dimension D, which only sampling without samples needs to be told.
+        The dimension D, which only sampling without samples needs.
 
     Examples
     --------
@@ -51,69 +51,98 @@ class Perceptron(Kernel):
     equation = "Delta - |x - x'|_2"
     source = "LL08 Definition 9"
     neutral = True
-    degree = 1.0
+    homogeneity = 1.0
 
     @property
-    def fixed(self) -> bool:
-        """Whether the radius is given."""
+    def is_data_independent(self) -> bool:
+        """True if the radius is given."""
         return self.radius is not None
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Delta less the Euclidean distance."""
-        X, Z = pair(X, Z)
-        delta, distance = self.total_mass(X, Z), between(euclidean, X, Z)
+        X, Z = check_pair(X, Z)
+        delta, distance = self.total_mass(X, Z), measure(euclidean, X, Z)
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Return radius Xi_D / Theta_D."""
+        """Compute Delta = radius Xi_D / Theta_D."""
         if X is None:
             radius, n_features = self._ball()
             return radius / mean_projection(n_features)
-        X = union(*pair(X, Z))
-        return self._radius(X) / mean_projection(X.shape[1])
+        X = join_samples(*check_pair(X, Z))
+        return self._radius_of(X) / mean_projection(X.shape[1])
 
-    def within(self, X: Any) -> Perceptron:
-        """The perceptrons within the largest norm in `X`, where none is given."""
+    def with_ranges_of(self, X: Any) -> Perceptron:
+        """Return the perceptrons within the largest norm in `X`, where none is given."""
         X = validation.finite_array("X", X, ndim=2)
-        return Perceptron(self._radius(X), X.shape[1])
+        return Perceptron(self._radius_of(X), X.shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw perceptrons: directions uniform on the sphere, thresholds uniform within the radius."""
         radius, n_features = self._ball()
         n, random = validation.whole("n", n), validation.generator(random_state)
-        thetas = _directions(random, n, n_features)
+        thetas = _draw_directions(random, n, n_features)
         drawn = zip(thetas.tolist(), random.uniform(-radius, radius, n).tolist(), strict=True)
-        return tuple(PerceptronHypothesis(tuple(theta), alpha, 1) for theta, alpha in drawn)
+        return tuple(hypotheses.Perceptron(tuple(theta), alpha, 1) for theta, alpha in drawn)
 
     def cells(self, X: Any, n_directions: int, random_state: RandomState = None) -> StumpColumns:
-        """Cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
+        """Return cells of P5: exact in the threshold, with `n_directions` directions sampled uniformly on the sphere.
 
         Each direction theta contributes the gaps between the projections theta'x_i, within [-radius, radius]. The
         columns' inner products tend to the kernel on `X` as the directions get dense.
         """
         n_directions = validation.whole("n_directions", n_directions)
         X = validation.samples(X)
-        theta = _directions(validation.generator(random_state), n_directions, X.shape[1]).T
-        radius = self._radius(X) * (1 + 1e-12)
+        theta = _draw_directions(validation.generator(random_state), n_directions, X.shape[1]).T
+        radius = self._radius_of(X) * ROUNDING
+        # r^2 dtheta = Xi_D / (2 Theta_D) per unit of threshold, shared by the directions
         scale = 1 / (2 * n_directions * mean_projection(X.shape[1]))
         ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
         return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
-    def _radius(self, X: Array) -> float:
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Return the distance alone, or itself if samples are bound to a radius (LL08 Theorem 10)."""
+        return SimplifiedPerceptron() if self.radius is None else close_ranges(self, X)
+
+    def _radius_of(self, X: Array) -> float:
         if self.n_features is not None:
-            same_features("X", X, self.n_features, "the kernel")
+            check_features("X", X, self.n_features, "the kernel")
         longest = float(np.sqrt((X**2).sum(axis=1)).max())
         radius = longest if self.radius is None else validation.positive("radius", self.radius)
-        if longest > radius * (1 + 1e-12):
-            raise InvalidInput(
-                "X", f"found a sample of norm {longest:g}", f"stay within the kernel's radius of {radius:g}"
-            )
+        if longest > radius * ROUNDING:
+            found = f"found a sample of norm {longest:g}"
+            raise InvalidInput("X", found, f"stay within the kernel's radius of {radius:g}")
         return radius
 
     def _ball(self) -> tuple[float, int]:
         if self.radius is None or self.n_features is None:
-            raise InvalidInput("radius", f"found {self!r}", "give radius and n_features, or take kernel.within(X)")
+            remedy = "give radius and n_features, or take kernel.with_ranges_of(X)"
+            raise InvalidInput("radius", f"found {self!r}", remedy)
         return validation.positive("radius", self.radius), validation.whole("n_features", self.n_features)
+
+
+@final
+@dataclass(frozen=True)
+class SimplifiedPerceptron(Simplified):
+    """K(x, x') = -|x - x'|_2.
+
+    LL08: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
+
+    Examples
+    --------
+    >>> SimplifiedPerceptron()([[0.0, 0.0], [3.0, 4.0]])
+    array([[-0., -5.],
+           [-5., -0.]])
+    """
+
+    equation = "-|x - x'|_2"
+    source = "LL08 Theorem 10"
+    homogeneity = 1.0
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Minus the Euclidean distance."""
+        distance = measure(euclidean, *check_pair(X, Z))
+        return lambda rows, columns: -distance(rows, columns)
 
 
 def mean_projection(n_features: int) -> float:
@@ -136,7 +165,7 @@ def projected_area(n_features: int) -> float:
     return sphere_area(n_features) * mean_projection(n_features)
 
 
-def _directions(random: np.random.Generator, n: int, n_features: int) -> Array:
-    """Uniform on the unit sphere, shape (n, n_features)."""
+def _draw_directions(random: np.random.Generator, n: int, n_features: int) -> Array:
+    """Draw uniformly on the unit sphere, shape (n, n_features)."""
     theta = random.normal(size=(n_features, n)).T
     return theta / np.sqrt((theta**2).sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The Gaussian and the Laplacian kernel."""
+"""Exponentials of distances: the Laplacian and the Gaussian kernel, and both less the 1 that y'u = 0 cancels."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
-from cvxens.kernels.distances import Metric, between, cityblock, squared
-from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.pair import pair
-from cvxens.kernels.tiles import Tile
+from cvxens.kernels.kernel import Kernel, Simplified
+from cvxens.kernels.tiles import Metric, Tile, check_pair, cityblock, measure, squared
 from cvxens.types import Array
 from cvxens.validation import RandomState
 
@@ -29,18 +27,20 @@ class Stable(NamedTuple):
 
 
 CAUCHY = Stable(1, cityblock, lambda random, shape: random.standard_cauchy(shape))
+# exp(-t^2) is the characteristic function of the normal law of variance 2
 NORMAL = Stable(2, squared, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
 @dataclass(frozen=True)
 class Exponential(Kernel):
-    """exp(-gamma metric(x, x')), the mean over waves sqrt(2) cos(a'x + b), b uniform.
+    """exp(-gamma metric(x, x')), the mean over waves sqrt(2) cos(theta'x - kappa), kappa uniform.
 
-    By Bochner's theorem the a_d follow the law whose characteristic function it is: gamma^(1/power) times the standard
-    one.
+    By Bochner's theorem the theta_d follow the law whose characteristic function it is: gamma^(1/power) times the
+    standard one.
     """
 
     law: ClassVar[Stable]
+    simplified: ClassVar[type[ExponentialLessOne]]
 
     gamma: float
     n_features: int | None = None
@@ -50,26 +50,96 @@ class Exponential(Kernel):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """The exponential of a tile of distances."""
-        distance = between(self.law.metric, *pair(X, Z))
+        distance = measure(self.law.metric, *check_pair(X, Z))
         return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         """1, as r^2 is a density."""
         return 1.0
 
-    def within(self, X: Any) -> Self:
-        """The kernel on the features of `X`."""
+    def with_ranges_of(self, X: Any) -> Self:
+        """Return the kernel on the features of `X`."""
         return replace(self, n_features=validation.finite_array("X", X, ndim=2).shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw waves."""
         if self.n_features is None:
-            raise InvalidInput("n_features", "found none", "give the number of features, or take kernel.within(X)")
+            remedy = "give the number of features, or take kernel.with_ranges_of(X)"
+            raise InvalidInput("n_features", "found none", remedy)
         random = validation.generator(random_state)
         shape = validation.whole("n", n), validation.whole("n_features", self.n_features)
-        weights = (self.gamma ** (1 / self.law.power) * self.law.draw(random, shape)).tolist()
-        drawn = zip(weights, random.uniform(0, 2 * pi, n).tolist(), strict=True)
+        thetas = (self.gamma ** (1 / self.law.power) * self.law.draw(random, shape)).tolist()
+        drawn = zip(thetas, random.uniform(0, 2 * pi, n).tolist(), strict=True)
+        # the square of a cosine is 1/2 on average over its phase, and K(x, x) is 1: hence the amplitude
         return tuple(Wave(tuple(theta), kappa, sqrt(2)) for theta, kappa in drawn)
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Return the kernel less 1, which has the digits that the 1 takes."""
+        return self.simplified(self.gamma)
+
+
+@dataclass(frozen=True)
+class ExponentialLessOne(Simplified):
+    """exp(-gamma metric(x, x')) - 1, to full precision however small gamma times the metric is."""
+
+    law: ClassVar[Stable]
+
+    gamma: float
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Evaluate ``expm1`` of a tile of distances."""
+        distance = measure(self.law.metric, *check_pair(X, Z))
+        return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
+
+
+@final
+@dataclass(frozen=True)
+class SimplifiedLaplacian(ExponentialLessOne):
+    """K(x, x') = exp(-gamma |x - x'|_1) - 1.
+
+    Conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the Laplacian kernel. That has lost the
+    distances of samples beside its 1 where gamma times them is tiny; this has not.
+
+    Parameters
+    ----------
+    gamma : float
+        Above 0.
+
+    Examples
+    --------
+    >>> SimplifiedLaplacian(1e-20)([[0.0], [2.0]])
+    array([[-0.e+00, -2.e-20],
+           [-2.e-20, -0.e+00]])
+    """
+
+    equation = "exp(-gamma |x - x'|_1) - 1"
+    source = "LL08"
+    law = CAUCHY
+
+
+@final
+@dataclass(frozen=True)
+class SimplifiedGaussian(ExponentialLessOne):
+    """K(x, x') = exp(-gamma |x - x'|_2^2) - 1.
+
+    Conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the Gaussian kernel, as `SimplifiedLaplacian`
+    does for its kernel.
+
+    Parameters
+    ----------
+    gamma : float
+        Above 0.
+
+    Examples
+    --------
+    >>> SimplifiedGaussian(1e-20)([[0.0], [2.0]])
+    array([[-0.e+00, -4.e-20],
+           [-4.e-20, -0.e+00]])
+    """
+
+    equation = "exp(-gamma |x - x'|_2^2) - 1"
+    source = "LL08"
+    law = NORMAL
 
 
 @final
@@ -78,15 +148,15 @@ class Laplacian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
     LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a
-    constant. For any gamma it is the mean over waves sqrt(2) cos(a'x + b), the a_d drawn from Cauchy distributions of
-    scale gamma and b uniformly, which is what the sampler draws.
+    constant. For any gamma it is the mean over waves sqrt(2) cos(theta'x - kappa), the theta_d drawn from Cauchy
+    distributions of scale gamma and kappa uniformly, which is what the sampler draws.
 
     Parameters
     ----------
     gamma : float
         Above 0.
     n_features : int, optional
-        Which only sampling needs to be told.
+        Which only sampling needs.
 
     Examples
     --------
@@ -98,6 +168,7 @@ class Laplacian(Exponential):
     equation = "exp(-gamma |x - x'|_1)"
     source = "LL08"
     law = CAUCHY
+    simplified = SimplifiedLaplacian
 
 
 @final
@@ -105,15 +176,15 @@ class Laplacian(Exponential):
 class Gaussian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
-    The reference of LL08. It is the mean over waves sqrt(2) cos(a'x + b), the a_d drawn from normal
-    distributions of variance 2 gamma and b uniformly, which is what the sampler draws.
+    The reference of LL08. It is the mean over waves sqrt(2) cos(theta'x - kappa), the theta_d drawn from normal
+    distributions of variance 2 gamma and kappa uniformly, which is what the sampler draws.
 
     Parameters
     ----------
     gamma : float
         Above 0.
     n_features : int, optional
-        Which only sampling needs to be told.
+        Which only sampling needs.
 
     Examples
     --------
@@ -125,3 +196,4 @@ class Gaussian(Exponential):
     equation = "exp(-gamma |x - x'|_2^2)"
     source = "LL08"
     law = NORMAL
+    simplified = SimplifiedGaussian

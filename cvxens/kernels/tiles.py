@@ -1,50 +1,85 @@
-"""A kernel matrix computed tile by tile, on several threads."""
+"""The matrix of a kernel between two samples: checked, and computed tile by tile on several threads.
+
+A kernel checks its two samples and returns a `Tile`, which computes any part of the matrix; `assemble` calls it for
+squares that fit into a cache, from several threads, and only for half of a symmetric matrix.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from cvxens import validation
+from cvxens.errors import InvalidInput
 from cvxens.features import in_threads
-from cvxens.kernels.memory import check_room
+from cvxens.memory import SMALL, available
 from cvxens.types import Array
 
 Tile: TypeAlias = Callable[[slice, slice], Array]
 """Maps a slice of rows and a slice of columns to that part of a matrix, in float64."""
 
+Metric: TypeAlias = Callable[[Array, Array], Array]
+"""Maps rows X (n, n_features) and columns Zt (n_features, m) to the (n, m) distances between them."""
+
 SIDE = 512
 """Rows and columns of a tile: 2 MiB in float64, which a processor's cache holds."""
 
 
-def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: bool) -> NDArray:
-    """Return the whole matrix; only half of a symmetric one is computed.
+def check_pair(X: Any, Z: Any = None) -> tuple[Array, Array]:
+    """Return `X` and `Z` (by default `X`) as finite arrays with the same number of features.
 
-    Parameters
-    ----------
-    tile : Tile
-        Computes a part; called from several threads, and BLAS keeps to one in each.
-    shape : tuple of int
-        Of the matrix.
-    dtype : dtype
-        Of the matrix; tiles are rounded to it.
-    symmetric : bool
-        Whether the matrix is symmetric.
-
-    Raises
-    ------
-    InvalidInput
-        If the matrix does not fit into memory.
+    Examples
+    --------
+    >>> X, Z = check_pair([[0.0, 1.0]])
+    >>> X is Z, X.shape
+    (True, (1, 2))
     """
+    checked = validation.finite_array("X", X, ndim=2)
+    if Z is None or Z is X:
+        return checked, checked
+    Z = validation.finite_array("Z", Z, ndim=2)
+    check_features("Z", Z, checked.shape[1], "X")
+    return checked, Z
+
+
+def check_features(argument: str, X: Array, n_features: int, whose: str) -> None:
+    """Raise unless `X` has that number of features."""
+    if X.shape[1] != n_features:
+        found = f"found {X.shape[1]} features for {n_features} of {whose}"
+        raise InvalidInput(argument, found, "give samples of the same features")
+
+
+def check_room(n_rows: int, n_columns: int, dtype: np.dtype) -> None:
+    """Raise an InvalidInput unless a dense (n_rows, n_columns) matrix fits into the memory that is left."""
+    needed = n_rows * n_columns * dtype.itemsize
+    if needed > SMALL and needed > (room := available()):
+        raise InvalidInput(
+            "X",
+            f"found {n_rows:,} x {n_columns:,} samples, whose {dtype} kernel matrix takes {needed / 2**30:,.1f} GiB "
+            f"where {room / 2**30:,.1f} GiB are left",
+            "evaluate some rows at a time, give float32 samples, which take half of a float64 matrix, or train with "
+            "a solver that needs no kernel matrix, as there is for stump kernels",
+        )
+
+
+def join_samples(X: Array, Z: Array) -> Array:
+    """Return the rows of both samples, `X` itself if they are one."""
+    return X if Z is X else np.concatenate([X, Z])
+
+
+def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: bool) -> NDArray:
+    """Compute the whole matrix, rounded to `dtype`; an InvalidInput if it does not fit into memory."""
     check_room(*shape, dtype)
     matrix = np.empty(shape, dtype)
     parts = [
         (rows, columns)
-        for rows in _slices(shape[0])
-        for columns in _slices(shape[1])
+        for rows in _cut(shape[0])
+        for columns in _cut(shape[1])
         if not symmetric or columns.start >= rows.start
     ]
 
@@ -58,10 +93,77 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
     if len(parts) == 1:
         fill(0)
     else:
+        # the threads share the cores already: BLAS keeps to one in each
         with threadpool_limits(1, "blas"):
             in_threads(fill, range(len(parts)))
     return matrix
 
 
-def _slices(length: int) -> list[slice]:
+def _cut(length: int) -> list[slice]:
     return [slice(first, min(first + SIDE, length)) for first in range(0, length, SIDE)]
+
+
+def measure(metric: Metric, X: Any, Z: Any) -> Tile:
+    """Compute distances between rows of `X` and of `Z` by tiles.
+
+    The inner loop of a metric runs over the columns of Z', which are contiguous, so it is vectorised.
+    """
+    X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
+    return lambda rows, columns: metric(X[rows], np.ascontiguousarray(Z[columns].T))
+
+
+@njit(cache=True, nogil=True)
+def cityblock(X: Array, Zt: Array) -> Array:
+    """Compute ``|x - z|_1``."""
+    distances = np.zeros((X.shape[0], Zt.shape[1]))
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            x = X[i, d]
+            for j in range(Zt.shape[1]):
+                distances[i, j] += abs(x - Zt[d, j])
+    return distances
+
+
+@njit(cache=True, nogil=True)
+def weighted_cityblock(X: Array, Zt: Array, scale: Array) -> Array:
+    """Compute ``sum_d scale_d |x_d - z_d|``.
+
+    The difference comes before the factor: scaled values would be rounded relative to their size, which may be large
+    beside their differences.
+    """
+    distances = np.zeros((X.shape[0], Zt.shape[1]))
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            x, factor = X[i, d], scale[d]
+            for j in range(Zt.shape[1]):
+                distances[i, j] += factor * abs(x - Zt[d, j])
+    return distances
+
+
+@njit(cache=True, nogil=True)
+def intersection(X: Array, Zt: Array) -> Array:
+    """Compute ``sum_d min(x_d, z_d)``."""
+    sums = np.zeros((X.shape[0], Zt.shape[1]))
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            x = X[i, d]
+            for j in range(Zt.shape[1]):
+                sums[i, j] += min(x, Zt[d, j])
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def squared(X: Array, Zt: Array) -> Array:
+    """Compute ``|x - z|_2^2``."""
+    distances = np.zeros((X.shape[0], Zt.shape[1]))
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            x = X[i, d]
+            for j in range(Zt.shape[1]):
+                distances[i, j] += (x - Zt[d, j]) * (x - Zt[d, j])
+    return distances
+
+
+def euclidean(X: Array, Zt: Array) -> Array:
+    """Compute ``|x - z|_2``."""
+    return np.sqrt(squared(X, Zt))

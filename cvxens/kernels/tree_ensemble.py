@@ -1,11 +1,16 @@
-"""Supervised kernels: what the trees of an ensemble do with two samples."""
+"""Supervised kernels: what the trees of an ensemble do with two samples.
+
+Trees are known by two things, the parent of every node and the leaf that a sample reaches (`Trees`): scikit-learn's as
+they are, the same as plain arrays for files, and those of `cvxens.trees`. From these come the matrix, by comparing the
+ways to two leaves level by level, and products with it that never write it out, by sums through the trees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
 from numba import njit
@@ -15,13 +20,18 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel
-from cvxens.kernels.tiles import Tile
-from cvxens.kernels.tree_matrix import TreeMatrix, leaves_alone, up_to_the_root
-from cvxens.kernels.tree_paths import Indices, Trees, trees_of
-from cvxens.types import Array
+from cvxens.kernels.tiles import Tile, check_features
+from cvxens.trees import Tree, match
+from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
+Indices: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int32]
+
+WIDTH = 16
+"""Columns that go through the trees together: their sums at all nodes of a tree stay in a cache."""
+
+NONE_ABOVE, IDLE = -1, -2
 
 
 @final
@@ -78,28 +88,26 @@ class TreeEnsemble(Kernel):
     @cached_property
     def _nodes(self) -> list[tuple[int, int]]:
         """Tree and number of every node that is a hypothesis."""
-        reached = [passed[np.setdiff1d(np.arange(len(parent)), parent[1:])] for parent, passed in self._by_tree()]
+        by_tree = zip(self._trees.parents, self._passed, strict=True)
+        reached = [passed[np.setdiff1d(np.arange(len(parent)), parent[1:])] for parent, passed in by_tree]
         return [(t, int(node)) for t, passed in enumerate(reached) for node in np.unique(passed[passed >= 0])]
-
-    def _by_tree(self) -> Any:
-        return zip(self._trees.parents, self._passed, strict=True)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         """Count common levels, tree by tree."""
         left = self._trees.leaves(X)
         right = left if Z is X else self._trees.leaves(Z)
 
-        def common(rows: slice, columns: slice) -> Array:
+        def count(rows: slice, columns: slice) -> Array:
             counts = np.zeros((len(left[0, rows]), len(right[0, columns])), np.int32)
             for passed, from_left, from_right in zip(self._passed, left, right, strict=True):
                 ours, theirs = passed[from_left[rows]], np.ascontiguousarray(passed[from_right[columns]].T)
                 add_common_levels(ours, theirs, counts)
             return counts / len(self._passed)
 
-        return common
+        return count
 
     def unwritten(self, X: Any, Z: Any = None) -> TreeMatrix:
-        """Return the matrix between the rows of `X` and `Z` (by default `X`) as what can be multiplied alone."""
+        """Return the matrix between the rows of `X` and `Z` (by default `X`), for products alone, unwritten."""
         left = self._trees.leaves(X)
         right = left if Z is None or Z is X else self._trees.leaves(Z)
         above = [KINDS[self.kind].above(parent) for parent in self._trees.parents]
@@ -111,7 +119,7 @@ class TreeEnsemble(Kernel):
         return np.mean([(passed[at] >= 0).sum(axis=1) for passed, at in zip(self._passed, leaves, strict=True)], axis=0)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Number of hypotheses per tree."""
+        """Count the hypotheses per tree."""
         return len(self._nodes) / len(self._passed)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -122,7 +130,7 @@ class TreeEnsemble(Kernel):
         return tuple(PassesNode(self, *self._nodes[k]) for k in drawn)
 
     def passes(self, X: Any, tree: int, node: int) -> Array:
-        """1 for the samples that pass a node of a tree, else 0; shape (n_samples,)."""
+        """Return 1 for the samples that pass a node of a tree, else 0; shape (n_samples,)."""
         passed = self._passed[tree][self._trees.leaves(X)[tree]]
         return (passed == node).any(axis=1).astype(np.float64)
 
@@ -132,7 +140,7 @@ class TreeEnsemble(Kernel):
 
 @dataclass(frozen=True)
 class PassesNode:
-    """h(x) = 1 if x passes a node of a tree, else 0.
+    """The hypothesis h(x) = 1 if x passes a node of a tree, else 0.
 
     Parameters
     ----------
@@ -154,30 +162,13 @@ class PassesNode:
         return f"passes node {self.node} of tree {self.tree}"
 
 
-def own_number(parent: Indices) -> Codes:
-    """What counts on the way to a leaf is the leaf, shape (n_nodes, 1)."""
-    return np.arange(len(parent), dtype=np.int32)[:, None]
-
-
-def ancestors(parent: Indices) -> Codes:
-    """What counts on the way to a node is every node below the root, shape (n_nodes, depth), -1 below its end."""
-    depth = np.zeros(len(parent), np.int64)
-    for node in range(1, len(parent)):
-        depth[node] = depth[parent[node]] + 1
-    passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
-    for node in range(1, len(parent)):
-        passed[node] = passed[parent[node]]
-        passed[node, depth[node] - 1] = node
-    return passed
-
-
 class Kind(NamedTuple):
     """What counts of a tree, from the parent of each of its nodes.
 
     Parameters
     ----------
     passed : callable
-        Returns what counts on the way to each node, (n_nodes, n_levels).
+        Returns what counts on the way to each node, (n_nodes, n_levels), -1 below its end.
     above : callable
         Returns the next node above that counts, (n_nodes,), as `TreeMatrix` has it.
     """
@@ -186,7 +177,36 @@ class Kind(NamedTuple):
     above: Callable[[Indices], Indices]
 
 
-KINDS: dict[str, Kind] = {"leaf": Kind(own_number, leaves_alone), "depth": Kind(ancestors, up_to_the_root)}
+def _list_leaf(parent: Indices) -> Codes:
+    return np.arange(len(parent), dtype=np.int32)[:, None]
+
+
+def _list_ancestors(parent: Indices) -> Codes:
+    depth = np.zeros(len(parent), np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    # the root, at depth 0, is passed by all and does not count
+    passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
+    for node in range(1, len(parent)):
+        passed[node] = passed[parent[node]]
+        passed[node, depth[node] - 1] = node
+    return passed
+
+
+def _stop_at_leaves(parent: Indices) -> Indices:
+    return np.full(len(parent), NONE_ABOVE)
+
+
+def _climb_to_root(parent: Indices) -> Indices:
+    above = np.where(parent == 0, NONE_ABOVE, parent)
+    above[0] = IDLE
+    return above
+
+
+KINDS: dict[str, Kind] = {
+    "leaf": Kind(_list_leaf, _stop_at_leaves),
+    "depth": Kind(_list_ancestors, _climb_to_root),
+}
 
 
 @njit(cache=True, nogil=True)
@@ -201,6 +221,271 @@ def add_common_levels(left: Codes, right: Codes, counts: Codes) -> None:
                 same = np.int32(right[level, j] == node)
                 counts[i, j] += same
                 common += same
-            # who parts above does not meet again
+            # rows that differ at this level share no deeper node
             if common == 0:
                 break
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMatrix:
+    """K = 1/T sum_t Z_t Z'_t' between two samples, where Z_t and Z'_t say which nodes of tree t a sample passes.
+
+    ``K @ C`` takes O(n_trees (n_samples + n_nodes)) time for every column of C, and no memory but for the result: what
+    the leaves gather is added up towards the root, and back down to the leaves.
+
+    Parameters
+    ----------
+    above : ndarray of int, shape (n_nodes,)
+        Of all trees, one after another, the next node that counts on the way to the root, in its own tree; `NONE_ABOVE`
+        where there is none, and `IDLE` for a node that does not count.
+    first : ndarray of int, shape (n_trees + 1,)
+        Where each tree begins in `above`.
+    left, right : ndarray of int, shape (n_trees, n_samples)
+        The leaves that the samples of the rows and of the columns reach.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> K = TreeEnsemble(DecisionTreeRegressor().fit(X, [0.0, 1.0, 4.0, 5.0]), "depth").unwritten(X)
+    >>> K.shape, K @ np.array([1.0, 0.0, 0.0, -1.0])
+    ((4, 4), array([ 2.,  1., -1., -2.]))
+    """
+
+    above: Indices
+    first: Indices
+    left: Indices
+    right: Indices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_columns)."""
+        return self.left.shape[1], self.right.shape[1]
+
+    def __matmul__(self, C: Array) -> Array:
+        """Multiply by C (n_columns,) or (n_columns, n_outputs)."""
+        C = np.asarray(C, np.float64)
+        if len(C) != self.shape[1]:
+            raise ValueError(f"a matrix of the shape {self.shape} and {len(C)} rows")
+        columns = C.reshape(len(C), -1)
+        product = np.empty((self.shape[0], columns.shape[1]))
+        for start in range(0, columns.shape[1], WIDTH):
+            part = np.ascontiguousarray(columns[:, start : start + WIDTH])
+            product[:, start : start + WIDTH] = sum_through_trees(self.above, self.first, self.left, self.right, part)
+        return product.reshape(self.shape[0], *C.shape[1:]) / len(self.left)
+
+
+@njit(cache=True, nogil=True)
+def sum_through_trees(above: Indices, first: Indices, left: Indices, right: Indices, C: Array) -> Array:
+    """Compute sum_t Z_t Z'_t' C, where a row of Z_t is 1 at a leaf and at all that is above it."""
+    product = np.zeros((left.shape[1], C.shape[1]))
+    sums = np.empty((np.max(first[1:] - first[:-1]), C.shape[1]))
+    for t in range(left.shape[0]):
+        sums[:] = 0.0
+        for i in range(right.shape[1]):
+            _add_row(C, i, sums, right[t, i])
+        _sum_up_and_down(above[first[t] : first[t + 1]], sums)
+        for i in range(left.shape[1]):
+            _add_row(sums, left[t, i], product, i)
+    return product
+
+
+@njit(cache=True, nogil=True)
+def _sum_up_and_down(above: Indices, sums: Array) -> None:
+    """Add to each node what is below it (Z'_t' C), then what all nodes above it have (rows of Z_t times that)."""
+    # parents come before their children: backwards, children are done before their parents
+    for node in range(len(above) - 1, -1, -1):
+        if above[node] >= 0:
+            _add_row(sums, node, sums, above[node])
+        elif above[node] == IDLE:
+            sums[node] = 0.0
+    for node in range(len(above)):
+        if above[node] >= 0:
+            _add_row(sums, above[node], sums, node)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add_row(values: Array, i: int, sums: Array, j: int) -> None:
+    for k in range(values.shape[1]):
+        sums[j, k] += values[i, k]
+
+
+class Trees(Protocol):
+    """Fitted trees whose nodes are numbered from the root, 0, so that parents come before their children."""
+
+    @property
+    def parents(self) -> Sequence[Indices]:
+        """Of each tree, the parent of every node; the root's is itself."""
+
+    def leaves(self, X: Any) -> Indices:
+        """Find the leaf that each sample reaches, shape (n_trees, n_samples)."""
+
+
+def trees_of(forest: Any) -> Trees:
+    """Return the trees of an estimator, or of a sequence of trees; `ThresholdTrees` are what they are.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither, or not fitted.
+    """
+    if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
+        return SklearnTrees(forest)
+    if isinstance(forest, ThresholdTrees):
+        return forest
+    if isinstance(forest, Sequence) and forest and all(isinstance(tree, Tree) for tree in forest):
+        return OwnTrees(tuple(forest))
+    raise InvalidInput(
+        "forest",
+        f"found {type(forest).__name__}, without fitted trees to apply",
+        "give a fitted tree, forest or gradient boosting of scikit-learn, or a list of trees of cvxens.trees",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SklearnTrees:
+    """The trees of a fitted estimator of scikit-learn that has `apply`."""
+
+    forest: Any
+
+    @property
+    def parents(self) -> Sequence[Indices]:
+        """The tables of children, turned around."""
+        return [_invert_children(tree) for tree in _iterate_trees(self.forest)]
+
+    def leaves(self, X: Any) -> Indices:
+        """Ask the estimator."""
+        return np.ascontiguousarray(self.forest.apply(X).reshape(len(X), -1).T.astype(np.int64))
+
+
+class ThresholdTree(NamedTuple):
+    """A tree as arrays, parents before their children; node 0 is the root.
+
+    Parameters
+    ----------
+    children_left, children_right : ndarray of int64, shape (n_nodes,)
+        Where values up to the threshold go, and where those above it go; -1 at a leaf.
+    feature : ndarray of int64, shape (n_nodes,)
+        The feature that a node asks for.
+    threshold : ndarray of shape (n_nodes,)
+        Of its values in single precision.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        True where missing values go where small ones do.
+    """
+
+    children_left: Indices
+    children_right: Indices
+    feature: Indices
+    threshold: Array
+    missing_left: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdTrees(FieldsOnly):
+    """What the trees of a fitted estimator of scikit-learn are to `apply`, without the estimator.
+
+    Parameters
+    ----------
+    trees : tuple of ThresholdTree
+        Its trees.
+    n_features : int
+        Of the samples.
+    """
+
+    trees: tuple[ThresholdTree, ...]
+    n_features: int
+
+    @classmethod
+    def from_forest(cls, forest: Any) -> ThresholdTrees:
+        """Copy the arrays of a fitted tree, forest or gradient boosting."""
+        return cls(tuple(_copy_arrays(tree) for tree in _iterate_trees(forest)), int(forest.n_features_in_))
+
+    def check(self) -> None:
+        """Raise a ValueError unless every node but the root is the child of one that comes before it."""
+        for tree in self.trees:
+            if len({part.shape for part in tree}) > 1 or "".join(part.dtype.kind for part in tree) != "iiifb":
+                raise ValueError("a tree whose nodes are not as many as its questions")
+            inner = np.flatnonzero(tree.children_left >= 0)
+            children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+            once = np.array_equal(np.sort(children), np.arange(1, len(tree.feature)))
+            asked = tree.feature[inner]
+            if not (once and (children > np.tile(inner, 2)).all() and ((asked >= 0) & (asked < self.n_features)).all()):
+                raise ValueError("a tree whose branches do not lead to its nodes")
+
+    @property
+    def parents(self) -> Sequence[Indices]:
+        """The tables of children, turned around."""
+        return [_invert_children(tree) for tree in self.trees]
+
+    def leaves(self, X: Any) -> Indices:
+        """Descend, in single precision as scikit-learn does."""
+        X = np.asarray(X, np.float64)
+        check_features("X", X, self.n_features, "the trees")
+        with np.errstate(over="ignore"):
+            rounded = X.astype(np.float32)
+        if np.isinf(rounded).any():
+            raise InvalidInput("X", "found infinity, or a number that single precision does not reach", "remove it")
+        return np.stack([_descend_thresholds(tree, rounded) for tree in self.trees])
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTrees:
+    """Trees of `cvxens.trees`."""
+
+    trees: Sequence[Tree]
+
+    @property
+    def parents(self) -> Sequence[Indices]:
+        """The first children, turned around: all children of a node follow each other."""
+        found = []
+        for tree in self.trees:
+            inner = np.flatnonzero(tree.branches)
+            found.append(np.concatenate([[0], np.repeat(inner, tree.branches[inner])]))
+        return found
+
+    def leaves(self, X: Any) -> Indices:
+        """Descend; without a known value to where most of the training weight went."""
+        return np.stack([_descend_branches(tree, match(tree.features, X).columns) for tree in self.trees])
+
+
+def _iterate_trees(forest: Any) -> Iterator[Any]:
+    for estimator in np.ravel(getattr(forest, "estimators_", [forest])).tolist():
+        yield estimator.tree_
+
+
+def _copy_arrays(tree: Any) -> ThresholdTree:
+    left, right, feature = (a.astype(np.int64) for a in (tree.children_left, tree.children_right, tree.feature))
+    return ThresholdTree(left, right, feature, tree.threshold.copy(), tree.missing_go_to_left.astype(bool))
+
+
+def _invert_children(tree: Any) -> Indices:
+    parent = np.zeros(len(tree.children_left), np.int64)
+    for children in (tree.children_left, tree.children_right):
+        inner = np.flatnonzero(children >= 0)
+        parent[children[inner]] = inner
+    return parent
+
+
+def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
+    at = np.zeros(len(X), np.int64)
+    while (moving := np.flatnonzero(tree.children_left[at] >= 0)).size:
+        node = at[moving]
+        values = X[moving, tree.feature[node]]
+        small = np.where(np.isnan(values), tree.missing_left[node], values <= tree.threshold[node])
+        at[moving] = np.where(small, tree.children_left[node], tree.children_right[node])
+    return at
+
+
+def _descend_branches(tree: Tree, columns: NDArray) -> Indices:
+    nodes, sizes = tree.nodes, tree.nodes.counts.sum(axis=1)
+    inner = np.flatnonzero(tree.branches)
+    heaviest = np.zeros(len(sizes), np.int64)
+    heaviest[inner] = [sizes[nodes.first[k] : nodes.first[k] + tree.branches[k]].argmax() for k in inner]
+    at = np.zeros(columns.shape[1], np.int64)
+    while (moving := np.flatnonzero(tree.branches[at])).size:
+        node = at[moving]
+        values, cuts = columns[nodes.feature[node], moving], nodes.cut[node]
+        # a nominal feature has no cut: its code is the branch
+        branch = np.where(np.isnan(cuts), values, values > cuts)
+        at[moving] = nodes.first[node] + np.where(np.isnan(values), heaviest[node], branch).astype(np.int64)
+    return at

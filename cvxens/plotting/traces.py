@@ -89,7 +89,7 @@ class Trace:
         if hasattr(first, "edge_bound"):
             margin, bound = _column(history, "margin"), np.minimum.accumulate(_column(history, "edge_bound"))
             return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
-        known = [field for field in ("bound", "dual_bound", "gap") if hasattr(first, field)]
+        known = [field for field in ("bound", "gap") if hasattr(first, field)]
         if first is not None and not known:
             found = f"found rows of {type(first).__name__}, which have neither bounds nor edges"
             raise InvalidInput("history", found, REMEDY)

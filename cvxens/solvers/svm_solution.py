@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from cvxens.certificates import Certificate, relative
+from cvxens.deadline import Ending
 from cvxens.problems.duality import imbalance
 from cvxens.problems.losses import Hinge
 from cvxens.problems.svm_dual import svm_rounding
 from cvxens.types import Array, Solution
-
-
-class Ending(Enum):
-    """Why a solver ended."""
-
-    OPTIMAL = "the certified relative gap is within tol"
-    ROUNDING = "rounding hides any progress"
-    MAX_STEPS = "max_steps reached"
-    MAX_TIME = "max_time reached"
-    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Tables as people have them: what their columns are, and how these become features."""
 
-from cvxens.tables.cells import Cells, OddCell, columns_of, is_frame, read_cells
+from cvxens.tables.cells import OddCell, columns_of, is_frame, read_cells, spell
 from cvxens.tables.columns import MOST_CATEGORIES, LeftOutColumn, NominalColumn, NumericColumn
 from cvxens.tables.encoder import TableEncoder
 from cvxens.tables.numerals import NUMBER, Dates, Numerals, choose_decimal_mark, recognise_numerals
@@ -8,7 +8,6 @@ from cvxens.tables.numerals import NUMBER, Dates, Numerals, choose_decimal_mark,
 __all__ = [
     "MOST_CATEGORIES",
     "NUMBER",
-    "Cells",
     "Dates",
     "LeftOutColumn",
     "NominalColumn",
@@ -21,4 +20,5 @@ __all__ = [
     "is_frame",
     "read_cells",
     "recognise_numerals",
+    "spell",
 ]

@@ -1,9 +1,8 @@
-"""The cells of a data frame's column, whatever their type: numbers, moments or texts, and which are missing."""
+"""The cells of a column, whatever their type, as a series of pandas: numbers, moments, truth values or texts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,8 @@ class OddCell(InvalidInput):
     ----------
     row : int
         The position of the cell in its column.
-    odd : str
-        What is in the cell.
-    column : str
-        What the column is called.
+    odd, column : str
+        What is in the cell, and what the column is called.
     remedy : str
         As in `InvalidInput`.
     """
@@ -38,67 +35,30 @@ class OddCell(InvalidInput):
         return type(self), (self.row, self.odd, self.column, self.remedy)
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The cells of one column.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        float64, datetime64, or objects that are str.
-    missing : ndarray of bool, shape (n_samples,)
-        True where there is no value.
-    truths : bool
-        True if the texts are truth values, "true" and "false".
-    """
-
-    values: NDArray
-    missing: NDArray[np.bool_]
-    truths: bool = False
-
-    @property
-    def kind(self) -> str:
-        """The kind of the values' type: "f" for numbers, "M" for moments, "O" for texts."""
-        return self.values.dtype.kind
-
-    def known(self) -> NDArray:
-        """Return the values that are not missing."""
-        return self.values[~self.missing]
-
-    def labels(self) -> NDArray:
-        """Return the values as texts, None where missing; 3, 3.0 and "3" are one text."""
-        labels = np.full(len(self.values), None, dtype=object)
-        labels[~self.missing] = [_label(value) for value in self.known().tolist()]
-        return labels
-
-
 def is_frame(X: Any) -> bool:
     """Return True if `X` is a data frame, of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
-    """Return the columns of a data frame of pandas or polars under their names as text.
-
-    Raises
-    ------
-    InvalidInput
-        Several columns have one name.
-    """
+    """Return the columns of a data frame under their names as text; `InvalidInput` if several have one name."""
     names = [str(key) for key in frame.columns]
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidInput("X", f"found several columns {name!r}", "give each column a name of its own")
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput("X", f"found several columns {repeated!r}", "give each column a name of its own")
     return {name: frame[key] for name, key in zip(names, frame.columns, strict=True)}
 
 
-def read_cells(series: Any, na: Collection[str] = ()) -> Cells:
-    """Return the cells of a column of pandas or polars; `na` are further texts for missing values.
+def read_cells(series: Any, na: Collection[str] = ()) -> Any:
+    """Return a column of pandas or polars as a `pandas.Series` of one of four kinds of type, missing where it has none.
+
+    Its ``dtype.kind`` is "f" for numbers, "M" for moments in UTC, "b" for truth values, and "O" for texts without the
+    blanks around them; `na` are further texts for missing values.
 
     Raises
     ------
     InvalidInput
-        Cells are neither numbers, texts, truth values nor moments.
+        Cells are of other types.
     """
     import pandas as pd
 
@@ -107,22 +67,21 @@ def read_cells(series: Any, na: Collection[str] = ()) -> Cells:
     known = values[~missing]
     if known.dtype.kind == "O" and known.size:
         known = _unify(known)
-    truths = known.dtype.kind == "b"
-    if known.dtype.kind in "iufM":
-        dtype = "datetime64[us]" if known.dtype.kind == "M" else "float64"
-        cells = np.full(len(values), "NaT" if known.dtype.kind == "M" else np.nan, dtype)
-        cells[~missing] = known.astype(dtype)
-        return Cells(cells, missing)
-    texts = np.full(len(values), "", dtype=object)
-    if truths:
-        texts[~missing] = np.where(known, "true", "false")
-    elif odd := [value for value in known.tolist() if not isinstance(value, str)]:
-        found = type(odd[0]).__name__ if known.dtype.kind == "O" else known.dtype
+    dtype = {"b": "boolean", "M": "datetime64[us]", "i": "float64", "u": "float64", "f": "float64"}.get(
+        known.dtype.kind
+    )
+    if dtype is not None:
+        cells = pd.Series(index=range(len(values)), dtype=dtype)
+        cells[~missing] = known.astype("bool" if dtype == "boolean" else dtype)
+        return cells
+    if known.size and pd.api.types.infer_dtype(known) != "string":
+        odd = next((type(value).__name__ for value in known.tolist() if not isinstance(value, str)), "")
+        found = odd if known.dtype.kind == "O" else known.dtype
         raise InvalidInput("X", f"found {found} in the column {series.name!r}", "give numbers, texts, or moments")
-    else:
-        texts[~missing] = [text.strip() for text in known.tolist()]
-        missing = missing | np.isin(texts, [*MISSING, *na])
-    return Cells(texts, missing, truths)
+    texts = np.full(len(values), None, dtype=object)
+    texts[~missing] = [text.strip() for text in known.tolist()]
+    texts[pd.Series(texts, dtype=object).isin([*MISSING, *na])] = None
+    return pd.Series(texts, dtype=object)
 
 
 def _unify(known: NDArray) -> NDArray:
@@ -131,8 +90,11 @@ def _unify(known: NDArray) -> NDArray:
     from decimal import Decimal
     from numbers import Real
 
-    if all(isinstance(value, bool | np.bool_) for value in known):
-        return known.astype(bool)
+    import pandas as pd
+
+    kind = pd.api.types.infer_dtype(known)
+    if kind in {"string", "boolean"}:
+        return known.astype(bool) if kind == "boolean" else known
     if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in known):
         return known.astype(np.float64)
     if all(isinstance(value, date | np.datetime64) for value in known):
@@ -141,9 +103,20 @@ def _unify(known: NDArray) -> NDArray:
         moments = [v.astimezone(UTC).replace(tzinfo=None) if a else v for v, a in zip(known, aware, strict=True)]
         return np.array(moments, "datetime64[us]")
     texts = np.empty(len(known), dtype=object)
-    texts[:] = [_label(value) if isinstance(value, Real | Decimal) else value for value in known]
+    texts[:] = [_spell(value) if isinstance(value, Real | Decimal) else value for value in known]
     return texts
 
 
-def _label(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.15g}" if isinstance(value, int | float) else str(value)
+def spell(cells: Any) -> NDArray:
+    """Return cells as texts, None where missing; 3, 3.0 and "3" are one text."""
+    texts = np.full(len(cells), None, dtype=object)
+    if cells.dtype.kind == "O":
+        return np.where(cells.notna(), cells, texts)
+    texts[cells.notna().to_numpy()] = [_spell(value) for value in cells.dropna().tolist()]
+    return texts
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value)

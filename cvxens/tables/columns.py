@@ -10,11 +10,11 @@ import re
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from cvxens.tables.cells import Cells, OddCell
+from cvxens.tables.cells import OddCell, spell
 from cvxens.tables.numerals import (
     Dates,
     Numerals,
@@ -37,6 +37,8 @@ FEWEST_IDENTIFIERS = 5
 
 IDENTIFIER = re.compile(r"(?i:(.*[^a-z])?(id|ids|uid|uuid|guid|index|rownum|rowid)|unnamed: \d+)|.*[a-z0-9](Id|ID)")
 """Names of columns whose numbers identify samples, if they are whole and all different."""
+
+TRUTHS = frozenset({"true", "false"})
 
 SHOWN = 3
 """The number of unseen levels that a remark names."""
@@ -83,25 +85,19 @@ class NumericColumn:
         """The name of the column."""
         return (self.name,)
 
-    def encode(self, cells: Cells) -> Array:
+    def encode(self, cells: Any) -> Array:
         """Return the values, the median where missing, shape (n_samples, 1)."""
-        return np.where(cells.missing, self.median, self.raw(cells))[:, None]
+        return np.where(cells.isna(), self.median, self.raw(cells))[:, None]
 
-    def raw(self, cells: Cells) -> Array:
-        """Return the values, NaN where missing, shape (n_samples,).
-
-        Raises
-        ------
-        OddCell
-            A text is not written as those that were learnt from.
-        """
-        if cells.kind == "f":
-            return cells.values
-        if cells.kind == "M" and self.kind == "date":
-            return count_days(cells.values)
-        known = np.flatnonzero(~cells.missing)
-        texts = cells.labels()[known].tolist()
-        values = np.full(len(cells.values), np.nan)
+    def raw(self, cells: Any) -> Array:
+        """Return the values, NaN where missing, shape (n_samples,); `OddCell` for a text that is not written so."""
+        if cells.dtype.kind == "f":
+            return cells.to_numpy()
+        if cells.dtype.kind == "M" and self.kind == "date":
+            return count_days(cells.to_numpy())
+        known = np.flatnonzero(cells.notna())
+        texts = spell(cells)[known].tolist()
+        values = np.full(len(cells), np.nan)
         try:
             values[known] = self.writing.parse(texts)
         except ValueError:
@@ -112,9 +108,9 @@ class NumericColumn:
             raise OddCell(row, repr(text), f"the column of {what} {self.name!r}", remedy) from None
         return values
 
-    def remark(self, cells: Cells) -> str:
+    def remark(self, cells: Any) -> str:
         """Say how many values are missing; empty if none is."""
-        missing = int(cells.missing.sum())
+        missing = int(cells.isna().sum())
         day = "day " if self.kind == "date" else ""
         return f"{self.name}: {_count_values(missing)} missing, taken as {day}{self.median:g}" if missing else ""
 
@@ -136,6 +132,7 @@ class NominalColumn:
     name: str
     levels: tuple[str, ...]
     note: str = ""
+    kind: ClassVar[str] = "nominal"
 
     def __post_init__(self) -> None:
         _check(self, levels=tuple)
@@ -143,70 +140,52 @@ class NominalColumn:
             raise TypeError(f"levels {self.levels!r:.100}")
 
     @property
-    def kind(self) -> str:
-        """One word for people."""
-        return "nominal"
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names ``column=level``."""
         return tuple(f"{self.name}={level}" for level in self.levels)
 
-    def encode(self, cells: Cells) -> Array:
+    def encode(self, cells: Any) -> Array:
         """Return the indicators, shape (n_samples, n_levels); all 0 for a level never seen."""
         return (self._find_levels(cells)[:, None] == np.arange(len(self.levels))).astype(np.float64)
 
-    def raw(self, cells: Cells) -> np.ndarray:
+    def raw(self, cells: Any) -> np.ndarray:
         """Return the levels as texts, None where missing, for learners that take categories and gaps."""
-        places = self._find_levels(cells)
+        places, texts = self._find_levels(cells), spell(cells)
         # a level never seen stays what it is: a tree counts it as missing
-        raw = np.where(places < 0, cells.labels(), np.array([*self.levels, ""], dtype=object)[places])
-        raw[cells.missing] = None
+        raw = np.where(places < 0, texts, np.array([*self.levels, ""], dtype=object)[places])
+        raw[cells.isna()] = None
         return raw
 
-    def remark(self, cells: Cells) -> str:
+    def remark(self, cells: Any) -> str:
         """Say which levels were never seen; empty if there are none."""
         new = self._find_levels(cells) < 0
         if not new.any():
             return ""
-        names = sorted(set(np.where(cells.missing, "a missing value", cells.labels())[new].tolist()))
+        names = sorted({text or "a missing value" for text in spell(cells)[new]})
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         return f"{self.name}: {_count_values(int(new.sum()))} of no level of the fit ({shown}), taken as none of them"
 
-    def _find_levels(self, cells: Cells) -> np.ndarray:
+    def _find_levels(self, cells: Any) -> np.ndarray:
         """Return the index of each cell's level, -1 for one never seen."""
         # truth values are spelt in several ways: True, TRUE, true
-        known = {level.casefold(): i for i, level in enumerate(self.levels) if _is_truth(level)}
+        known = {level.casefold(): i for i, level in enumerate(self.levels) if level.casefold() in TRUTHS}
         known |= {level: i for i, level in enumerate(self.levels)}
-        labels = np.where(cells.missing, "?", cells.labels()).tolist()
-        return np.array([known.get(t, known.get(t.casefold(), -1) if _is_truth(t) else -1) for t in labels], np.intp)
+        found = ("?" if text is None else text for text in spell(cells))
+        folded = ((t, t.casefold() if t.casefold() in TRUTHS else t) for t in found)
+        return np.array([known.get(text, known.get(truth, -1)) for text, truth in folded], np.intp)
 
 
 @dataclass(frozen=True)
 class LeftOutColumn:
-    """A column that becomes no feature.
-
-    Parameters
-    ----------
-    name, note : str
-        What it is called, and why it is left out.
-    """
+    """A column that becomes no feature; its note says why."""
 
     name: str
     note: str = ""
+    kind: ClassVar[str] = "left out"
+    feature_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         _check(self)
-
-    @property
-    def kind(self) -> str:
-        """One word for people."""
-        return "left out"
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The empty tuple."""
-        return ()
 
 
 Column: TypeAlias = NumericColumn | NominalColumn | LeftOutColumn
@@ -216,12 +195,8 @@ def _count_values(n: int) -> str:
     return f"{n} value{'s' * (n != 1)}"
 
 
-def _is_truth(text: str) -> bool:
-    return text.casefold() in {"true", "false"}
-
-
 def learn_columns(
-    cells: Mapping[str, Cells], *, keep: Collection[str] = (), decimal: str | None = None, separator: str = ","
+    cells: Mapping[str, Any], *, keep: Collection[str] = (), decimal: str | None = None, separator: str = ","
 ) -> tuple[Column, ...]:
     """Choose what each column is, by its values.
 
@@ -232,8 +207,8 @@ def learn_columns(
 
     Parameters
     ----------
-    cells : mapping of str to Cells
-        The columns by name.
+    cells : mapping of str to pandas.Series
+        The columns by name, as `read_cells` returns them.
     keep : collection of str
         Columns that are not left out though they look like dates or identifiers.
     decimal : {".", ","} or None
@@ -246,29 +221,30 @@ def learn_columns(
     OddCell
         A column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
     """
-    texts = [set(c.known().tolist()) for c in cells.values() if c.kind == "O" and not c.truths]
+    texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
     mark = decimal or choose_decimal_mark(texts, separator)
     return tuple(_learn(name, column, name in keep, mark) for name, column in cells.items())
 
 
-def _learn(name: str, cells: Cells, kept: bool, mark: str) -> Column:
-    known = cells.known()
+def _learn(name: str, cells: Any, kept: bool, mark: str) -> Column:
+    known = cells.dropna()
     if not known.size:
         return LeftOutColumn(name, "left out: every value is missing")
-    if cells.kind == "M":
-        return _learn_dates(name, cells, kept, Dates(""), count_days(known).tolist())
-    if cells.kind == "f":
-        return _learn_numbers(name, cells, kept, Numerals(), known.tolist())
-    distinct, texts = sorted(set(known.tolist())), known.tolist()
-    if not cells.truths:
+    if cells.dtype.kind == "M":
+        return _learn_dates(name, cells, kept, Dates(""), count_days(known.to_numpy()).tolist())
+    if cells.dtype.kind == "f":
+        return _learn_numbers(name, cells, kept, PLAIN, known.tolist())
+    texts = spell(known).tolist()
+    distinct = sorted(set(texts))
+    if cells.dtype.kind == "O":
         if (numerals := recognise_numerals(distinct, mark)) is not None:
             return _learn_numbers(name, cells, kept, numerals, numerals.parse(texts).tolist())
         if (dates := recognise_dates(distinct)) is not None:
             return _learn_dates(name, cells, kept, dates, dates.parse(texts).tolist())
-    return _learn_levels(name, cells, kept, distinct)
+    return _learn_levels(name, cells, kept, texts, distinct)
 
 
-def _learn_numbers(name: str, cells: Cells, kept: bool, numerals: Numerals, numbers: Sequence[float]) -> Column:
+def _learn_numbers(name: str, cells: Any, kept: bool, numerals: Numerals, numbers: Sequence[float]) -> Column:
     whole = all(float(number).is_integer() for number in numbers)
     if not kept and whole and len(set(numbers)) == len(numbers) >= FEWEST_IDENTIFIERS and IDENTIFIER.fullmatch(name):
         return _leave_out(name, "whole numbers, all different, under a name of identifiers")
@@ -278,33 +254,32 @@ def _learn_numbers(name: str, cells: Cells, kept: bool, numerals: Numerals, numb
     return NumericColumn(name, median, numerals, "; ".join(filter(None, [numerals.describe(), filled])))
 
 
-def _learn_dates(name: str, cells: Cells, kept: bool, dates: Dates, days: Sequence[float]) -> Column:
+def _learn_dates(name: str, cells: Any, kept: bool, dates: Dates, days: Sequence[float]) -> Column:
     if not kept:
         return _leave_out(name, "dates", f" as days since 1970{f', read as {dates.format}' * bool(dates.format)}")
     note = "; ".join(filter(None, [dates.describe(), _describe_filling(cells, "the median")]))
     return NumericColumn(name, float(statistics.median(days)), dates, note)
 
 
-def _learn_levels(name: str, cells: Cells, kept: bool, distinct: Sequence[str]) -> Column:
-    missing = int(cells.missing.sum())
+def _learn_levels(name: str, cells: Any, kept: bool, texts: Sequence[str], distinct: Sequence[str]) -> Column:
+    missing, n_known = int(cells.isna().sum()), len(texts)
     levels = tuple(sorted({*distinct, "?"})) if missing else tuple(distinct)
-    n_known = len(cells.values) - missing
-    odd = np.flatnonzero([not is_numeral(text) for text in cells.known()])
+    words = {text for text in distinct if not is_numeral(text)}
+    odd = [i for i, text in enumerate(texts) if text in words]
     slip = f"{n_known - len(odd)} of its {n_known} values are numbers" if 2 * len(odd) < n_known else ""
     if len(levels) > MOST_CATEGORIES and slip and not kept:
-        row = int(np.flatnonzero(~cells.missing)[odd[0]])
+        row = int(np.flatnonzero(cells.notna())[odd[0]])
         remedy = "correct it, write a missing value as ? or as nothing, or name by --na what stands for one"
-        raise OddCell(row, repr(cells.values[row]), f"the column of numbers {name!r}", remedy)
+        raise OddCell(row, repr(texts[odd[0]]), f"the column of numbers {name!r}", remedy)
     identifying = len(distinct) == n_known >= FEWEST_IDENTIFIERS and not missing
-    crowded = len(levels) > MOST_CATEGORIES and 2 * len(levels) > len(cells.values)
+    crowded = len(levels) > MOST_CATEGORIES and 2 * len(levels) > len(cells)
     if (identifying or crowded) and not kept:
         return _leave_out(name, f"{len(levels)} texts identify single samples")
     notes = [f"{len(levels)} levels, each a 0/1 feature"]
     if missing:
         notes.append(f"missing values, {missing} of them, are the level ?")
     if slip:
-        text = cells.known()[odd[0]]
-        notes.append(f"though {slip}: is {text!r} a slip, or does it stand for a missing value (--na)?")
+        notes.append(f"though {slip}: is {texts[odd[0]]!r} a slip, or does it stand for a missing value (--na)?")
     return NominalColumn(name, levels, "; ".join(notes))
 
 
@@ -312,6 +287,6 @@ def _leave_out(name: str, why: str, kept_as: str = "") -> LeftOutColumn:
     return LeftOutColumn(name, f"left out: {why}; --keep {name!r} keeps it{kept_as}")
 
 
-def _describe_filling(cells: Cells, value: str) -> str:
-    missing = int(cells.missing.sum())
+def _describe_filling(cells: Any, value: str) -> str:
+    missing = int(cells.isna().sum())
     return f"{value} in place of {missing} missing value{'s' * (missing != 1)}" if missing else ""

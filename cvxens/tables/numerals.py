@@ -81,10 +81,13 @@ class Numerals:
 
     def parse(self, texts: Sequence[str]) -> Array:
         """Return the numbers, shape (n_texts,); ValueError if a text is not such a number."""
+        if self == Numerals():
+            numbers = np.array(texts, dtype=object).astype(np.float64)
+            # Python reads more than people write: 1_000, and nan
+            if "_" not in "".join(texts) and not np.isnan(numbers).any():
+                return numbers
         if not all(map(self.reads, texts)):
             raise ValueError("a text that is no such number")
-        if self == Numerals():
-            return np.array(texts, dtype=object).astype(np.float64)
         return np.array([self._number(text) for text in texts], dtype=np.float64)
 
     def describe(self) -> str:

@@ -172,7 +172,7 @@ def assert_between(run, truth, formulation, slack=1e-9):
     """In every round: dual <= truth <= primal of a minimum, the other way round of a maximum."""
     sense, size = formulation.sense, slack * max(1.0, abs(truth))
     for row in run.history:
-        assert sense * row.dual_bound <= sense * truth + size
+        assert sense * row.bound <= sense * truth + size
         assert sense * row.objective >= sense * truth - size
     assert sense * run.certificate.dual <= sense * truth + size
     assert sense * run.certificate.primal >= sense * truth - size
@@ -205,7 +205,7 @@ def test_squares_are_between_their_bounds_in_every_round(case, oracle, tol):
         for H in (columns_of(X, start, free=True), with_copies(X, start))
     )
     run = column_generation(formulations.svm(0.2), ORACLES[oracle](X), y, start=start, tol=tol, master=HingeMaster)
-    assert all(row.dual_bound <= most * (1 + 1e-7) and row.objective >= least * (1 - 1e-7) for row in run.history)
+    assert all(row.bound <= most * (1 + 1e-7) and row.objective >= least * (1 - 1e-7) for row in run.history)
     assert run.certificate.dual <= most * (1 + 1e-7)
     assert run.certificate.primal >= least * (1 - 1e-7)
     assert run.certificate.holds(tol)

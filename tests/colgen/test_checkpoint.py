@@ -391,10 +391,10 @@ def test_foreign_files_are_refused(file, content):
 
 def test_a_file_of_a_later_version_is_refused(file):
     path, call = file
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 3 ", b"checkpoint 4 ", 1))
-    with pytest.raises(DataFileError, match=r"found version 4 of the format .* this one writes version 3"):
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 4 ", b"checkpoint 5 ", 1))
+    with pytest.raises(DataFileError, match=r"found version 5 of the format .* this one writes version 4"):
         call()
-    assert FILE.version == 3
+    assert FILE.version == 4
 
 
 def test_the_file_has_no_pickle_and_names_no_code(file):

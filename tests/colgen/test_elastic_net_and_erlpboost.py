@@ -150,7 +150,7 @@ def test_a_resumed_run_knows_the_bounds_of_those_outside(tmp_path):
     resumed = column_generation(formulation, Stumps(X), y, checkpoint=checkpoint)
     assert stopped.certificate.relative_gap > 1e-3
     assert resumed.certificate.dual == through.certificate.dual
-    assert [row.dual_bound for row in resumed.history] == [row.dual_bound for row in through.history]
+    assert [row.bound for row in resumed.history] == [row.bound for row in through.history]
 
 
 @pytest.mark.parametrize(("D", "eta", "at_fault"), [(0.2, 0.0, "eta"), (0.2, np.inf, "eta"), (0.0, 1.0, "D")])

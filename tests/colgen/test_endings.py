@@ -5,13 +5,15 @@ from math import inf, nextafter
 
 import numpy as np
 import pytest
-from brute_force import PlainTable, all_stumps, noisy
+from brute_force import PlainTable, Table, all_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Ending, Round, column_generation, formulations
+from cvxens.colgen.loop import PATIENCE, UNBOUNDED_ROUNDS, Limits
+from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Fourier, Perceptrons, Stumps, Trees
-from cvxens.colgen.stopping import PATIENCE, UNBOUNDED_ROUNDS, Limits
+from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.problems import LPBoost
 from cvxens.problems.losses import SoftMinimumMargin
@@ -57,48 +59,70 @@ def test_it_stalls_in_the_first_round_that_makes_it_so():
 
 def test_limits_without_a_bound():
     limits = Limits(0.1, patience=3)
-    reached = partial(limits.reached, 1.0, -inf, 9, 0.0)
-    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0)) is None
-    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0, 1.0)) is Ending.STALLED
-    assert reached(rows=rows(9.0, 1.2, 1.1, 1.1, 1.1)) is Ending.STALLED
-    assert reached(rows=rows(9.0, 1.2, 1.1, 1.1, 1.0)) is None
-    assert reached(rows=rows(9.0, 1.0, 1.5, 1.4, 1.3)) is Ending.STALLED
-    assert reached(rows=rows(9.0, 1.0, 1.0, 1.0, 1.0, bounded=True)) is None
-    assert reached(rows=rows(inf, inf, inf, inf, inf)) is None
-    assert reached(rows=rows(inf, inf, inf, inf, 1.0)) is None
-    assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.0), sense=-1.0) is Ending.STALLED
-    assert reached(rows=rows(0.0, 1.0, 1.0, 1.0, 1.2), sense=-1.0) is None
-    assert reached(rows=rows(0.0, 0.0, 0.0, 0.0, 0.0)) is Ending.STALLED
+    assert limits.reached(rows(9.0, 1.0, 1.0, 1.0)) is None
+    assert limits.reached(rows(9.0, 1.0, 1.0, 1.0, 1.0)) is Ending.STALLED
+    assert limits.reached(rows(9.0, 1.2, 1.1, 1.1, 1.1)) is Ending.STALLED
+    assert limits.reached(rows(9.0, 1.2, 1.1, 1.1, 1.0)) is None
+    assert limits.reached(rows(9.0, 1.0, 1.5, 1.4, 1.3)) is Ending.STALLED
+    assert limits.reached(rows(9.0, 1.0, 1.0, 1.0, 1.0, bounded=True)) is None
+    assert limits.reached(rows(inf, inf, inf, inf, inf)) is None
+    assert limits.reached(rows(inf, inf, inf, inf, 1.0)) is None
+    assert limits.reached(rows(0.0, 1.0, 1.0, 1.0, 1.0), sense=-1.0) is Ending.STALLED
+    assert limits.reached(rows(0.0, 1.0, 1.0, 1.0, 1.2), sense=-1.0) is None
+    assert limits.reached(rows(0.0, 0.0, 0.0, 0.0, 0.0)) is Ending.STALLED
     # the gain counts relative to the objective
-    assert reached(rows=rows(9e3, 1.05e3, 1e3, 1e3, 1e3)) is Ending.STALLED
-    assert reached(rows=rows(9e-3, 1.2e-3, 1e-3, 1e-3, 1e-3)) is None
+    assert limits.reached(rows(9e3, 1.05e3, 1e3, 1e3, 1e3)) is Ending.STALLED
+    assert limits.reached(rows(9e-3, 1.2e-3, 1e-3, 1e-3, 1e-3)) is None
 
 
 def test_the_number_of_rounds_is_limited_where_nothing_else_ends_a_run():
     falling = rows(*(2.0**-k for k in range(UNBOUNDED_ROUNDS)))
-    open_ended = partial(Limits(1e-6).reached, 1.0, -inf, 9, 0.0)
-    assert open_ended(rows=falling) is Ending.MAX_ROUNDS
-    assert open_ended(rows=falling[1:]) is None
-    assert open_ended(rows=[Round(1.0, 0.5, 0.0, 9, 0.0, 0.0)] * 3 * UNBOUNDED_ROUNDS) is None
-    few = partial(Limits(1e-6, max_rounds=3).reached, 1.0, -inf, 9, 0.0)
-    assert few(rows=falling[:3]) is few(rows=rows(3.0, 2.0, 1.0, bounded=True)) is Ending.MAX_ROUNDS
-    assert few(rows=falling[:2]) is None
-    assert Limits(1e-6, max_rounds=9 * UNBOUNDED_ROUNDS).reached(1.0, -inf, 9, 0.0, rows=falling) is None
+    open_ended, few = Limits(1e-6), Limits(1e-6, max_rounds=3)
+    assert open_ended.reached(falling) is Ending.MAX_ROUNDS
+    assert open_ended.reached(falling[1:]) is None
+    assert open_ended.reached([Round(1.0, 0.5, 0.0, 9, 0.0, 0.0)] * 3 * UNBOUNDED_ROUNDS) is None
+    assert few.reached(falling[:3]) is few.reached(rows(3.0, 2.0, 1.0, bounded=True)) is Ending.MAX_ROUNDS
+    assert few.reached(falling[:2]) is None
+    assert Limits(1e-6, max_rounds=9 * UNBOUNDED_ROUNDS).reached(falling) is None
     run = column_generation(formulations.svm(1.0), Stumps(X, columns_per_round=1), y, tol=1e-9, max_rounds=2)
     assert (run.ending, len(run.history)) == (Ending.MAX_ROUNDS, 2)
     assert PATIENCE < UNBOUNDED_ROUNDS
 
 
 def test_the_gap_that_ends_a_run_contains_the_rounding():
-    limits = Limits(1e-3)
-    assert limits.reached(1.0, 0.9999, 9, 0.0, rounding=lambda: 1e-4) is Ending.OPTIMAL
-    assert limits.reached(1.0, 0.9999, 9, 0.0, rounding=lambda: 1e-2) is None
-    assert limits.reached(1.0, 1.0001, 9, 0.0, rounding=lambda: 2e-4) is Ending.OPTIMAL
-    assert limits.reached(1.0, 1.0001, 9, 0.0, rounding=lambda: 0.0) is Ending.VIOLATED
-    assert limits.reached(1.0, 5.0, 9, 0.0, rounding=lambda: 0.0) is Ending.VIOLATED
-    asked = []
-    assert limits.reached(1.0, 0.5, 9, 0.0, rounding=lambda: asked.append(1) or 0.0) is None
-    assert asked == []
+    def ending(bound, rounding):
+        """Of a run whose first bound is given, over a hypothesis of margin 1: the objective is 1."""
+        rounded.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Restricted, "rounding", lambda *_: rounded.append(1) or rounding)
+            master = partial(Bounded, at=bound)
+            return column_generation(
+                SEPARABLE, Table(np.array([[1.0], [-1.0]]), 1), [1.0, -1.0], tol=1e-3, master=master
+            ).ending
+
+    rounded = []
+    assert ending(0.9999, 1e-4) is Ending.OPTIMAL
+    assert ending(0.9999, 1e-2) is Ending.EXHAUSTED
+    assert ending(1.0001, 2e-4) is Ending.OPTIMAL
+    assert ending(1.0001, 0.0) is Ending.VIOLATED
+    assert ending(5.0, 0.0) is Ending.VIOLATED
+    assert rounded
+    assert ending(0.5, 0.0) is Ending.EXHAUSTED
+    assert len(rounded) == 1, "of the certificate alone"
+
+
+SEPARABLE = formulations.soft_margin(2.0)
+
+
+class Bounded(HighsMaster):
+    """A master whose bound is given, once it has a column."""
+
+    def __init__(self, *problem, at):
+        super().__init__(*problem)
+        self.at = at
+
+    def bound(self, solution, priced):
+        return self.at if len(solution.w) else -inf
 
 
 @pytest.mark.parametrize("argument", ["max_rounds", "patience"])

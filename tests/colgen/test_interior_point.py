@@ -53,7 +53,7 @@ def test_every_step_brackets_the_optimum_and_the_last_one_closes_in(sample, C, i
     optimum = linear_program(M, labels, slack=C, intercept=intercept)
     run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
     slack = 1e-9 * optimum
-    assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
+    assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
     assert run.ending is Ending.OPTIMAL
     assert 0 <= run.u.min() <= run.u.max() <= C
@@ -74,7 +74,7 @@ def test_every_step_brackets_the_soft_minimum_margin(sample, nu, intercept, kind
     formulation = Formulation(SoftMinimumMargin(D), Simplex(), intercept=intercept, nonnegative=True, maximise=True)
     optimum = soft_minimum_program(M, labels, D, intercept=intercept)
     run = column_generation(formulation, oracle, labels, tol=1e-8, master=InteriorPointMaster)
-    assert all(row.dual_bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
+    assert all(row.bound >= optimum - 1e-9 and row.objective <= optimum + 1e-9 for row in run.history)
     assert run.certificate.primal == pytest.approx(optimum, abs=1e-8)
     assert run.certificate.gap <= 2e-8
     assert run.u.sum() == pytest.approx(1.0, abs=1e-9)

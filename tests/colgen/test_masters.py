@@ -144,10 +144,10 @@ def test_the_optimum_over_all_stumps_is_reached_and_bounded_in_every_round(name,
     assert all(v < 2e-4 for k, v in run.certificate.residuals.items() if k != "stationarity" or not squares_with_signs)
     slack = 1e-7 * abs(best)
     for row in run.history:
-        assert sign * row.dual_bound <= sign * best + slack
+        assert sign * row.bound <= sign * best + slack
         assert sign * best - slack <= sign * row.objective
     objectives = [sign * row.objective for row in run.history]
-    bounds = [sign * row.dual_bound for row in run.history]
+    bounds = [sign * row.bound for row in run.history]
     assert all(later <= earlier + slack for earlier, later in pairwise(objectives))
     assert bounds == sorted(bounds)
     assert [row.n_columns for row in run.history] == sorted(row.n_columns for row in run.history)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
-from cvxens.colgen import Column, Ending, Formulation, Priced, column_generation, formulations
+from cvxens.colgen import Column, Ending, Formulation, Priced, Round, column_generation, formulations
+from cvxens.colgen.loop import Limits
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.protocols import relative_gap
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stopping import Limits, relative_gap
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1
@@ -48,7 +49,7 @@ def test_a_run_to_the_optimum_says_so():
     assert run.certificate.proven
     assert run.certificate.note == "over every hypothesis of the oracle"
     assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-6)
-    assert run.certificate.dual == run.history[-1].dual_bound
+    assert run.certificate.dual == run.history[-1].bound
     assert len(run.columns) == len(run.weights) == run.history[-1].n_columns
     assert run.intercept.shape == ()
 
@@ -57,8 +58,8 @@ def test_a_run_to_the_optimum_says_so():
 def test_it_stops_in_the_first_round_within_the_tolerance(tol):
     run = column_generation(SOFT, Table(H, 1), y, tol=tol)
     gaps = [
-        (min(row.objective for row in run.history[: k + 1]) - run.history[k].dual_bound)
-        / max(min(row.objective for row in run.history[: k + 1]), run.history[k].dual_bound)
+        (min(row.objective for row in run.history[: k + 1]) - run.history[k].bound)
+        / max(min(row.objective for row in run.history[: k + 1]), run.history[k].bound)
         for k in range(len(run.history))
     ]
     assert gaps[-1] <= tol
@@ -101,12 +102,17 @@ def test_limits_that_are_none(limits, message):
 
 
 def test_limits_in_their_order():
-    limits = Limits(1e-3, max_columns=4, max_time=2.0)
-    assert limits.reached(1.0, 0.9995, 9, 9.0) is Ending.OPTIMAL
-    assert limits.reached(1.0, 0.5, 4, 9.0) is Ending.MAX_COLUMNS
-    assert limits.reached(1.0, 0.5, 3, 2.0) is Ending.MAX_TIME
-    assert limits.reached(1.0, 0.5, 3, 1.9) is None
-    assert limits.reached(inf, 0.5, 3, 1.9) is None
+    def row(gap, n_columns):
+        return [Round(1.0, 0.5, 0.0, n_columns, 0.0, 0.0, relative_gap=gap)]
+
+    limits = Limits(1e-3, max_columns=4, max_rounds=1)
+    assert limits.reached(row(5e-4, 9), time_over=True) is Ending.OPTIMAL
+    assert limits.reached(row(-5e-4, 9), time_over=True) is Ending.VIOLATED
+    assert limits.reached(row(0.5, 4), time_over=True) is Ending.MAX_COLUMNS
+    assert limits.reached(row(0.5, 3), time_over=True) is Ending.MAX_ROUNDS
+    assert Limits(1e-3).reached(row(0.5, 3), time_over=True) is Ending.MAX_TIME
+    assert Limits(1e-3).reached(row(0.5, 3)) is None
+    assert Limits(1e-3).reached(row(inf, 3)) is None
     assert relative_gap(inf, 1.0) == relative_gap(1.0, -inf) == inf
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(-1.0, -2.0) == 0.5
@@ -208,7 +214,7 @@ def test_the_callback_is_told_of_every_round():
     run = column_generation(formulations.lpboost(0.1), Table(H, 1), y, callback=told.append)
     assert [step.number for step in told] == list(range(1, len(run.history) + 1))
     assert [-step.solution.objective for step in told] == [row.objective for row in run.history]
-    assert [-step.best_bound for step in told] == [row.dual_bound for row in run.history]
+    assert [-step.incumbent.bound for step in told] == [row.bound for row in run.history]
     assert [len(step.columns) for step in told] == [row.n_columns for row in run.history]
     best = [min(step.solution.objective for step in told[:k]) for k in range(1, len(told) + 1)]
     assert [step.incumbent.solution.objective for step in told] == best
@@ -253,7 +259,7 @@ def test_an_oracle_without_a_bound_proves_nothing():
     assert not run.certificate.proven
     assert run.certificate.note == "the oracle cannot bound the edges"
     assert run.certificate.primal == pytest.approx(OPTIMUM, rel=1e-9)
-    assert all(row.dual_bound <= OPTIMUM for row in run.history)
+    assert all(row.bound <= OPTIMUM for row in run.history)
     squares = column_generation(formulations.svm(1.0), Stumps(X, square_sum=False), y, max_columns=9)
     assert not squares.certificate.proven
     assert squares.certificate.note == "the oracle cannot bound the edges"
@@ -276,7 +282,7 @@ def test_an_oracle_that_overstates_its_bound_never_proves_more():
 
 def test_the_best_bound_so_far_is_kept():
     run = column_generation(SOFT, Table(H, 1), y)
-    assert [row.dual_bound for row in run.history] == sorted(row.dual_bound for row in run.history)
+    assert [row.bound for row in run.history] == sorted(row.bound for row in run.history)
     edges = np.abs(H.T @ (y * run.u)).max()
     assert run.u.sum() / max(1.0, edges) == pytest.approx(run.certificate.dual, rel=1e-9)
 

@@ -36,7 +36,7 @@ def test_soft_margins_reach_the_same_optimum_with_valid_bounds(rule, master, C, 
     assert run.ending is Ending.OPTIMAL
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-8)
     slack = 1e-9 * optimum
-    assert all(row.dual_bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
+    assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
 
 
 @pytest.mark.parametrize("rule", [InOut(0.5), Averaged(0.5)])

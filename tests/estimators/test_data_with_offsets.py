@@ -98,7 +98,7 @@ def test_scores_are_those_of_the_certified_machine_whoever_solved_it(kernel, sol
 def test_a_form_differs_by_terms_in_one_sample_alone(name):
     kernel = TrainingKernel.of(KERNELS[name](0.0), None, X)
     if name == "decision-tree" or isinstance(kernel.kernel, Perceptron):
-        literal = kernel.kernel.within(X)
+        literal = kernel.kernel.with_ranges_of(X)
     else:
         literal = kernel.kernel
     difference = literal(X) - kernel.function(X, X)

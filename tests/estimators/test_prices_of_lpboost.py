@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import CGEnsClassifier, LPBoostClassifier
 from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.loop import UNBOUNDED_ROUNDS
 from cvxens.colgen.oracles import Perceptrons, Stumps
-from cvxens.colgen.stopping import UNBOUNDED_ROUNDS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

@@ -25,8 +25,8 @@ from fuzzer import labels
 
 from cvxens import InfiniteEnsembleSVC, certify, certify_model
 from cvxens.certificates import Certificate
+from cvxens.colgen import Ending as RunEnding
 from cvxens.colgen import column_generation, formulations, oracles
-from cvxens.colgen.run import Ending as RunEnding
 from cvxens.errors import CvxensError, NotSeparable
 from cvxens.kernels import Gaussian, Laplacian, Linear, StumpRegion
 from cvxens.problems import (

@@ -21,8 +21,8 @@ from cvxens.kernels import (
     StumpRegion,
     WeakLearner,
     and_,
-    memory,
     or_,
+    tiles,
 )
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [0.5, 2.0]])
@@ -79,7 +79,7 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
         (lambda: Stump(*BOX)(X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
         (lambda: Stump(*BOX)(X, X - 1), "X", "found feature 0 from -1 to 1"),
         (lambda: Stump(*BOX).cells(X + 0.1), "X", "found feature 0"),
-        (lambda: Stump(*BOX).within(X + 0.1), "X", "found feature 0"),
+        (lambda: Stump(*BOX).with_ranges_of(X + 0.1), "X", "found feature 0"),
         (lambda: DecisionStump(*BOX)(X, X + 0.1), "X", "found feature 0 from 0.1 to 1.1"),
         (lambda: DecisionStump((1.0, 0.0), (1.0, 0.0))(np.array([[1.0, 0.0]])), "X", "no feature with a range"),
         (lambda: DecisionStump((1.0,), (1.0,)).sample(2), "low", "no feature with a range"),
@@ -142,7 +142,7 @@ def test_gamma_of_trees_is_below_one_over_delta(gamma):
     for call in (
         lambda: DecisionTree(gamma, *BOX),
         lambda: DecisionTree(gamma)(np.array(BOX)),
-        lambda: DecisionTree(gamma).within(np.array(BOX)),
+        lambda: DecisionTree(gamma).with_ranges_of(np.array(BOX)),
     ):
         error = refused(call)
         assert error.argument == "gamma"
@@ -187,12 +187,12 @@ def test_conditionally_psd_kernels_have_no_products():
     ids=repr,
 )
 def test_kernels_without_ranges_are_not_for_two_samples(kernel):
-    assert not kernel.fixed
+    assert not kernel.is_data_independent
     assert kernel(X).shape == (3, 3)
     error = refused(lambda: kernel(X, X.copy()))
     assert error.argument == "kernel"
-    assert "kernel.within(X)" in error.remedy
-    np.testing.assert_allclose(kernel.within(X)(X, X[:2]), kernel(X)[:, :2], rtol=1e-12)
+    assert "kernel.with_ranges_of(X)" in error.remedy
+    np.testing.assert_allclose(kernel.with_ranges_of(X)(X, X[:2]), kernel(X)[:, :2], rtol=1e-12)
 
 
 @pytest.mark.parametrize("other", [2.0, np.ones(2), "stump", None])
@@ -228,14 +228,14 @@ def test_a_matrix_that_does_not_fit_into_memory():
 def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
     monkeypatch.setattr(cvxens.memory, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(cvxens.memory, "CONTROL_GROUP", tmp_path / "memory.max")
-    physical = memory.available()
+    physical = cvxens.memory.available()
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available() == physical
+    assert cvxens.memory.available() == physical
     (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:    300 kB\n")
-    assert memory.available() == 300 * 1024
+    assert cvxens.memory.available() == 300 * 1024
     (tmp_path / "memory.max").write_text("1000\n")
-    assert memory.available() == 1000
-    memory.check_room(10, 100, np.dtype(float))
-    monkeypatch.setattr(memory, "SMALL", 0)
-    memory.check_room(1, 125, np.dtype(float))
-    assert refused(lambda: memory.check_room(1, 126, np.dtype(float))).argument == "X"
+    assert cvxens.memory.available() == 1000
+    tiles.check_room(10, 100, np.dtype(float))
+    monkeypatch.setattr(tiles, "SMALL", 0)
+    tiles.check_room(1, 125, np.dtype(float))
+    assert refused(lambda: tiles.check_room(1, 126, np.dtype(float))).argument == "X"

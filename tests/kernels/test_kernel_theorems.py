@@ -310,12 +310,12 @@ def test_sums_and_multiples_are_those_of_values():
 )
 def test_a_kernel_within_a_sample_has_its_ranges(kernel):
     X = np.random.default_rng(3).random((6, 2))
-    within = kernel.within(X)
-    assert within.fixed
+    within = kernel.with_ranges_of(X)
+    assert within.is_data_independent
     np.testing.assert_allclose(within(X), kernel(X), rtol=1e-12)
     np.testing.assert_allclose(within(X[:3] * 0.5 + X[3:] * 0.5, X).shape, (3, 6))
     assert within.total_mass() == pytest.approx(kernel.total_mass(X))
-    assert within.within(X) == within
+    assert within.with_ranges_of(X) == within
     assert len(within.sample(3, random_state=0)) == 3
 
 

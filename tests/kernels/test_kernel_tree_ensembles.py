@@ -17,8 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from cvxens.errors import InvalidInput
 from cvxens.kernels import TreeEnsemble
-from cvxens.kernels.tree_matrix import through_trees
-from cvxens.kernels.tree_paths import ThresholdTrees, trees_of
+from cvxens.kernels.tree_ensemble import ThresholdTrees, sum_through_trees, trees_of
 from cvxens.trees import fit_tree
 
 RNG = np.random.default_rng(0)
@@ -111,9 +110,9 @@ def test_sums_through_trees_by_plain_loops():
     for ours, theirs in zip(paths(kernel.forest, NEW), paths(kernel.forest, X), strict=True):
         for i, j in np.ndindex(len(NEW), len(X)):
             expected[i] += common_depth(ours[i], theirs[j]) * C[j]
-    sums = through_trees(K.above, K.first, K.left, K.right, C)
+    sums = sum_through_trees(K.above, K.first, K.left, K.right, C)
     np.testing.assert_allclose(sums, expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_array_equal(through_trees.py_func(K.above, K.first, K.left, K.right, C), sums)
+    np.testing.assert_array_equal(sum_through_trees.py_func(K.above, K.first, K.left, K.right, C), sums)
 
 
 @kinds
@@ -140,7 +139,7 @@ def test_missing_values_take_the_forest_s_own_way(kind):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_the_trees_alone_are_what_the_estimator_is(name):
     ensemble = ENSEMBLES[name].fit(X, Y)
-    alone, whole = ThresholdTrees.of(ensemble), trees_of(ensemble)
+    alone, whole = ThresholdTrees.from_forest(ensemble), trees_of(ensemble)
     thresholds = np.concatenate([tree.threshold for tree in alone.trees])[:, None] + np.zeros(X.shape[1])
     for sample in (X, NEW, thresholds, np.nextafter(thresholds, np.inf), thresholds.astype(np.float32)):
         np.testing.assert_array_equal(alone.leaves(sample), whole.leaves(sample))
@@ -153,7 +152,7 @@ def test_the_trees_alone_know_where_missing_values_go():
     holed = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
     for sample in (X, holed):
         forest = RandomForestClassifier(n_estimators=4, random_state=0).fit(sample, Y)
-        np.testing.assert_array_equal(ThresholdTrees.of(forest).leaves(holed), trees_of(forest).leaves(holed))
+        np.testing.assert_array_equal(ThresholdTrees.from_forest(forest).leaves(holed), trees_of(forest).leaves(holed))
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
@@ -163,7 +162,7 @@ def test_the_trees_alone_refuse_what_scikit_learn_does(wrong):
     with pytest.raises(ValueError, match=r"features|too large|infinity"):
         trees_of(forest).leaves(wrong)
     with pytest.raises(InvalidInput, match=r"^X: found"):
-        ThresholdTrees.of(forest).leaves(wrong)
+        ThresholdTrees.from_forest(forest).leaves(wrong)
 
 
 def test_data_frames_go_to_the_forest_as_they_are():

@@ -26,8 +26,8 @@ KERNELS = {
 
 def sampled(kernel):
     """An ensemble of hypotheses that the kernel drew, one of them more than once."""
-    model = LPBoostClassifier(oracle=lambda X: Pool.of(kernel.within(X).sample(150, 0) * 2, X), nu=0.05, tol=1e-3)
-    return model.fit(X, Y)
+    drawn = kernel.with_ranges_of(X).sample(150, 0)
+    return LPBoostClassifier(oracle=lambda X: Pool.of(drawn * 2, X), nu=0.05, tol=1e-3).fit(X, Y)
 
 
 @pytest.mark.parametrize(("kernel", "kind"), KERNELS.values(), ids=KERNELS)
@@ -60,7 +60,7 @@ def test_of_either_sign_a_sampled_stump_is_one_that_the_oracle_prices():
 
 @pytest.mark.parametrize(("kernel", "kind"), [(Perceptron(), hypotheses.Perceptron), (Gaussian(0.1), hypotheses.Wave)])
 def test_other_samples_are_those_of_their_oracles(kernel, kind):
-    drawn = kernel.within(X).sample(20, 0)
+    drawn = kernel.with_ranges_of(X).sample(20, 0)
     assert {type(h) for h in drawn} == {kind}
     priced = Pool.of(drawn, X).price(np.where(Y == 1, 1.0, -2.0))
     assert {type(column.hypothesis) for column in priced.columns} == {kind}

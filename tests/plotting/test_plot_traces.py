@@ -24,7 +24,7 @@ def estimator(**attributes):
 def test_a_trace_is_the_history_of_a_run(run):
     found = Trace.from_history(run.history, "name")
     assert found.objective.tolist() == [row.objective for row in run.history]
-    assert found.bound.tolist() == [row.dual_bound for row in run.history]
+    assert found.bound.tolist() == [row.bound for row in run.history]
     assert found.rounds.tolist() == list(range(1, len(run.history) + 1))
     assert found.seconds[-1] == pytest.approx(sum(row.pricing_seconds + row.master_seconds for row in run.history))
     assert found.relative_gap[-1] == pytest.approx(run.certificate.relative_gap, abs=1e-12)
@@ -57,7 +57,7 @@ def test_convergence_draws_objective_and_bound(run, ax):
     assert_drawn(display, ax)
     objective, bound = ax.lines
     assert objective.get_xydata().tolist() == [[k + 1, row.objective] for k, row in enumerate(run.history)]
-    assert bound.get_xydata().tolist() == [[k + 1, row.dual_bound] for k, row in enumerate(run.history)]
+    assert bound.get_xydata().tolist() == [[k + 1, row.bound] for k, row in enumerate(run.history)]
     assert bound.get_linestyle() == "--"
     assert bound.get_color() == objective.get_color()
     assert len(ax.collections) == 1

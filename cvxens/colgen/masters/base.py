@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cvxens import validation
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Restricted
-from cvxens.colgen.stopping import relative_gap
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation

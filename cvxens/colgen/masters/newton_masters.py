@@ -10,8 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.colgen.masters.base import SHARE, FastMaster, InexactTolerance, Needs
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.stopping import relative_gap
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.deadline import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation

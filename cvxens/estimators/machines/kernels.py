@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
-from math import exp
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,19 +16,12 @@ from cvxens.kernels import (
     Gaussian,
     HistogramIntersection,
     Laplacian,
-    Linear,
     MiddleStump,
     Perceptron,
-    SimplifiedGaussian,
-    SimplifiedLaplacian,
-    SimplifiedPerceptron,
     SimplifiedStump,
     Stump,
-    WeakLearner,
 )
-from cvxens.kernels.kernel import Kernel, Product, Scaled, Sum
-from cvxens.kernels.simplified import Centred
-from cvxens.kernels.tiles import Tile
+from cvxens.kernels.kernel import Kernel, Shape, check_inside
 from cvxens.types import Array
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -117,7 +108,11 @@ class TrainingKernel:
         made = _made(kernel, gamma, X, masses)
         if made == PRECOMPUTED:
             return cls(made, _given, None)
-        chosen = cls(made, open_form(made, X), additive_scale(made, X))
+        if not isinstance(made, Kernel):
+            return cls(made, made, None)
+        scale = made.additive_scales(X)
+        function = made.range_free_equivalent(X) if scale is None else SimplifiedStump.from_scales(scale)
+        chosen = cls(made, function, scale)
         chosen.check(X)
         return chosen
 
@@ -139,10 +134,9 @@ class TrainingKernel:
         return K
 
     def check(self, X: Any) -> None:
-        """Raise if a sample is outside the ranges that a kernel was given and `function` does not know of."""
-        for part in _parts(self.kernel):
-            if isinstance(part, Stump | DecisionStump | HistogramIntersection) and part != Stump():
-                part.within(X)
+        """Raise if a sample is outside the ranges that the kernel was given, which `function` does not know of."""
+        if isinstance(self.kernel, Kernel):
+            check_inside(self.kernel.domain(X.shape[1]), X)
 
     def centred_trace(self, X: Any, masses: Array) -> float:
         """Compute sum_i p_i K_ii - p'K p with p = masses / sum(masses), the mean diagonal of the centred kernel.
@@ -185,57 +179,6 @@ class TrainingKernel:
         return np.array_equal(self.scale, other.scale)
 
 
-@final
-@dataclass(frozen=True)
-class Clipped(Kernel):
-    """A kernel within the ranges of a training sample, for samples from anywhere.
-
-    Beyond a range that was left open there is no threshold, so hypotheses say of a sample there what they say of the
-    nearest one inside. Ranges that were given are kept to.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With all ranges.
-    low, high : tuple of float
-        Of every feature; infinite where that end of the range was given.
-    """
-
-    kernel: Kernel
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    equation = "K(x, x') of the nearest samples within the ranges"
-    source = "LL08"
-
-    @classmethod
-    def of(cls, kernel: Kernel, X: Any) -> Clipped:
-        """Close what a kernel leaves open by the ranges of X (n_samples, n_features)."""
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        # the corner that is farthest from 0, for kernels with a radius
-        corners = np.stack([low, high, np.where(np.abs(low) > np.abs(high), low, high)])
-        given = [getattr(kernel, name, None) is not None for name in ("low", "high")]
-        low = np.full_like(low, -np.inf) if given[0] else low
-        high = np.full_like(high, np.inf) if given[1] else high
-        return cls(kernel.within(corners), tuple(low.tolist()), tuple(high.tolist()))
-
-    @property
-    def psd(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.psd
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        """The kernel's, between the nearest samples inside."""
-        inside = self._clip("X", X)
-        return self.kernel.tile(inside, inside if Z is X else self._clip("Z", Z))
-
-    def diag(self, X: Any) -> Array:
-        """The kernel's."""
-        return self.kernel.diag(self._clip("X", X))
-
-    def _clip(self, argument: str, X: Any) -> Array:
-        return np.clip(validation.finite_array(argument, X, ndim=2), self.low, self.high)
-
-
 def gamma_of_parts(kernel: Any, gamma: Any, X: Any, masses: Array) -> dict[str, Any]:
     """The parameter gamma of sub-problems: the default on all samples, where a kernel has one and none is given."""
     name = kernel if isinstance(kernel, str) else ""
@@ -273,122 +216,7 @@ def _made(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
     return kernel
 
 
-def _parts(kernel: Any) -> Iterator[Any]:
-    """The kernels that a sum is made of, or the kernel itself; multiples without their factors."""
-    if isinstance(kernel, Scaled):
-        yield from _parts(kernel.kernel)
-    elif isinstance(kernel, Sum):
-        for part in kernel.parts:
-            yield from _parts(part)
-    else:
-        yield kernel
-
-
-def open_form(kernel: Any, X: Any) -> Any:
-    """Rewrite a kernel as one that differs from it by terms that y'u = 0 cancels: k(x, x') + a(x) + a(x').
-
-    Ranges that are left open do not matter to it, and where the kernel allows for it, it is made of differences of
-    samples. Those keep the digits that a constant beside them, or values with an offset, would take: a min(x, x') near
-    1e16 knows nothing of a difference of 1.
-    """
-    scale = additive_scale(kernel, X)
-    if scale is None:
-        return _open_form(kernel, X)
-    return SimplifiedStump() if (scale == 1).all() else SimplifiedStump(scale)
-
-
-@singledispatch
-def _open_form(kernel: Any, _X: Any) -> Any:
-    """Rewrite a kernel that is not additive."""
-    return kernel
-
-
-@_open_form.register
-def _(kernel: Kernel, X: Any) -> Kernel:
-    return kernel if kernel.fixed else Clipped.of(kernel, X)
-
-
-@_open_form.register
-def _(kernel: Perceptron, _X: Any) -> Kernel:
-    return SimplifiedPerceptron() if kernel.radius is None else kernel
-
-
-@_open_form.register
-def _(kernel: DecisionTree, X: Any) -> Kernel:
-    if kernel.low is not None or kernel.high is not None:
-        return kernel if kernel.fixed else Clipped.of(kernel, X)
-    delta = Stump().total_mass(kernel.within(X).box())
-    return Scaled(exp(2 * kernel.gamma * delta), SimplifiedLaplacian(kernel.gamma))
-
-
-@_open_form.register
-def _(kernel: Product, X: Any) -> Kernel:
-    return Product(tuple(part if part.fixed else Clipped.of(part, X) for part in kernel.parts))
-
-
-@_open_form.register
-def _(kernel: Laplacian, _X: Any) -> Kernel:
-    return SimplifiedLaplacian(kernel.gamma)
-
-
-@_open_form.register
-def _(kernel: Gaussian, _X: Any) -> Kernel:
-    return SimplifiedGaussian(kernel.gamma)
-
-
-@_open_form.register(Linear)
-@_open_form.register(WeakLearner)
-def _(kernel: Any, X: Any) -> Kernel:
-    # a sample whose values are in the middle of each feature's: what an offset adds to all of them, it has too
-    X = np.asarray(X, np.float64)
-    return Centred(kernel, np.partition(X, len(X) // 2, axis=0)[len(X) // 2])
-
-
-@_open_form.register
-def _(kernel: Sum, X: Any) -> Kernel:
-    return Sum(tuple(open_form(part, X) for part in kernel.parts))
-
-
-@_open_form.register
-def _(kernel: Scaled, X: Any) -> Kernel:
-    return Scaled(kernel.factor, open_form(kernel.kernel, X))
-
-
-@singledispatch
-def additive_scale(_kernel: Any, _X: Any) -> Array | None:
-    """The scale of each feature, (n_features,), if the kernel is additive; else None."""
-    return None
-
-
-@additive_scale.register
-def _(_kernel: Stump, X: Any) -> Array | None:
-    return np.ones(X.shape[1])
-
-
-@additive_scale.register
-def _(kernel: SimplifiedStump, X: Any) -> Array | None:
-    return np.ones(X.shape[1]) if kernel.scale is None else np.asarray(kernel.scale, np.float64)
-
-
-@additive_scale.register
-def _(_kernel: HistogramIntersection, X: Any) -> Array | None:
-    return np.full(X.shape[1], 0.5)
-
-
-@additive_scale.register
-def _(kernel: DecisionStump, X: Any) -> Array | None:
-    low, high = kernel.within(X).box()
-    varies = high > low
-    return np.divide(2 / max(varies.sum(), 1), high - low, out=np.zeros(len(low)), where=varies)
-
-
-@additive_scale.register
-def _(kernel: Sum, X: Any) -> Array | None:
-    scales = [scale for part in kernel.parts if (scale := additive_scale(part, X)) is not None]
-    return np.sum(scales, axis=0) if len(scales) == len(kernel.parts) else None
-
-
-@additive_scale.register
-def _(kernel: Scaled, X: Any) -> Array | None:
-    scale = additive_scale(kernel.kernel, X)
-    return None if scale is None else kernel.factor * scale
+def variation_shares(shapes: Sequence[Shape]) -> Array:
+    """Return the share of each function in the sum of their total variations, (n_features,)."""
+    variations = np.array([np.abs(np.diff(values)).sum() for _, values in shapes])
+    return variations / max(float(variations.sum()), np.finfo(float).tiny)

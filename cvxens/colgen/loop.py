@@ -1,0 +1,763 @@
+"""Column generation: a restricted master and an oracle in turn, from a formulation to a certified ensemble.
+
+Every round solves the **master**, the problem over the columns found so far, and **prices** its multipliers u: the
+oracle looks for hypotheses whose edge under s = y u exceeds the master's threshold, the reduced costs of the field. The
+master's optimum is a feasible point of the whole problem, and from u and a bound on all edges follows a bound on the
+optimum; the best of both so far are the **incumbent**. This is Kelley's cutting-plane method on the dual problem,
+boosting where the loss is one of margins, and LPBoost (DBS02) for linear programs. `iterate` is the loop, which knows
+no solver, no oracle and no formulation; `column_generation` gives it limits, a checkpoint and a certificate.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import compress, count
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen.checkpoint import Checkpoint, Recorder
+from cvxens.colgen.masters import fastest_master
+from cvxens.colgen.protocols import (
+    Column,
+    Hypothesis,
+    Incumbent,
+    Master,
+    MasterSolution,
+    Oracle,
+    Priced,
+    Round,
+    relative_gap,
+)
+from cvxens.colgen.restricted import Restricted
+from cvxens.deadline import Deadline, Ending, TimeUp, limit_time
+from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.problems.duality import edge_of, edge_rounding
+from cvxens.problems.formulation import Formulation
+from cvxens.types import Array
+
+PATIENCE = 20
+"""Rounds without progress after which a run without a bound ends: linear programs stand still for a few at a time."""
+
+UNBOUNDED_ROUNDS = 100
+"""Rounds that a run without a bound has if its user says nothing: there is nothing else that must end it."""
+
+BOUND_TOLERANCE = 1e-9
+"""How far an oracle's bound may be below an edge of its own hypotheses, relative to the sizes of the terms of that sum.
+
+Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
+"""
+
+CLAIM_TOLERANCE = 1e-6
+"""What a solver's optimum of a formulation without a conjugate can be off by, relative to it."""
+
+CERTIFICATE_SECONDS = 5e-8
+"""Seconds that a certificate takes for each entry of H: measured 1e-8 to 2e-8 at 2.5 GHz, and room."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One round: the master solved, its multipliers priced.
+
+    Parameters
+    ----------
+    number : int
+        The number of the round, from 1.
+    solution : MasterSolution
+        The restricted optimum.
+    priced : Priced
+        The oracle's answer to its multipliers; its bounds cover the start too.
+    bound : float
+        The bound on the optimum over all hypotheses that follows from the two; -inf where none does.
+    columns : tuple of Column
+        The columns in the master, in the order of its weights.
+    pricing_seconds, master_seconds : float
+        Wall-clock time of this round.
+    incumbent : Incumbent
+        The best restricted optimum and the best bound so far.
+    relative_gap : float
+        Of the incumbent: its objective less its bound, relative to the larger one; inf where either is infinite. In a
+        run, with their rounding error where it is within the tolerance.
+    seconds : float
+        Wall-clock time since the first round began.
+    """
+
+    number: int
+    solution: MasterSolution
+    priced: Priced
+    bound: float
+    columns: tuple[Column, ...]
+    pricing_seconds: float
+    master_seconds: float
+    incumbent: Incumbent
+    relative_gap: float
+    seconds: float
+
+
+def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Iterator[Step]:
+    """Alternate between master and oracle until no new hypothesis improves an exact solution.
+
+    Parameters
+    ----------
+    master : Master
+        Without columns.
+    oracle : Oracle
+        Prices the master's signed weights. Of an answer without an `outside_bound`, columns that equal one of the
+        master's on the whole sample are not added, nor their negations where weights are free.
+    start : sequence of Hypothesis
+        They enter before the first round, evaluated on the oracle's `sample`.
+
+    Yields
+    ------
+    Step
+        After each pricing, before its columns are added. The caller stops, logs, plots, saves.
+
+    Raises
+    ------
+    InvalidInput
+        A hypothesis of the oracle's has an edge above the bound that the oracle has stated for it, its `price` does not
+        take ``(s, exclude=...)``, or `start` cannot be evaluated.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, masters, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    >>> steps = iterate(masters.HighsMaster(formulations.soft_margin(C=2.0), y), oracles.Stumps(X))
+    >>> [(len(step.columns), step.solution.objective) for step in steps]
+    [(0, 6.0), (2, 5.0), (3, 3.0)]
+    """
+    columns, incumbent, first = _Columns(oracle), None, time.perf_counter()
+    for number in count(1):
+        began = time.perf_counter()
+        # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
+        with _blas().limit(limits=1, user_api="blas"):
+            solution = master.solve()
+            if start:
+                # a solution without columns says how many samples there are, and whether weights are free
+                master.add(columns.enter(start, solution))
+                solution, start = master.solve(), ()
+        solved = time.perf_counter()
+        priced = columns.price(solution)
+        bound = master.bound(solution, priced)
+        incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
+        now = time.perf_counter()
+        gap = relative_gap(incumbent.solution.objective, incumbent.bound)
+        yield Step(
+            number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
+        )
+        if new := columns.choose(priced, solution):
+            master.add(new)
+        elif solution.exact:
+            return
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries with threads; to look for them takes longer than a small run."""
+    return ThreadpoolController()
+
+
+def _best_of(incumbent: Incumbent | None, new: Incumbent) -> Incumbent:
+    """The lowest objective, the latest of equal ones, and the highest bound, the first of equal ones."""
+    if incumbent is None:
+        return new
+    primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
+    dual = new if new.bound > incumbent.bound else incumbent
+    return Incumbent(primal.columns, primal.solution, dual.bound, dual.u, dual.priced)
+
+
+class _Columns:
+    """The columns in the master: finds duplicates, and maps them to the oracle's own objects.
+
+    Hypotheses of the start may be the oracle's by another name, or none of its set. They are not excluded, and their
+    squares are added to its sum of squares, until an answer of the oracle's has one with their values.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.entered: tuple[Column, ...] = ()
+        """In the order of the master's weights."""
+        self.hypotheses: set[Hypothesis] = set()
+        self.unmatched_start: dict[int, Hypothesis] = {}
+        """By their values, what of the start the oracle has not yet shown to be its own."""
+        self.oracle_name_of: dict[Hypothesis, Hypothesis] = {}
+        self._values_seen: set[int] = set()
+        self._n_seen = 0
+
+    def enter(self, start: Sequence[Hypothesis], solution: MasterSolution) -> Sequence[Column]:
+        """Enter the start; returns its columns with distinct values."""
+        evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
+        columns = self._drop_seen(evaluated, free=solution.closed is None)
+        self.unmatched_start = {_keys(column.values)[0]: column.hypothesis for column in columns}
+        return self._append(columns)
+
+    def choose(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+        """Enter the columns of an answer that improve and are new, and return them."""
+        improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
+        columns = [column for hypothesis, column in improving.items() if hypothesis not in self.hypotheses]
+        if priced.outside_bound == inf:
+            columns = self._drop_seen(columns, free=solution.closed is None)
+        return self._append(columns)
+
+    def _append(self, columns: Sequence[Column]) -> Sequence[Column]:
+        self.entered += tuple(columns)
+        self.hypotheses.update(column.hypothesis for column in columns)
+        return columns
+
+    def _drop_seen(self, columns: Iterable[Column], *, free: bool) -> list[Column]:
+        """Drop columns that equal one in the master on the sample, or its negation where weights are free.
+
+        Twice the same hypothesis under two names, or h and -h with free weights, would halve a penalty on squares.
+        """
+        for column in self.entered[self._n_seen :]:
+            self._values_seen.add(_keys(column.values)[0])
+        new = []
+        for column in columns:
+            own, negated = _keys(column.values)
+            if own not in self._values_seen and not (free and negated in self._values_seen):
+                new.append(column)
+                self._values_seen.add(own)
+        self._n_seen = len(self.entered) + len(new)
+        return new
+
+    def price(self, solution: MasterSolution) -> Priced:
+        """Price what is outside the master; bounds are raised to what is known of the columns in it.
+
+        The optimum that is bounded is that over the oracle's hypotheses and those of the start. So the bounds are at
+        least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
+        """
+        priced = self._ask(solution)
+        while self._match_start(priced, solution):
+            priced = self._ask(solution)
+        if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
+            raise self._contradicted("a bound that is not a number")
+        edges = solution.edges
+        if edges is None or len(edges) != len(self.entered):
+            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        # with w >= 0 a negative edge is no way to improve
+        sizes = np.abs(edges) if solution.closed is None else edges
+        squares = np.square(np.maximum(sizes, 0.0))
+        foreign = set(self.unmatched_start.values())
+        own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
+        answered = self._largest_edge(priced, solution)
+        found = Priced(
+            priced.columns,
+            max(answered, float(sizes[own].max(initial=-inf))),
+            float(squares[own].sum()),
+            answered,
+        )
+        self._check_bounds(priced, found, solution)
+        bounds = (
+            max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
+            max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
+            max(priced.outside_bound, found.outside_bound),
+        )
+        known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
+        return priced if bounds == known else Priced(priced.columns, *bounds)
+
+    def _ask(self, solution: MasterSolution) -> Priced:
+        closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)
+        foreign = set(self.unmatched_start.values())
+        names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
+        exclude = [self.oracle_name_of.get(name, name) for name in names]
+        try:
+            return self.oracle.price(solution.s, exclude=exclude)
+        except TypeError as error:
+            # an error of the call itself, not of what the oracle does
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            remedy = "give its price the parameters (s, exclude=())"
+            raise InvalidInput("oracle", f"found {self._oracle_name} which says: {error}", remedy) from None
+
+    def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:
+        """Match an answer with columns of the start; True if one of them hid others, so that pricing is repeated."""
+        hidden = False
+        for column in priced.columns if self.unmatched_start else ():
+            for key in _keys(column.values)[: 2 if solution.closed is None else 1]:
+                if (start := self.unmatched_start.pop(key, None)) is not None:
+                    self.oracle_name_of[start] = column.hypothesis
+                    hidden |= column.edge > solution.threshold
+        return hidden
+
+    def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
+        """The largest edge in an answer, evaluated: what an oracle says of a hypothesis may be wrong."""
+        largest = -inf
+        if priced.edge_bound == priced.outside_bound == inf:
+            return largest
+        for column in priced.columns:
+            edges = edge_of(column.values, solution.s)
+            largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
+            if column.edge <= solution.threshold:
+                # it will not enter, and answers may be kept for long
+                vars(column).pop("values", None)
+        return largest
+
+    def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
+        """Raise if an oracle's bounds are below what was `found` of its own hypotheses, by more than rounding."""
+        bounds = ("edge_bound", "outside_bound", "edge_square_sum")
+        names = [name for name in bounds if getattr(priced, name) < getattr(found, name)]
+        if not names:
+            return
+        columns = [*self.entered, *priced.columns]
+        # rounding is relative to |h|'|s|; a column far from 0 is priced less its centre, so its range counts
+        largest = max(float(np.ptp(values) + np.abs(values).min()) for values in (column.values for column in columns))
+        scale = largest * float(np.abs(solution.s).sum())
+        for name in names:
+            claimed, actual = getattr(priced, name), getattr(found, name)
+            size = scale * (len(columns) * scale if name == "edge_square_sum" else 1.0)
+            if actual > claimed + BOUND_TOLERANCE * size:
+                what = "squares of edges that sum to" if name == "edge_square_sum" else "an edge of"
+                raise self._contradicted(f"{name} = {claimed:.6g}, while its own hypotheses have {what} {actual:.6g}")
+
+    def _contradicted(self, found: str) -> InvalidInput:
+        remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
+        return InvalidInput("oracle", f"found {self._oracle_name} with {found}", remedy)
+
+    @property
+    def _oracle_name(self) -> str:
+        price = self.oracle.price
+        return str(getattr(price, "__qualname__", repr(price))).removesuffix(".price")
+
+
+def _keys(values: Array) -> tuple[int, int]:
+    """Hashes of the values of a hypothesis on the sample, and of those of its negation."""
+    values = np.asarray(values) + 0.0  # -0.0 becomes 0.0
+    return hash(values.tobytes()), hash((0.0 - values).tobytes())
+
+
+def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
+    """Evaluate a hypothesis of the start on the sample."""
+    column = Column(hypothesis, sample, 0.0)
+    try:
+        values = np.asarray(column.values)
+        if values.shape == (n_samples,) and np.isfinite(values).all():
+            return column
+        found = f"with values of shape {values.shape} for {n_samples} samples, or not finite"
+    except (IndexError, TypeError, ValueError) as error:
+        found = f"which the oracle's sample cannot be given to: {error}"
+    raise InvalidInput("start", f"found {hypothesis}, {found}", "give hypotheses of samples like the oracle's")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a run.
+
+    Parameters
+    ----------
+    tol : float
+        Relative gap at which the run is done, above 0.
+    max_columns : int or None
+        No round starts with at least so many columns; at least 1.
+    max_time : float
+        Seconds after which no round starts, above 0.
+    max_rounds : int or None
+        No more rounds than these; None for `UNBOUNDED_ROUNDS` where there is no bound, else for any number.
+    patience : int
+        Where there is no bound, rounds that must improve the objective by more than `tol`, relative; at least 1.
+
+    Raises
+    ------
+    InvalidInput
+        One of them is not.
+    """
+
+    tol: float
+    max_columns: int | None = None
+    max_time: float = inf
+    max_rounds: int | None = None
+    patience: int = PATIENCE
+
+    def __post_init__(self) -> None:
+        validation.positive("tol", self.tol)
+        for name in ("max_columns", "max_rounds"):
+            if getattr(self, name) is not None:
+                validation.whole(name, getattr(self, name))
+        validation.limit("max_time", self.max_time)
+        validation.whole("patience", self.patience)
+
+    def reached(self, rows: Sequence[Round], sense: float = 1.0, *, time_over: bool = False) -> Ending | None:
+        """Return the limit that a run has reached after these rounds, None where it goes on.
+
+        Parameters
+        ----------
+        rows : sequence of Round
+            At least one.
+        sense : float
+            -1 where the objectives of `rows` are those of a maximum.
+        time_over : bool
+            True if there is no time for another round.
+        """
+        last = rows[-1]
+        ending = None
+        if last.relative_gap <= self.tol:
+            ending = Ending.OPTIMAL if last.relative_gap >= 0 else Ending.VIOLATED
+        elif self._is_stalled(rows, sense):
+            ending = Ending.STALLED
+        elif self.max_columns is not None and last.n_columns >= self.max_columns:
+            ending = Ending.MAX_COLUMNS
+        elif len(rows) >= (self.max_rounds or (inf if last.bounded else UNBOUNDED_ROUNDS)):
+            ending = Ending.MAX_ROUNDS
+        elif time_over:
+            ending = Ending.MAX_TIME
+        return ending
+
+    def _is_stalled(self, rows: Sequence[Round], sense: float) -> bool:
+        """True if there is no bound and the last rounds were in vain; rounds without a feasible point never are."""
+        if len(rows) <= self.patience or rows[-1].bounded:
+            return False
+        objectives = [sense * row.objective for row in rows]
+        then, now = min(objectives[: -self.patience]), min(objectives)
+        return isfinite(then) and then - now <= self.tol * abs(now)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What column generation returns: an ensemble and the proof of how good it is.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Over every hypothesis of the oracle's set, where the oracle can bound their edges.
+    columns : sequence of Column
+        The weak hypotheses.
+    weights : ndarray of shape (n_columns,) or (n_columns, n_outputs)
+        Their weights w.
+    intercept : ndarray of shape () or (n_outputs,)
+        b; 0 where the formulation has none.
+    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The dual point that the bound is from.
+    history : sequence of Round
+        One row per round.
+    ending : Ending
+        Why the run ended.
+    """
+
+    certificate: Certificate
+    columns: Sequence[Column]
+    weights: Array
+    intercept: Array
+    u: Array
+    history: Sequence[Round]
+    ending: Ending
+
+    def decision_function(self, X: Any) -> Array:
+        """Evaluate H w + b on new samples; returns (n_samples,) or (n_samples, n_outputs)."""
+        used = np.flatnonzero(self.weights.any(axis=tuple(range(1, self.weights.ndim))))
+        if not used.size:
+            return np.zeros((np.shape(X)[0], *self.intercept.shape)) + self.intercept
+        H = np.stack([self.columns[j].hypothesis(X) for j in used.tolist()], axis=1)
+        return H @ self.weights[used] + self.intercept
+
+
+def column_generation(
+    formulation: Formulation,
+    oracle: Oracle,
+    y: Any = None,
+    *,
+    tol: float = 1e-6,
+    max_columns: int | None = None,
+    max_time: float = inf,
+    max_rounds: int | None = None,
+    patience: int = PATIENCE,
+    master: Callable[[Formulation, Array], Master] = fastest_master,
+    start: Iterable[Hypothesis] = (),
+    checkpoint: Checkpoint | None = None,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Run:
+    """Solve a formulation over all hypotheses of an oracle.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Loss and penalty; `cvxens.colgen.formulations` has those of the literature.
+    oracle : Oracle
+        Prices hypotheses on the training sample, such as ``oracles.Stumps(X)``.
+    y : array-like of shape (n_samples,), optional
+        Labels -1 and +1; none where the loss is on scores and holds its targets itself.
+    tol : float
+        Relative gap at which to stop, above 0.
+    max_columns : int, optional
+        Stop when the master has so many columns.
+    max_time : float
+        Stop after so many seconds, with the state after the last round that was over by then.
+    max_rounds : int, optional
+        Stop after so many rounds; by default after 100 where the oracle cannot bound the edges of its hypotheses
+        (`SklearnLearner`, `Trees`, `Perceptrons` and `Fourier` with new ones in every call), as no gap ends such a run
+        and new hypotheses may be found for ever, and never where it can.
+    patience : int
+        Where the oracle cannot bound the edges, stop when so many rounds together have improved the objective by no
+        more than `tol`, relative.
+    master : callable
+        Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
+        that supports the formulation.
+    start : iterable of Hypothesis
+        Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
+        learners of a model; of those with the same values on the sample one is taken. They enter before the first
+        round, evaluated on the oracle's `sample`. Every bound is one over every hypothesis of the oracle and these.
+    checkpoint : Checkpoint, optional
+        Where the state is written down. If the file is there, the run resumes from it, and `max_time` starts from then.
+    callback : callable, optional
+        Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
+        after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
+        they are the formulation's.
+
+    Returns
+    -------
+    Run
+        The best state reached, also when a limit or Ctrl-C ended the run. A bound that is beyond the objective by more
+        than rounding ends the run as `Ending.VIOLATED`, unproven.
+
+    Raises
+    ------
+    InvalidInput
+        The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
+        evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
+    NotSeparable
+        Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
+        no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
+    DataFileError
+        The checkpoint is there and is damaged, or of another run.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+    >>> run = column_generation(formulations.soft_margin(C=2.0), oracles.Stumps(X), y)
+    >>> run.certificate.primal, run.certificate.proven, run.ending.name
+    (3.0, True, 'OPTIMAL')
+
+    Again, from what it has found:
+
+    >>> again = column_generation(
+    ...     formulations.soft_margin(C=2.0), oracles.Stumps(X), y, start=[c.hypothesis for c in run.columns]
+    ... )
+    >>> len(run.history), len(again.history), again.certificate.primal
+    (3, 1, 3.0)
+
+    Told of every round:
+
+    >>> def stop_at_two_columns(step):
+    ...     print(step.number, step.incumbent.solution.objective, round(step.relative_gap, 3))
+    ...     return len(step.columns) >= 2
+    >>> column_generation(
+    ...     formulations.soft_margin(C=2.0), oracles.Stumps(X), y, callback=stop_at_two_columns
+    ... ).ending.name
+    1 6.0 0.5
+    2 5.0 0.4
+    'STOPPED'
+    """
+    limits = Limits(tol, max_columns, max_time, max_rounds, patience)
+    validation.instance("formulation", formulation, Formulation)
+    validation.offers("oracle", oracle, "price", "sample")
+    signs = formulation.signs(y)
+    return _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
+
+
+def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
+    try:
+        hypotheses = tuple(dict.fromkeys(start))
+    except TypeError as error:
+        raise InvalidInput("start", f"found {start!r:.100} ({error})", "give hashable hypotheses") from None
+    for hypothesis in hypotheses:
+        if not callable(hypothesis):
+            raise InvalidInput("start", f"found {hypothesis!r:.100}", "give hypotheses: functions of samples")
+    return hypotheses
+
+
+class _Search:
+    """A run, and how far it has come: its history and its incumbent, after the last round that was over."""
+
+    def __init__(
+        self,
+        formulation: Formulation,
+        oracle: Oracle,
+        signs: Array,
+        make_master: Callable[[Formulation, Array], Master],
+        start: tuple[Hypothesis, ...],
+        checkpoint: Checkpoint | None,
+        callback: Callable[[Step], bool | None] | None,
+    ) -> None:
+        self.formulation = formulation
+        self.signs = signs
+        self.make_master = make_master
+        self.master = make_master(formulation, signs)
+        self.start = start
+        self.callback = callback
+        self.recorder = (
+            None if checkpoint is None else Recorder(checkpoint, formulation, signs, self.master, oracle, start)
+        )
+        self.oracle: Oracle = self.recorder or oracle
+        self.history: tuple[Round, ...] = ()
+        self.incumbent: Incumbent | None = None
+        self.last: Step | None = None
+
+    def run(self, limits: Limits) -> Run:
+        """Iterate until a limit is reached; an interrupt ends the run with what there is."""
+        # with a checkpoint the first new round is never cut, so that every call gets further
+        with limit_time(limits.max_time if self.recorder is None else inf) as clock:
+            try:
+                ending = self._iterate(limits, clock)
+            except (KeyboardInterrupt, TimeUp) as cut:
+                ending = Ending.MAX_TIME if isinstance(cut, TimeUp) else Ending.INTERRUPTED
+                self._restore()
+                if self.incumbent is not None:
+                    self._save(ending)
+        if self.incumbent is None:
+            with limit_time(inf, alone=True):
+                self.incumbent = self._before_first_round()
+        if ending is Ending.EXHAUSTED and self.last is not None:
+            self._raise_if_inseparable(self.last)
+        try:
+            return self._certify(ending)
+        except KeyboardInterrupt:
+            return self._certify(Ending.INTERRUPTED)
+
+    def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
+        recorded = len(self.recorder.rows) if self.recorder else 0
+        ended_before = self._recorded_ending(limits)
+        for raw_step in iterate(self.master, self.oracle, self.start):
+            step = self._count(raw_step, limits.tol)
+            if ended_before is not None:
+                self._restore()
+                return ended_before
+            if len(self.history) <= recorded:
+                # rounds that a checkpoint plays again take no time
+                clock.restart()
+            else:
+                clock.max_time = limits.max_time
+            clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * self._n_entries(step)
+            ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            if self.callback is not None and self.callback(step):
+                ending = ending or Ending.STOPPED
+            self._save(ending)
+            if ending is not None:
+                return ending
+        self._save(Ending.EXHAUSTED)
+        return Ending.EXHAUSTED
+
+    def _n_entries(self, step: Step) -> int:
+        """Entries of H in the certificate of the next round, with as many new columns as were found in this one."""
+        return len(self.signs) * (len(step.columns) + len(step.priced.columns))
+
+    def _count(self, step: Step, tol: float) -> Step:
+        """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
+        incumbent, gap = step.incumbent, step.relative_gap
+        if not self.formulation.certified and -CLAIM_TOLERANCE <= gap < 0:
+            # bounds are a solver's claims: what they exceed the objective by is its error
+            incumbent, gap = replace(incumbent, bound=incumbent.solution.objective), 0.0
+        self.incumbent = incumbent
+        sense, number = self.formulation.sense, len(self.history)
+        if self.recorder is not None and number < len(self.recorder.rows):
+            row = self.recorder.rows[number]
+        else:
+            row = Round(
+                sense * step.solution.objective,
+                sense * incumbent.bound,
+                step.priced.best_edge,
+                len(step.columns),
+                step.pricing_seconds,
+                step.master_seconds,
+                incumbent.bounded,
+                None,
+                gap,
+            )
+        self.history = (*self.history, row)
+        if gap <= tol:
+            rounding = self._restricted().rounding(incumbent.solution, incumbent.u)
+            gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding)
+            self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
+        self.last = replace(step, incumbent=incumbent, relative_gap=gap)
+        return self.last
+
+    def _recorded_ending(self, limits: Limits) -> Ending | None:
+        """Why the recorded run's last state is the last one under these limits too; None where it is not."""
+        if self.recorder is None:
+            return None
+        rows, sense = self.recorder.rows, self.formulation.sense
+        for n_rounds, row in enumerate(rows, start=1):
+            if row.rounding is None and row.relative_gap <= limits.tol:
+                # what rounding adds to the gap was not asked for under a smaller tol: take the way again to see
+                return None
+            ending = limits.reached(rows[:n_rounds], sense)
+            if ending is not None:
+                return ending if row is rows[-1] else None
+        # without a feasible point, the last multipliers may be the proof that there is none: take the way again
+        feasible = isfinite(min((sense * row.objective for row in rows), default=inf))
+        return Ending.EXHAUSTED if self.recorder.exhausted and feasible else None
+
+    def _restore(self) -> None:
+        """Go to the recorded run's last state, where it can be had and is further."""
+        if self.recorder is not None and self.recorder.can_restore and len(self.history) < len(self.recorder.rows):
+            self.history, self.incumbent = self.recorder.rows, self.recorder.incumbent()
+
+    def _save(self, ending: Ending | None) -> None:
+        if self.recorder is not None and self.incumbent is not None:
+            self.recorder.save(
+                self.history,
+                self.incumbent,
+                at_once=ending is not None,
+                exhausted=ending is Ending.EXHAUSTED,
+            )
+
+    def _before_first_round(self) -> Incumbent:
+        """No columns, and no more than a new master knows without an oracle."""
+        master, nothing = self.make_master(self.formulation, self.signs), Priced(())
+        solution = master.solve()
+        return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
+
+    def _restricted(self, columns: Sequence[Column] | None = None) -> Restricted:
+        """The problem over some columns, by default those of the incumbent."""
+        assert self.incumbent is not None
+        restricted = Restricted(self.formulation, self.signs)
+        restricted.add(self.incumbent.columns if columns is None else columns)
+        return restricted
+
+    def _raise_if_inseparable(self, last: Step) -> None:
+        """Raise if the last multipliers prove that no margins of 1 can be reached."""
+        solution, size = last.solution, float(last.solution.u.sum())
+        if solution.objective < inf or size == 0:
+            return
+        # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
+        largest = self._restricted((*last.columns, *last.priced.columns)).problem.H.largest
+        # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
+        max_edge = last.priced.edge_bound / size
+        if max_edge <= edge_rounding(len(solution.u), largest):
+            raise NotSeparable(solution.u / size, max_edge)
+
+    def _certify(self, ending: Ending) -> Run:
+        assert self.incumbent is not None
+        incumbent, solution = self.incumbent, self.incumbent.solution
+        certificate = certify_incumbent(self.formulation, self._restricted(), incumbent)
+        if not incumbent.bounded and ending is Ending.STALLED:
+            certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
+        return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending)
+
+
+def certify_incumbent(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> Certificate:
+    """Certify an incumbent over the columns of the restricted problem, which are its own."""
+    solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
+    rounding = restricted.rounding(solution, u)
+    violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
+    if violated:
+        note = Ending.VIOLATED.value
+    elif not incumbent.bounded:
+        note = "the oracle cannot bound the edges"
+    else:
+        note = "over every hypothesis of the oracle" if formulation.certified else "bound taken from the solver"
+    return Certificate.between(
+        formulation.sense * solution.objective,
+        formulation.sense * incumbent.bound,
+        maximise=formulation.maximise,
+        residuals=restricted.residuals(solution, u, priced) if incumbent.columns else {},
+        repair={},
+        rounding=rounding,
+        proven=formulation.certified and priced.edge_bound < inf and not violated,
+        note=note,
+    )

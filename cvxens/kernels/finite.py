@@ -1,0 +1,282 @@
+"""Kernels that are matrices: inner products of finitely many numbers of each sample, or given entry by entry."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, LinearForm
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.stumps import as_tuple
+from cvxens.kernels.tiles import Tile, check_features, check_pair
+from cvxens.problems import DenseColumns
+from cvxens.types import Array
+from cvxens.validation import RandomState
+
+NEGATIVE = 1e-12
+"""Eigenvalues below minus this, relative to the largest and for each row of V, make V indefinite: less is rounding."""
+
+
+class InnerProduct(Kernel):
+    """K(x, x') = phi(x)'phi(x')."""
+
+    @abstractmethod
+    def embed(self, X: Any) -> Array:
+        """Return phi(x) for every row of `X`, shape (n_samples, n_coordinates)."""
+
+    @abstractmethod
+    def embed_differences(self, X: Any, origin: Any) -> Array:
+        """Return phi(x) - phi(origin) for every row of `X`, with the digits of differences."""
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Inner products."""
+        left = self.embed(X)
+        right = left if Z is X else self.embed(Z)
+        return lambda rows, columns: left[rows] @ right[columns].T
+
+    def diag(self, X: Any) -> Array:
+        """Squared lengths."""
+        return (self.embed(X) ** 2).sum(axis=1)
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Measure from a sample in the middle of each feature: what an offset adds to all samples, it has too."""
+        X = np.asarray(X, np.float64)
+        return Centred(self, np.partition(X, len(X) // 2, axis=0)[len(X) // 2])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Linear(InnerProduct):
+    """K_lin(x, x') = x'V x'.
+
+    KIE06: the mean over the linear hypotheses h(x) = a'x of normally distributed a with mean 0 and covariance V.
+    Scaling the samples by c scales it by c^2.
+
+    Parameters
+    ----------
+    V : array-like of shape (n_features, n_features)
+        Symmetric and PSD; ``numpy.eye(n_features)`` gives the plain inner product.
+
+    Examples
+    --------
+    >>> Linear([[2.0, 0.0], [0.0, 1.0]])([[1.0, 1.0], [0.0, 3.0]])
+    array([[3., 3.],
+           [3., 9.]])
+    """
+
+    V: Any = field(repr=False)
+    equation = "x'V x'"
+    source = "KIE06"
+    homogeneity = 2.0
+
+    @cached_property
+    def _root(self) -> Array:
+        """F with F F' = V."""
+        values, vectors = np.linalg.eigh(validation.symmetric(self.V, "V"))
+        if values[0] < -NEGATIVE * len(values) * max(values[-1], -values[0]):
+            raise InvalidInput("V", f"found the eigenvalue {values[0]:.3g}", "give a PSD matrix")
+        return vectors * np.sqrt(np.maximum(values, 0))
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Inner products of F'x."""
+        return super().tile(*check_pair(X, Z))
+
+    def embed(self, X: Any) -> Array:
+        """Return F'x."""
+        X, _ = check_pair(X)
+        check_features("X", X, len(self._root), "V")
+        return X @ self._root
+
+    def embed_differences(self, X: Any, origin: Any) -> Array:
+        """Return F'(x - origin)."""
+        return self.embed(check_pair(X)[0] - np.asarray(origin, np.float64))
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """1, as r^2 is the density of a."""
+        return 1.0
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw linear forms."""
+        random = validation.generator(random_state)
+        drawn = random.standard_normal((validation.whole("n", n), len(self._root))) @ self._root.T
+        features = tuple(range(len(self._root)))
+        return tuple(LinearForm(features, tuple(weights)) for weights in drawn.tolist())
+
+    def __repr__(self) -> str:
+        return f"Linear(V of shape {np.shape(self.V)})"
+
+
+@final
+@dataclass(frozen=True)
+class WeakLearner(InnerProduct):
+    """K(x, x') = sum_j pi_j h_j(x) h_j(x').
+
+    KIE06 (7): the hypotheses may be any functions, so samples may be whatever these take.
+
+    Parameters
+    ----------
+    columns : sequence of Hypothesis
+        The hypotheses: callables from n_samples samples to (n_samples,) numbers; hashable if the kernel is to be.
+    weights : array-like of shape (n_columns,), optional
+        pi, at least 0 and not all 0; by default 1 / n_columns.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> stumps = Stump(low=(0.0,), high=(2.0,)).sample(3, random_state=0)
+    >>> WeakLearner(stumps, [0.5, 0.25, 0.25])([[0.0], [2.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    columns: Any
+    weights: Any = None
+    equation = "sum_j pi_j h_j(x) h_j(x')"
+    source = "KIE06 (7)"
+
+    def __post_init__(self) -> None:
+        columns = tuple(self.columns) if np.iterable(self.columns) else ()
+        if not columns or not all(map(callable, columns)):
+            raise InvalidInput("columns", f"found {len(columns)} columns", "give at least one, all of them callable")
+        weights = np.full(len(columns), 1 / len(columns)) if self.weights is None else self.weights
+        weights = validation.finite_array("weights", weights, ndim=1)
+        if len(weights) != len(columns):
+            found = f"found {len(weights)} weights for {len(columns)} columns"
+            raise InvalidInput("weights", found, "give one per column")
+        if weights.min() < 0 or weights.max() <= 0:
+            found = f"found weights from {weights.min():g} to {weights.max():g}"
+            raise InvalidInput("weights", found, "give weights >= 0, not all 0")
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "weights", as_tuple(weights))
+
+    def cells(self, X: Any) -> DenseColumns:
+        """Return one column sqrt(pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
+        return DenseColumns(self.embed(X))
+
+    def embed(self, X: Any) -> Array:
+        """Return sqrt(pi_j) h_j(x)."""
+        return self._evaluate(X) * np.sqrt(self.weights)
+
+    def embed_differences(self, X: Any, origin: Any) -> Array:
+        """Return sqrt(pi_j) (h_j(x) - h_j(origin))."""
+        return (self._evaluate(X) - self._evaluate(np.asarray(origin)[None])) * np.sqrt(self.weights)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute sum_j pi_j."""
+        return float(sum(self.weights))
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw hypotheses in proportion to pi."""
+        random, weights = validation.generator(random_state), np.array(self.weights)
+        drawn = random.choice(len(weights), size=validation.whole("n", n), p=weights / weights.sum())
+        return tuple(self.columns[j] for j in drawn)
+
+    def _evaluate(self, X: Any) -> Array:
+        """Evaluate the hypotheses, shape (n_samples, n_columns)."""
+        values = [np.asarray(h(X)) for h in self.columns]
+        wrong = [column.shape for column in values if column.shape != (len(X),)]
+        if wrong:
+            found = f"found values of shape {wrong[0]} on {len(X)} samples"
+            raise InvalidInput("columns", found, "give functions with one value per sample")
+        return validation.finite_array("columns", np.stack(values, axis=1), ndim=2)
+
+    def __repr__(self) -> str:
+        return f"WeakLearner({len(self.columns)} columns)"
+
+
+@final
+@dataclass(frozen=True)
+class Centred(Kernel):
+    """K(x, x') - K(x, o) - K(o, x') + K(o, o): the inner product of phi(x) - phi(o) and phi(x') - phi(o).
+
+    As y'u = 0 it gives `SVMDual` the solutions of K, with the intercept moved, whatever the sample o is. With an o
+    among the samples nothing is lost where their values are large beside their differences.
+
+    Parameters
+    ----------
+    kernel : Linear or WeakLearner
+        K, an inner product of finitely many numbers.
+    origin : array-like of shape (n_features,)
+        The sample o. Kernels that differ in it alone are equal.
+
+    Examples
+    --------
+    >>> Centred(Linear(np.eye(1)), (1e16,))([[1e16], [1e16 + 2]])
+    array([[0., 0.],
+           [0., 4.]])
+    """
+
+    kernel: InnerProduct
+    origin: Any = field(compare=False)
+    equation = "K(x, x') - K(x, o) - K(o, x') + K(o, o)"
+    source = "LL08 section 4.2"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", as_tuple(self.origin))
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Inner products of differences."""
+        left = self.kernel.embed_differences(X, self.origin)
+        right = left if Z is X else self.kernel.embed_differences(Z, self.origin)
+        return lambda rows, columns: left[rows] @ right[columns].T
+
+    def diag(self, X: Any) -> Array:
+        """Squared lengths of differences."""
+        return (self.kernel.embed_differences(X, self.origin) ** 2).sum(axis=1)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """K(i, j) = K_ij: samples are indices of the rows of a given matrix.
+
+    So it goes where a kernel goes, into sums, products and cross-validation, with ``arange(n)[:, None]`` as samples.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Symmetric; that it is PSD is not checked.
+
+    Examples
+    --------
+    >>> kernel = Precomputed([[2.0, 1.0], [1.0, 3.0]])
+    >>> kernel([[1], [0]], [[0]])
+    array([[1.],
+           [2.]])
+    """
+
+    K: Any = field(repr=False)
+    equation = "K_ij"
+    source = "by its matrix"
+
+    @cached_property
+    def _matrix(self) -> Array:
+        return validation.symmetric(self.K)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Entries of the matrix."""
+        X, Z = check_pair(X, Z)
+        left, right = self._indices(X, "X"), self._indices(Z, "Z")
+        return lambda rows, columns: self._matrix[np.ix_(left[rows], right[columns])]
+
+    def diag(self, X: Any) -> Array:
+        """Entries of the diagonal."""
+        return self._matrix.diagonal()[self._indices(check_pair(X)[0], "X")]
+
+    def _indices(self, X: Array, argument: str) -> NDArray[np.intp]:
+        known = (X >= 0) & (len(self._matrix) > X) & (np.rint(X) == X)
+        if X.shape[1] != 1 or not known.all():
+            found = f"found {X.shape[1]} features" if X.shape[1] != 1 else f"found the index {X[~known][0]:g}"
+            remedy = f"give one column of indices from 0 to {len(self._matrix) - 1}"
+            raise InvalidInput(argument, found, remedy)
+        return X[:, 0].astype(np.intp)
+
+    def __repr__(self) -> str:
+        return f"Precomputed(K of shape {np.shape(self.K)})"

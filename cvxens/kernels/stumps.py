@@ -1,0 +1,509 @@
+"""Kernels of decision stumps: sums over features of functions of two numbers, so machines with them are additive.
+
+All are ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels in P2 (`Additive`), but for `MiddleStump`, which
+counts thresholds between two values. The ranges within which thresholds lie are given, or those of a sample (`Ranged`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Self, cast, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import hypotheses, validation
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
+from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
+from cvxens.kernels.tiles import (
+    Metric,
+    Tile,
+    check_features,
+    check_pair,
+    cityblock,
+    intersection,
+    join_samples,
+    measure,
+    weighted_cityblock,
+)
+from cvxens.problems import StumpColumns
+from cvxens.types import Array
+from cvxens.validation import RandomState
+
+
+class Ranged(Kernel):
+    """A kernel whose ranges, `low` and `high`, are given or those of the sample that it is evaluated on."""
+
+    low: Any
+    high: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", as_tuple(self.low))
+        object.__setattr__(self, "high", as_tuple(self.high))
+
+    @property
+    def is_data_independent(self) -> bool:
+        """True if both ends of the ranges are given."""
+        return self.low is not None and self.high is not None
+
+    def box(self) -> Array:
+        """Return (low, high) as given, shape (2, n_features)."""
+        return check_box(self.low, self.high)
+
+    def box_of(self, X: Array) -> Array:
+        """Return (low, high) for a sample, shape (2, n_features)."""
+        return find_box(self.low, self.high, X)
+
+    def with_ranges_of(self, X: Any) -> Self:
+        """Return the kernel within the ranges of `X`, where none are given."""
+        low, high = self.box_of(validation.finite_array("X", X, ndim=2))
+        ranged: Self = replace(cast("Any", self), low=low, high=high)
+        return ranged
+
+    def domain(self, n_features: int) -> Array:
+        """Return the ranges that are given."""
+        return fill_domain(super().domain(n_features), self.low, self.high)
+
+
+class Additive(Kernel):
+    """A kernel that is ``-sum_d scale_d |x_d - x'_d|`` up to what y'u = 0 cancels."""
+
+    homogeneity: float | None = 1.0
+
+    @abstractmethod
+    def additive_scales(self, X: Any) -> Array:
+        """Return the scale of each feature on `X`, shape (n_features,)."""
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        """Return the distance alone."""
+        return SimplifiedStump.from_scales(self.additive_scales(X))
+
+
+@final
+@dataclass(frozen=True)
+class Stump(Ranged, Additive):
+    """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
+
+    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
+    r = 1/2. Scaling the samples by c scales it by c, which for an SVM is a change of C.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_features,), optional
+        The range of each feature; the range of the samples that the kernel is evaluated on where they are not given.
+
+    Examples
+    --------
+    >>> Stump(low=(0.0,), high=(2.0,))([[0.0], [2.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    low: Any = None
+    high: Any = None
+    equation = "Delta - |x - x'|_1"
+    source = "LL08 Definition 3"
+    neutral = True
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Delta less the city-block distance."""
+        X, Z = check_pair(X, Z)
+        # of the thresholds of feature d, two samples differ on |x_d - x'_d|, and agree on the rest of the range:
+        # with r^2 = 1/4 for either sign, K = 1/2 sum_d (range_d - 2 |x_d - x'_d|)
+        delta, distance = self.total_mass(X, Z), measure(cityblock, X, Z)
+        return lambda rows, columns: delta - distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute Delta = 1/2 sum_d (high_d - low_d)."""
+        low, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
+        return float((high - low).sum()) / 2
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw stumps; wide features in proportion to their range."""
+        box, random = self.box(), validation.generator(random_state)
+        return draw_signs(*draw_places(box, box[1] - box[0], n, random), random)
+
+    def cells(self, X: Any) -> StumpColumns:
+        """Return the cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
+
+        Stumps of both signs share a gap of width v, so its column is ``sqrt(v / 2) sign(x_d - t)``; the columns'
+        inner products are the kernel on `X`.
+        """
+        X = validation.samples(X)
+        return StumpColumns(X, constant=False, ends=self.box_of(X), gap_scale=_root_of_half)
+
+    def additive_scales(self, X: Any) -> Array:
+        """1 for every feature."""
+        return np.ones(X.shape[1])
+
+
+@final
+@dataclass(frozen=True)
+class DecisionStump(Ranged, Additive):
+    """K_ds(x, x') = 1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d)), over the D features whose range is not 0.
+
+    KIE06 (13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in their
+    ranges. Total mass 1. Scaling samples and ranges, feature by feature even, leaves it.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_features,), optional
+        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
+
+    Examples
+    --------
+    >>> DecisionStump(low=(0.0, 0.0), high=(1.0, 10.0))([[0.0, 0.0], [0.5, 10.0]])
+    array([[ 1. , -0.5],
+           [-0.5,  1. ]])
+    """
+
+    low: Any = None
+    high: Any = None
+    equation = "1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d))"
+    source = "KIE06 (13)"
+    neutral = True
+    homogeneity = 0.0
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """1 less a city-block distance."""
+        check_ranges_known(self, X, Z)
+        left, right = check_pair(X, Z)
+        scale = _check_varies("X", _uniform_scales(self.box_of(left)))
+        self.box_of(right)
+        distance = measure(partial(weighted_cityblock, scale=scale), left, right)
+        return lambda rows, columns: 1 - distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """1."""
+        return 1.0
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw stumps, every feature alike."""
+        box, random = self.box(), validation.generator(random_state)
+        masses = np.sign(_check_varies("low", _uniform_scales(box)))
+        return draw_signs(*draw_places(box, masses, n, random), random)
+
+    def cells(self, X: Any) -> StumpColumns:
+        """Return one column per gap between the values of a feature, ends included, as LL08 Theorem 8 has them.
+
+        They are the gaps of samples whose features are scaled to ranges of 2 / D; a gap of width v has the scale
+        sqrt(v / 2), and the columns' inner products are the kernel on `X`.
+        """
+        X = validation.samples(X)
+        box = self.box_of(X)
+        scale = _check_varies("X", _uniform_scales(box))
+        return StumpColumns(X * scale, constant=False, ends=box * scale, gap_scale=_root_of_half)
+
+    def additive_scales(self, X: Any) -> Array:
+        """2 / (D (high_d - low_d))."""
+        return _uniform_scales(self.box_of(np.asarray(X, np.float64)))
+
+
+@final
+@dataclass(frozen=True)
+class HistogramIntersection(Additive):
+    """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
+
+    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of half the stump
+    kernel, with the intercept moved by ``-1/2 sum_i u_i y_i |x_i|_1``, which is 0 on histograms of equal size. It
+    embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c scales it by c,
+    which for an SVM is a change of C.
+
+    Parameters
+    ----------
+    high : array-like of shape (n_features,), optional
+        The largest value of each feature, which only the total mass and the sampler need to know.
+
+    Examples
+    --------
+    >>> HistogramIntersection()([[3.0, 1.0], [2.0, 2.0]])
+    array([[4., 3.],
+           [3., 4.]])
+    """
+
+    high: Any = None
+    equation = "sum_d min(x_d, x'_d)"
+    source = "LL08"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "high", as_tuple(self.high))
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Sums of the smaller values: no two large numbers are subtracted, as x, x' >= 0."""
+        X, Z = check_pair(X, Z)
+        self._box_of(join_samples(X, Z))
+        return measure(intersection, X, Z)
+
+    def diag(self, X: Any) -> Array:
+        """sum_d x_d."""
+        X, _ = check_pair(X)
+        self._box_of(X)
+        return X.sum(axis=1)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute sum_d high_d."""
+        _, high = self._box() if X is None else self._box_of(join_samples(*check_pair(X, Z)))
+        return float(high.sum())
+
+    def with_ranges_of(self, X: Any) -> HistogramIntersection:
+        """Return the stumps up to the largest values of `X`, where none are given."""
+        return HistogramIntersection(self._box_of(check_pair(X)[0])[1])
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw 0/1-valued stumps; wide features in proportion to their range."""
+        box, random = self._box(), validation.generator(random_state)
+        features, thresholds = draw_places(box, box[1], n, random)
+        drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
+        return tuple(hypotheses.Indicator(d, t) for d, t in drawn)
+
+    def additive_scales(self, X: Any) -> Array:
+        """1/2 for every feature."""
+        return np.full(X.shape[1], 0.5)
+
+    def domain(self, n_features: int) -> Array:
+        """Return 0 and the largest values that are given."""
+        return fill_domain(super().domain(n_features), np.zeros(n_features), self.high)
+
+    def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
+        """Split f without a range: g_d(t) = sum_j c_j min(t, x_jd) from t = 0."""
+        knots = [np.unique(np.append(0.0, x)) for x in vectors.T]
+        return [(k, np.minimum.outer(k, x) @ coefficients) for k, x in zip(knots, vectors.T, strict=True)]
+
+    def _box_of(self, X: Array) -> Array:
+        return find_box(np.zeros(X.shape[1]), self.high, X)
+
+    def _box(self) -> Array:
+        if self.high is None:
+            remedy = "give the largest value of each feature, or take kernel.with_ranges_of(X)"
+            raise InvalidInput("high", "found none", remedy)
+        return check_box(np.zeros(len(self.high)), self.high)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SimplifiedStump(Simplified, Additive):
+    """K(x, x') = -|x - x'|_1, or -sum_d scale_d |x_d - x'_d|.
+
+    LL08 section 4.2: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the
+    scales 1/2 those of histogram intersection.
+
+    Parameters
+    ----------
+    scale : array-like of shape (n_features,), optional
+        At least 0; 1 for every feature where it is not given.
+
+    Examples
+    --------
+    >>> SimplifiedStump()([[0.0], [2.0]])
+    array([[-0., -2.],
+           [-2., -0.]])
+    >>> SimplifiedStump([0.5])([[1e16], [1e16 + 2]])
+    array([[-0., -1.],
+           [-1., -0.]])
+    """
+
+    scale: Any = None
+    equation = "-|x - x'|_1"
+    source = "LL08 section 4.2"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", as_tuple(self.scale))
+
+    @classmethod
+    def from_scales(cls, scales: Array) -> SimplifiedStump:
+        """Make one of the scales of all features, which are left out if all are 1."""
+        return cls() if (scales == 1).all() else cls(scales)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """Minus a city-block distance."""
+        X, Z = check_pair(X, Z)
+        distance = measure(self._metric(X.shape[1]), X, Z)
+        return lambda rows, columns: -distance(rows, columns)
+
+    def additive_scales(self, X: Any) -> Array:
+        """The scales."""
+        return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)
+
+    def _metric(self, n_features: int) -> Metric:
+        if self.scale is None:
+            return cityblock
+        scale = validation.finite_array("scale", self.scale, ndim=1)
+        if len(scale) != n_features:
+            raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
+        if scale.min() < 0:
+            raise InvalidInput("scale", f"found {scale.min():g}", "give numbers of at least 0")
+        return partial(weighted_cityblock, scale=scale)
+
+    def __repr__(self) -> str:
+        return "SimplifiedStump()" if self.scale is None else f"SimplifiedStump(scale={self.scale})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MiddleStump(Kernel):
+    """K(x, x') = sum over the middle stumps h of a sample of h(x) h(x').
+
+    LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in
+    the middle. With J stumps it is J less twice the number of thresholds between x and x'. Either sign of a stump
+    counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own leaves it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The sample whose middle stumps they are.
+
+    Examples
+    --------
+    >>> MiddleStump([[0.0], [1.0], [2.0]])([[0.0], [2.0]])
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+
+    X: Any = field(repr=False)
+    equation = "sum over middle stumps of h(x) h(x')"
+    source = "LL08 section 6"
+    neutral = True
+    homogeneity = 0.0
+
+    @cached_property
+    def _columns(self) -> StumpColumns:
+        return StumpColumns(validation.samples(self.X), constant=False)
+
+    @cached_property
+    def _thresholds(self) -> list[Array]:
+        """Ascending, of each feature; found once, as kernels are evaluated for a few samples at a time."""
+        columns = self._columns
+        return [columns.thresholds[columns.features == d] for d in range(columns.X.shape[1])]
+
+    def columns(self) -> StumpColumns:
+        """Return the stumps on their own sample, without the constant."""
+        return self._columns
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        """J less twice the number of thresholds in between."""
+        X, Z = check_pair(X, Z)
+        ranks = self._ranks(X)
+        distance = measure(cityblock, ranks, ranks if Z is X else self._ranks(Z))
+        n_stumps = self._columns.shape[1]
+        return lambda rows, columns: n_stumps - 2 * distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Count the stumps, J."""
+        return float(self._columns.shape[1])
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw middle stumps of both signs."""
+        random, stumps = validation.generator(random_state), self._columns
+        drawn = random.integers(stumps.shape[1], size=validation.whole("n", n))
+        return draw_signs(stumps.features[drawn], stumps.thresholds[drawn], random)
+
+    def cells(self, X: Any) -> StumpColumns:
+        """Return one column per group of stumps that are alike on `X`, scaled by the root of their number.
+
+        The columns are stumps on the number of thresholds at or below each value; their inner products are the kernel.
+        """
+        ranks = self._ranks(validation.samples(X))
+        counts = np.bincount(self._columns.features, minlength=ranks.shape[1]).astype(float)
+        return StumpColumns(ranks, constant=False, ends=np.stack([np.zeros_like(counts), counts]), gap_scale=np.sqrt)
+
+    def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
+        """Split f into staircases, which need no range."""
+        each = zip(self._thresholds, vectors.T, strict=True)
+        return [_build_staircase(thresholds, x, coefficients) for thresholds, x in each]
+
+    def _ranks(self, X: Array) -> Array:
+        """Count the thresholds of each feature at or below the value."""
+        check_features("X", X, self._columns.X.shape[1], "the sample")
+        ranks = [np.searchsorted(t, X[:, d], side="right") for d, t in enumerate(self._thresholds)]
+        return np.stack(ranks, axis=1).astype(float)
+
+    def __repr__(self) -> str:
+        return f"MiddleStump(sample of shape {np.shape(self.X)})"
+
+
+def as_tuple(values: Any) -> Any:
+    """Return an array or a list of numbers as a tuple, which is hashable, and anything else as it is."""
+    return tuple(np.asarray(values).tolist()) if np.ndim(values) == 1 else values
+
+
+def check_box(low: Any, high: Any) -> Array:
+    """Return given ranges, shape (2, n_features), or raise an InvalidInput."""
+    if low is None or high is None:
+        raise InvalidInput("low", "found no ranges", "give low and high, or take kernel.with_ranges_of(X)")
+    low = validation.finite_array("low", low, ndim=1)
+    high = _check_end("high", high, len(low))
+    if (low > high).any():
+        feature = int(np.argmax(low > high))
+        found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
+        raise InvalidInput("low", found, "give low <= high")
+    return np.stack([low, high])
+
+
+def find_box(low: Any, high: Any, X: Array) -> Array:
+    """Return ranges that a sample must be within, its own where they are not given; shape (2, n_features)."""
+    low = X.min(axis=0) if low is None else _check_end("low", low, X.shape[1])
+    high = X.max(axis=0) if high is None else _check_end("high", high, X.shape[1])
+    box = np.stack([low, high])
+    check_inside(box, X)
+    return box
+
+
+def _check_end(argument: str, values: Any, n_features: int) -> Array:
+    end = validation.finite_array(argument, values, ndim=1)
+    if len(end) != n_features:
+        raise InvalidInput(argument, f"found {len(end)} numbers for {n_features} features", "give one per feature")
+    return end
+
+
+def fill_domain(box: Array, low: Any, high: Any) -> Array:
+    """Write the ends that are given over those of a box (2, n_features)."""
+    for row, name, end in zip(box, ("low", "high"), (low, high), strict=True):
+        row[:] = row if end is None else _check_end(name, end, len(row))
+    return box
+
+
+def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
+    """Draw `n` features in proportion to their masses, and thresholds uniformly in their ranges."""
+    features = random.choice(box.shape[1], size=validation.whole("n", n), p=normalise_masses(masses))
+    low, high = box[:, features]
+    return features, low + (high - low) * random.random(n)
+
+
+def draw_signs(
+    features: NDArray[np.intp], thresholds: Array, random: np.random.Generator
+) -> tuple[hypotheses.Stump, ...]:
+    """Return stumps at these places, of either sign."""
+    signs = random.choice([1, -1], size=len(features))
+    drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
+    return tuple(hypotheses.Stump(d, t, sign) for d, t, sign in drawn)
+
+
+def _root_of_half(width: Array) -> Array:
+    return np.sqrt(width / 2)
+
+
+def _uniform_scales(box: Array) -> Array:
+    """Return 2 / (D (high_d - low_d)), and 0 for ranges of 0; shape (n_features,)."""
+    width = box[1] - box[0]
+    varies = width > 0
+    return np.divide(2 / max(varies.sum(), 1), width, out=np.zeros_like(width), where=varies)
+
+
+def _check_varies(argument: str, scales: Array) -> Array:
+    if not scales.any():
+        raise InvalidInput(argument, "found no feature with a range", "give low < high for at least one feature")
+    return scales
+
+
+def _build_staircase(thresholds: Array, x: Array, coefficients: Array) -> Shape:
+    """Sum the stumps of a feature, each weighted by sum_j c_j h(x_j)."""
+    if not len(thresholds):
+        return x[:1], np.zeros(1)
+    # stump k is +1 at x_j if its threshold is at most x_j, so its weight is sum_j c_j less twice the c_j below it
+    below = np.bincount(np.searchsorted(thresholds, x, side="right"), coefficients, len(thresholds) + 1)[:-1].cumsum()
+    weights = coefficients.sum() - 2 * below
+    levels = 2 * np.append(0.0, weights.cumsum()) - weights.sum()
+    return np.repeat(thresholds, 2), np.repeat(levels, 2)[1:-1]
