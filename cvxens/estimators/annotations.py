@@ -58,8 +58,8 @@ def find_types(kind: Any) -> dict[str, Any]:
 def matches(value: Any, hint: Any) -> bool:
     """Return True if a value is of an annotated type.
 
-    Numbers that are whole count as floats, and truth values as no numbers. Of an array the kind of its numbers counts,
-    and of a protocol that its members are there.
+    Numbers that are whole count as floats, and truth values as no numbers; those of numpy are arrays too. Of an array
+    the kind of its numbers counts, and of a protocol that its members are there.
 
     Examples
     --------
@@ -73,6 +73,8 @@ def matches(value: Any, hint: Any) -> bool:
         return any(matches(value, part) for part in parts)
     if origin is Callable:
         return callable(value)
+    if origin is np.ndarray and isinstance(value, np.generic):
+        value = np.asarray(value)
     if origin is not None:
         return isinstance(value, origin) and _parts_match(value, origin, parts)
     if hint in NUMBERS_AND_TEXT:

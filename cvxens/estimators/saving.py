@@ -299,7 +299,8 @@ def _check_encoder(estimator: Any) -> None:
 
 def check_model(estimator: Any) -> None:
     """Raise a TypeError or ValueError unless a fitted estimator's attributes fit together and it scores a sample."""
-    state, kind, parts = vars(estimator), type(estimator), vars(estimator).get("estimators_")
+    kind: Any = type(estimator)
+    state, parts = vars(estimator), vars(estimator).get("estimators_")
     expected = getattr(kind, "fitted", ())
     if missing := [name for name in expected if name not in state]:
         raise ValueError(f"{kind.__name__} without {', '.join(missing)}")

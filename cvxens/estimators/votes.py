@@ -33,7 +33,7 @@ class Vote(Classifier):
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
-    intercept_: Array | float = field(init=False)
+    intercept_: Array = field(init=False)
     dual_weights_: Array = field(init=False)
 
     def _scores(self, X: Any) -> Array:
