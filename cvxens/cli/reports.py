@@ -95,16 +95,9 @@ def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
 
 
 def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[str]:
-    """Return a line per certificate that says in plain words what is proven and what is not.
+    """Return a line per certificate of a fitted model that says in plain words what is proven and what is not.
 
-    Parameters
-    ----------
-    certificates : sequence of Certificate
-        Of the model.
-    model : estimator
-        Fitted; it says what was asked for.
-    over : str
-        The set of hypotheses, where a certificate is about one.
+    `over` names the set of hypotheses, where a certificate is about one.
     """
     tol = model.get_params().get("tol")
     what = getattr(type(model), "certified", "the objective")

@@ -35,8 +35,7 @@ from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels.kernel import Kernel
-from cvxens.problems import RegularizedExpLoss, RhoSVM
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
@@ -711,13 +710,12 @@ def minimise_exponential(
     >>> w.round(3), u.round(3), certificate.holds(1e-9)
     (array([1.327]), array([0.133, 0.133]), True)
     """
-    # u = C exp(-z) is its own second derivative
-    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, 2 * lam, False, loss.multipliers, lambda u: u)
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, 2 * lam, False, loss.multipliers, loss.curvature)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(
             Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),
             lambda w, z, _: tol * (loss.value(z) + lam * float(w @ w)),
         )
     u = loss.multipliers(y * at.f)
-    problem = FormulationProblem(Formulation(loss, SquaredL2(2 * lam)), K.G, y)
+    problem = Problem(Formulation(loss, SquaredL2(2 * lam)), K.G, y)
     return at.w, u, problem.certify(w=at.w, u=u)

@@ -28,7 +28,7 @@ from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
 from cvxens.memory import available
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
@@ -142,8 +142,10 @@ class Trainer(ABC):
         rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
         kernel = AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.kernel.scale)
         problem = AdditiveSVM(kernel, solution.problem.y[support], solution.problem.C[support])
-        u, f = solution.u[support], solution.f[support]
-        return AdditiveModel.of(SVMSolution(problem, u, solution.b, f, solution.objective, solution.bound))
+        point = {**solution.evaluated.point, "u": solution.u[support]}
+        return AdditiveModel.of(
+            SVMSolution(replace(solution.evaluated, problem=problem, point=point), solution.f[support])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +203,9 @@ class RowsTrainer(Trainer):
         """Solve block by block."""
         problem, start = KernelSVM.of(self.matrix, y, weights), None
         if self.find_start is not None:
-            priced = replace(problem, C=Cs[0] * problem.C)
+            priced = problem.priced(Cs[0] * problem.C)
             with suppress(TimeUp):
-                start = priced.evaluate(self.find_start(priced, limits.tol))
+                start = priced.solution_at(self.find_start(priced, limits.tol))
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
@@ -325,7 +327,7 @@ def _find_by_cvxpy(problem: KernelSVM, _tol: float) -> Array:
     K = doubly_centred(problem.rows.block(np.arange(len(problem.y))))
     alike = (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
-    return FormulationProblem(formulation, factor(K).F, problem.y).solve().duals["u"]
+    return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
 
 
 def certify_expansion(
