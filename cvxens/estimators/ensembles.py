@@ -279,7 +279,7 @@ def certify_ensemble(
         residuals=restricted.residuals(solution, u, priced),
         repair={},
         rounding=restricted.rounding(solution, u),
-        proven=formulation.certified and priced.edge_bound < inf,
+        proven=formulation.has_conjugate and priced.edge_bound < inf,
         note="over every hypothesis of the oracle" if priced.edge_bound < inf else "the oracle cannot bound the edges",
     )
 

@@ -34,8 +34,7 @@ from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.hypotheses import TabulatedColumn
-from cvxens.problems import RegularizedExpLoss
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem, RegularizedExpLoss
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
@@ -200,6 +199,6 @@ def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
         loss.dual_value(solution.u) - float(pull @ pull) / (4 * lam),
         residuals={"stationarity": distance / max(float(np.abs(pull).max()), np.finfo(float).tiny)},
         repair={},
-        rounding=FormulationProblem(formulation, K.G, y).rounding({"w": solution.w, "u": solution.u}),
+        rounding=Problem(formulation, K.G, y).evaluate_at(solution.w, np.zeros(()), solution.u).rounding,
     )
     return solution.w, solution.u, certificate
