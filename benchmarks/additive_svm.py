@@ -47,7 +47,7 @@ def fits() -> list[dict[str, Any]]:
     theirs, svc = take_least(lambda: svc_fit(X, y, C))
     u = np.zeros(N)
     u[svc.support_] = np.abs(svc.dual_coef_[0])
-    other = solution.problem.evaluate(u).objective
+    other = solution.problem.solution_at(u).objective
     rows = [row(f"fit, n={N}, C=2^-5", ours, theirs, **objectives(solution.objective, other, solution.relative_gap))]
     Z, _ = make_threenorm(POINTS, 20, random_state=1)
     building, model = take_least(lambda: AdditiveModel.of(solution))

@@ -56,16 +56,7 @@ SOLVERS: dict[type[Problem], Callable[[Any], Solution]] = {
     SLSSVM: solve_slssvm,
     RegularizedLeastSquares: solve_regularized_least_squares,
 }
-"""The fast path of a formulation, a function of `cvxens.solvers`."""
-
-COLUMNS: dict[type[Problem], Callable[[Any], Formulation]] = {
-    SVMPrimal: lambda problem: formulations.svm(problem.C),
-    HardMarginBoosting: lambda _: formulations.hard_margin(),
-    SoftMarginBoosting: lambda problem: formulations.soft_margin(problem.C),
-    LPBoost: lambda problem: formulations.lpboost(problem.D),
-    SLSSVM: lambda problem: formulations.simplex_least_squares(problem.L, problem.C),
-}
-"""What column generation solves in place of a problem: the fast path of those without a solver."""
+"""The fast path of a formulation, a function of `cvxens.solvers`; that of the others is column generation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +131,7 @@ def solve_fast(problem: Problem, sample: Sample) -> tuple[str, float, Certificat
     if type(problem) in SOLVERS:
         solution = SOLVERS[type(problem)](problem)
         return solution.solver, solution.objective, problem.certify(solution)
-    run = generate(COLUMNS[type(problem)](problem), Stumps(sample.X), sample.y, master=HighsMaster)
+    run = generate(problem.formulation, Stumps(sample.X), sample.y, master=HighsMaster)
     return "HiGHS columns", run.certificate.primal, run.certificate
 
 

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from math import inf, isnan, nan
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -56,6 +55,12 @@ def row(reference=1.0, fast=1.0, certificate=HOLDS):
 def only(sample, formulation):
     [checked] = crosscheck(sample, [formulation])
     return checked
+
+
+def generate_instead(monkeypatch, change):
+    """Let the fast path by column generation solve another formulation than the problem's."""
+    original = module.generate
+    monkeypatch.setattr(module, "generate", lambda right, *rest, **options: original(change(right), *rest, **options))
 
 
 def strict(checked):
@@ -143,7 +148,7 @@ def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
 
 
 def test_missed_infeasibility_disagrees(conflicting, monkeypatch):
-    monkeypatch.setattr(module, "formulations", SimpleNamespace(hard_margin=lambda: formulations.soft_margin(1.0)))
+    generate_instead(monkeypatch, lambda _: formulations.soft_margin(1.0))
     checked = only(conflicting, HardMarginBoosting)
     assert checked.reference.objective == inf
     assert checked.relative_difference == inf
@@ -172,19 +177,17 @@ def test_degenerate_data_agree_throughout(X, y):
 
 def test_slack_at_nu_instead_of_its_inverse_disagrees(sample, monkeypatch):
     n = len(sample.y)
-    wrong = SimpleNamespace(
-        soft_margin=formulations.soft_margin, lpboost=lambda D: formulations.lpboost(max(1 / (D * n), 1 / n))
-    )
     assert only(sample, LPBoost).agrees
-    monkeypatch.setattr(module, "formulations", wrong)
+    D = CASES[LPBoost][0](sample).D
+    wrong = formulations.lpboost(max(1 / (D * n), 1 / n))
+    generate_instead(monkeypatch, lambda right: wrong if right.maximise else right)
     checked = only(sample, LPBoost)
     assert checked.relative_difference > 1e-3
     assert not checked.agrees
 
 
 def test_a_price_of_slack_that_is_doubled_disagrees(sample, monkeypatch):
-    wrong = SimpleNamespace(soft_margin=lambda C: formulations.soft_margin(2 * C))
-    monkeypatch.setattr(module, "formulations", wrong)
+    generate_instead(monkeypatch, lambda _: formulations.soft_margin(2 * 20 / len(sample.y)))
     assert not only(sample, SoftMarginBoosting).agrees
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Pool
-from cvxens.crosscheck.cases import COLUMNS, SOLVERS
+from cvxens.crosscheck.cases import SOLVERS
 from cvxens.errors import NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.kernels import Stump
 from cvxens.problems import (
@@ -35,7 +35,6 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
-from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.maps import DenseColumns
 from cvxens.problems.penalties import L1, SquaredL2
@@ -122,13 +121,12 @@ def directly(problem, scale=0.0):
     return Drawn(problem, fast, scale)
 
 
-def by_columns(problem, H, *, formulation=None, scale=0.0, master=fastest_master):
+def by_columns(problem, H, *, scale=0.0, master=fastest_master):
     """The fast path by column generation over the columns of H."""
-    formulation = formulation or COLUMNS[type(problem)](problem)
 
     def fast():
-        y = None if formulation.outputs else problem.y
-        run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
+        y = None if problem.formulation.outputs else problem.y
+        run = column_generation(problem.formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
         return run.certificate.primal, run.certificate
 
     return Drawn(problem, fast, scale)
@@ -241,7 +239,7 @@ def variant(random):
     intercept, nonnegative = bool(random.random() < 0.5), bool(random.random() < 0.5)
     formulation = Formulation(loss, penalty, intercept=intercept, nonnegative=nonnegative)
     both = np.hstack([H, -H]) if nonnegative else H
-    return by_columns(FormulationProblem(formulation, both, y), H, formulation=formulation)
+    return by_columns(Problem(formulation, both, y), H)
 
 
 KINDS = (
