@@ -287,11 +287,16 @@ class _Columns:
         return hidden
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
-        """The largest edge in an answer, evaluated: what an oracle says of a hypothesis may be wrong."""
-        largest = -inf
-        if priced.edge_bound == priced.outside_bound == inf:
+        """The largest edge in an answer, evaluated of the best column and of those that seem to contradict the bounds.
+
+        What an oracle says of a hypothesis may be wrong. The others are evaluated once they have entered.
+        """
+        largest, least_bound = -inf, min(priced.edge_bound, priced.outside_bound)
+        if least_bound == inf:
             return largest
-        for column in priced.columns:
+        for number, column in enumerate(priced.columns):
+            if number and column.edge <= least_bound:
+                continue
             edges = edge_of(column.values, solution.s)
             largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
             if column.edge <= solution.threshold:
