@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from statistics import median
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 THREADS = 2
 
 
-def medians(tasks: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
-    """Return the median time of every task in milliseconds, taken in turn after one call each to warm up."""
-    for task in tasks.values():
-        task()
+def take_times(tasks: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, tuple[list[float], Any]]:
+    """Return the seconds of every repetition of every task, taken in turn, and its last result."""
     times: dict[str, list[float]] = {name: [] for name in tasks}
+    results = {}
     for _ in range(repetitions):
         for name, task in tasks.items():
             start = perf_counter()
-            task()
+            results[name] = task()
             times[name].append(perf_counter() - start)
-    return {name: 1e3 * median(seconds) for name, seconds in times.items()}
+    return {name: (seconds, results[name]) for name, seconds in times.items()}
+
+
+def take_least(task: Callable[[], Result], repetitions: int = 1) -> tuple[float, Result]:
+    """Return the least seconds of a task, and its last result."""
+    seconds, result = take_times({"": task}, repetitions)[""]
+    return min(seconds), result
+
+
+def name_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns of a table whose rows need not have all of them, in order."""
+    return list(dict.fromkeys(column for row in rows for column in row))

@@ -8,14 +8,13 @@ recomputed by the fast product for both, and its difference is relative. Larger 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
+from benchmarks import take_least
 from cvxens.datasets import make_threenorm
 from cvxens.solvers.additive import (
     AdditiveModel,
@@ -31,20 +30,9 @@ FOLDS, CS = 5, 2.0 ** np.arange(-17, 4, 2)
 N_PATH = 2_000
 
 
-def timed(task: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
-    """Return a result and the least time in seconds."""
-    results, times = [], []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        results.append(task())
-        times.append(time.perf_counter() - start)
-    return results[0], min(times)
-
-
 def row(task: str, ours: float, theirs: float, **columns: Any) -> dict[str, Any]:
     """Lay out a comparison."""
-    empty = {"objective": "", "their objective": "", "difference": "", "best gap": ""}
-    return {"task": task, "ours s": ours, "SVC s": theirs, "ratio": theirs / ours} | empty | columns
+    return {"task": task, "ours s": ours, "SVC s": theirs, "ratio": theirs / ours, **columns}
 
 
 def svc_fit(X: Any, y: Any, C: float) -> SVC:
@@ -55,17 +43,17 @@ def svc_fit(X: Any, y: Any, C: float) -> SVC:
 def fits() -> list[dict[str, Any]]:
     """Compare a fit, and the predictions of its models."""
     X, y = make_threenorm(N, 20, random_state=0)
-    solution, ours = timed(lambda: solve_additive_svm(AdditiveSVM.of(X, y, C), TOL), REPEATS)
-    svc, theirs = timed(lambda: svc_fit(X, y, C))
+    ours, solution = take_least(lambda: solve_additive_svm(AdditiveSVM.of(X, y, C), TOL), REPEATS)
+    theirs, svc = take_least(lambda: svc_fit(X, y, C))
     u = np.zeros(N)
     u[svc.support_] = np.abs(svc.dual_coef_[0])
-    other = solution.problem.evaluate(u).objective
+    other = solution.problem.solution_at(u).objective
     rows = [row(f"fit, n={N}, C=2^-5", ours, theirs, **objectives(solution.objective, other, solution.relative_gap))]
     Z, _ = make_threenorm(POINTS, 20, random_state=1)
-    model, building = timed(lambda: AdditiveModel.of(solution))
+    building, model = take_least(lambda: AdditiveModel.of(solution))
     model(Z[:10])
-    scores, ours = timed(lambda: model(Z), MANY)
-    expected, theirs = timed(lambda: svc.decision_function(-cdist(Z[:SOME], X, "cityblock")))
+    ours, scores = take_least(lambda: model(Z), MANY)
+    theirs, expected = take_least(lambda: svc.decision_function(-cdist(Z[:SOME], X, "cityblock")))
     rows.append(
         row(f"predict {POINTS}", ours, theirs * POINTS / SOME, difference=np.abs(scores[:SOME] - expected).max())
     )
@@ -98,7 +86,7 @@ def paths() -> list[dict[str, Any]]:
             for value in CS:
                 SVC(C=value, kernel="precomputed").fit(K[np.ix_(rows, rows)], y[rows])
 
-    (_, ours), (_, theirs) = timed(by_paths), timed(by_svc)
+    (ours, _), (theirs, _) = take_least(by_paths), take_least(by_svc)
     return [row(f"{FOLDS} folds x {len(CS)} C, n={N_PATH}", ours, theirs)]
 
 

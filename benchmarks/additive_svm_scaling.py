@@ -19,12 +19,7 @@ SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 C, TOL = 2.0**-7, 1e-3
 
 
-def peak() -> float:
-    """The most memory that this process has used, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def measured(n: int) -> dict[str, Any]:
+def measure(n: int) -> dict[str, Any]:
     """Fit one sample."""
     solve_additive_svm(AdditiveSVM.of(*make_threenorm(500, 20, random_state=0), C))
     X, y = make_threenorm(n, 20, random_state=0)
@@ -43,7 +38,7 @@ def measured(n: int) -> dict[str, Any]:
         "support vectors": solution.n_support,
         "free": solution.n_free,
         "data MB": X.nbytes / 2**20,
-        "peak MB": peak(),
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
@@ -52,5 +47,5 @@ def run() -> list[dict[str, Any]]:
     rows = []
     for n in SIZES:
         with multiprocessing.get_context("spawn").Pool(1) as process:
-            rows.append(process.apply(measured, (n,)))
+            rows.append(process.apply(measure, (n,)))
     return rows

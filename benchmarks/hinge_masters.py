@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from benchmarks import take_least
 from cvxens import datasets
 from cvxens.colgen import Run, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster, HingeMaster, hinge_path
@@ -56,21 +56,13 @@ def liblinear(H: NDArray, y: NDArray) -> list[NDArray]:
         return [LinearSVC(C=C, loss="hinge", random_state=0).fit(H, y).coef_[0] for C in PRICES]
 
 
-def fastest(task: Callable[[], list[NDArray]]) -> tuple[float, list[NDArray]]:
-    """Time a task a few times; return the least seconds and its result."""
-    seconds = np.inf
-    for _ in range(REPETITIONS):
-        start = perf_counter()
-        result = task()
-        seconds = min(seconds, perf_counter() - start)
-    return seconds, result
-
-
 def path() -> list[dict[str, Any]]:
     """Time the nine values of C; the gap is to the objectives of the tightest path."""
     H, y = numbers()
     tasks = {f"hinge_path, tol={tol:g}": partial(ours, H, y, tol) for tol in (1e-9, 1e-4)}
-    results = {name: fastest(task) for name, task in (tasks | {"LinearSVC": partial(liblinear, H, y)}).items()}
+    results = {
+        name: take_least(task, REPETITIONS) for name, task in (tasks | {"LinearSVC": partial(liblinear, H, y)}).items()
+    }
     values = {
         name: [objective(H, y, C, w) for C, w in zip(PRICES, ws, strict=True)] for name, (_, ws) in results.items()
     }

@@ -6,14 +6,13 @@ and ten gamma for the Gaussian kernel; kernel matrices count for both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from benchmarks import take_least, take_times
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
@@ -26,27 +25,9 @@ SETS = {"twonorm": make_twonorm, "threenorm": make_threenorm, "ringnorm": make_r
 KERNELS = {"stump": Stump(), "perceptron": Perceptron()}
 
 
-def least(tasks: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, tuple[float, Any]]:
-    """Return the least seconds of every task, taken in turn, and its last result."""
-    results: dict[str, tuple[float, Any]] = {}
-    for _ in range(repetitions):
-        for name, task in tasks.items():
-            start = perf_counter()
-            result = task()
-            results[name] = min(perf_counter() - start, results.get(name, (np.inf, None))[0]), result
-    return results
-
-
 def row(task: str, method: str, seconds: float, ratio: float, **more: Any) -> dict[str, Any]:
     """Lay out a row; the ratio is the peer's time over this one's."""
-    return {
-        "task": task,
-        "method": method,
-        "seconds": seconds,
-        "peer / seconds": ratio,
-        "objective": "",
-        "gap": "",
-    } | more
+    return {"task": task, "method": method, "seconds": seconds, "peer / seconds": ratio, **more}
 
 
 def objective(X: Array, u: Array, y: Array) -> float:
@@ -64,22 +45,21 @@ def training() -> list[dict[str, Any]]:
     InfiniteEnsembleSVC(C=C, solver="additive").fit(X[:1000], y[:1000]).predict(new[:10])
     task = f"threenorm, {N_SAMPLES:,} x 20, C = 2^-5"
     tols = {f"InfiniteEnsembleSVC, tol={tol:g}": tol for tol in (1e-3, 1e-5)}
-    ours = least({name: lambda tol=tol: InfiniteEnsembleSVC(C=C, tol=tol).fit(X, y) for name, tol in tols.items()}, 2)
-    start = perf_counter()
-    peer = SVC(C=C, kernel="precomputed", cache_size=1000).fit(Stump()(X), y)
-    seconds = perf_counter() - start
+    fits = {name: lambda tol=tol: InfiniteEnsembleSVC(C=C, tol=tol).fit(X, y) for name, tol in tols.items()}
+    ours = take_times(fits, 2)
+    seconds, peer = take_least(lambda: SVC(C=C, kernel="precomputed", cache_size=1000).fit(Stump()(X), y))
     u = np.zeros(len(y))
     u[peer.support_] = np.abs(peer.dual_coef_[0])
     rows = [
         row(
             task,
             name,
-            time,
-            seconds / time,
+            min(times),
+            seconds / min(times),
             objective=model.certificate_.primal,
             gap=model.certificate_.relative_gap,
         )
-        for name, (time, model) in ours.items()
+        for name, (times, model) in ours.items()
     ]
     rows.append(row(task, "SVC on the precomputed kernel", seconds, 1.0, objective=objective(X, u, y)))
     return rows + prediction(next(iter(ours.values()))[1], peer, X, new)
@@ -89,9 +69,9 @@ def prediction(model: InfiniteEnsembleSVC, peer: SVC, X: Array, new: Array) -> l
     """Predict with both, the peer on a part of the samples: its kernel matrix has a column per training sample."""
     task = f"prediction of {len(new):,} samples"
     model.predict(new)
-    seconds, _ = least({"": lambda: model.predict(new)}, REPETITIONS)[""]
+    seconds, _ = take_least(lambda: model.predict(new), REPETITIONS)
     part = new[:N_PEER_NEW]
-    scaled = least({"": lambda: peer.predict(Stump()(part, X))}, 2)[""][0] * len(new) / len(part)
+    scaled = take_least(lambda: peer.predict(Stump()(part, X)), 2)[0] * len(new) / len(part)
     return [
         row(task, f"additive model of {len(model.support_):,} support vectors", seconds, scaled / seconds),
         row(task, f"SVC, {len(peer.support_):,} support vectors; scaled up from {len(part):,} samples", scaled, 1.0),
@@ -109,7 +89,8 @@ def selection(name: str) -> list[dict[str, Any]]:
         "gaussian, InfiniteEnsembleSVCCV": lambda: _ours("gaussian").fit(X, y),
         "gaussian, GridSearchCV over SVC": lambda: [_peer().fit(Gaussian(gamma)(X), y) for gamma in WIDTHS],
     }
-    results = least(tasks, REPETITIONS) | least(slow, 2)
+    found = take_times(tasks, REPETITIONS) | take_times(slow, 2)
+    results = {name: (min(times), model) for name, (times, model) in found.items()}
     rows = []
     for method, (seconds, model) in results.items():
         peer = results[f"{method.partition(',')[0]}, GridSearchCV over SVC"][0]

@@ -12,7 +12,6 @@ the print, "apart" is the difference to it in standard errors of the difference,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from benchmarks import take_least
 from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
 from cvxens.experiments import Cell, Split, cells, experiment_of
 from cvxens.experiments.run import draw_split, one_thread
@@ -50,24 +50,14 @@ def peer(kernels: tuple[Kernel, ...], split: Split) -> float:
     return 100 * float(np.mean(search.predict(kernel(split.X_test, split.X)) != split.y_test))
 
 
-def least(task: Callable[[], float]) -> tuple[float, float]:
-    """The result of a task and the least of its times."""
-    times = []
-    for _ in range(REPETITIONS):
-        start = perf_counter()
-        result = task()
-        times.append(perf_counter() - start)
-    return result, min(times)
-
-
 def beside(cell: Cell) -> dict[str, Any]:
-    """The test errors of both on the first split, and the ratio of their times; empty where there is no such peer."""
+    """Return the test errors of both on the first split, and the ratio of their times, where there is such a peer."""
     if cell.method not in KERNELS:
-        return {"ours, first": "", "peer, first": "", "peer / s": ""}
+        return {}
     split = draw_split(TABLE.data[cell.data].open(), 0)
     with one_thread():
-        ours, seconds = least(lambda: TABLE.methods[cell.method](split))
-        theirs, theirs_seconds = least(lambda: peer(KERNELS[cell.method], split))
+        seconds, ours = take_least(lambda: TABLE.methods[cell.method](split), REPETITIONS)
+        theirs_seconds, theirs = take_least(lambda: peer(KERNELS[cell.method], split), REPETITIONS)
     return {"ours, first": ours, "peer, first": theirs, "peer / s": theirs_seconds / seconds}
 
 

@@ -47,7 +47,7 @@ class Way:
     patience: float = inf
 
 
-def measured(task: Task, way: Way, limit: float) -> dict[str, Any]:
+def measure(task: Task, way: Way, limit: float) -> dict[str, Any]:
     """Run column generation once; seconds include sorting the features."""
     start = perf_counter()
     oracle = Stumps(task.X, columns_per_round=task.columns, square_sum=False)
@@ -68,11 +68,11 @@ def measured(task: Task, way: Way, limit: float) -> dict[str, Any]:
     }
 
 
-def compared(tasks: Sequence[tuple[Task, Way]]) -> Iterator[dict[str, Any]]:
+def compare(tasks: Sequence[tuple[Task, Way]]) -> Iterator[dict[str, Any]]:
     """Yield a row for each, with its time over that of the first one."""
     first = inf
     for task, way in tasks:
-        row = measured(task, way, way.patience * first)
+        row = measure(task, way, way.patience * first)
         first = row["seconds"] if first == inf else first
         unfinished = ">" if row["certified gap"] > row["asked"] else ""
         yield row | {"ratio": f"{unfinished}{row['seconds'] / first:.1f}"}
@@ -83,7 +83,7 @@ def strong() -> Iterator[dict[str, Any]]:
     X, y = make_threenorm(10_000, 20, random_state=0)
     many = Task("threenorm 10,000 x 20, C = 2^-8", X, y, 2.0**-8, 1e-3, 21)
     one = replace(many, columns=1)
-    return compared(
+    return compare(
         [
             (many, Way("interior point")),
             (one, Way("HiGHS", HighsMaster, 25)),
@@ -102,7 +102,7 @@ def weak() -> Iterator[dict[str, Any]]:
     """Weak regularisation: make_classification, 5,000 x 50, C = 200/n."""
     X, labels = make_classification(5000, 50, n_informative=10, flip_y=0.1, random_state=0)
     task = Task("make_classification 5,000 x 50, C = 200/n", X, 2.0 * labels - 1, 0.04, 1e-3, 20)
-    return compared(
+    return compare(
         [
             (task, Way("interior point")),
             (replace(task, tol=1e-4), Way("interior point")),
@@ -123,11 +123,11 @@ def large() -> Iterator[dict[str, Any]]:
         Task("threenorm 60,000 x 100, C = 2^-10", X, y, 2.0**-10, 1e-2, 50),
         Task("MNIST 60,000 x 784, C = 2^-10", mnist.X, odd, 2.0**-10, 1e-2, 50),
     ):
-        yield from compared([(task, Way("interior point"))])
+        yield from compare([(task, Way("interior point"))])
 
 
 def run() -> list[dict[str, Any]]:
     """Return a row for every data set and master; ratios are within a data set."""
     X, y = make_threenorm(3000, 20, random_state=1)
-    measured(Task("compiles", X, y, 0.01, 1e-2, 21), Way("interior point"), inf)
+    measure(Task("compiles", X, y, 0.01, 1e-2, 21), Way("interior point"), inf)
     return [*strong(), *weak(), *large()]

@@ -20,6 +20,9 @@ import cvxens
 ASKED = 8.0
 """Seconds."""
 
+ONLY = ""
+"""A part of the names of the estimators to try."""
+
 N_SAMPLES, N_FEATURES = 100_000, 20
 
 WARM = 300
@@ -58,7 +61,7 @@ def sample(n_samples: int, n_features: int) -> tuple[NDArray, NDArray]:
     return X, np.where(scores > 0, 1, -1)
 
 
-def timed(estimator: Any, X: NDArray, y: NDArray) -> tuple[float, Any]:
+def time_fit(estimator: Any, X: NDArray, y: NDArray) -> tuple[float, Any]:
     """Return the seconds of a fit, and the estimator."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -67,21 +70,21 @@ def timed(estimator: Any, X: NDArray, y: NDArray) -> tuple[float, Any]:
     return perf_counter() - start, estimator
 
 
-def run(names: str = "", asked: float = ASKED) -> list[dict[str, Any]]:
-    """Return a row per estimator whose name has `names` in it."""
+def run() -> list[dict[str, Any]]:
+    """Return a row per estimator whose name has ONLY in it."""
     rows = []
     for name, (estimator, n_samples, n_features) in HARD.items():
-        if names not in name:
+        if ONLY not in name:
             continue
         X, y = sample(n_samples, n_features)
-        timed(clone(estimator), X[:WARM], y[:WARM])
-        seconds, fitted = timed(clone(estimator).set_params(max_time=asked), X, y)
+        time_fit(clone(estimator), X[:WARM], y[:WARM])
+        seconds, fitted = time_fit(clone(estimator).set_params(max_time=ASKED), X, y)
         rows.append(
             {
                 "estimator": name,
-                "asked s": asked,
+                "asked s": ASKED,
                 "taken s": seconds,
-                "within": seconds <= asked + max(1.0, 0.1 * asked),
+                "within": seconds <= ASKED + max(1.0, 0.1 * ASKED),
                 "relative gap": fitted.certificate_.relative_gap,
                 "proven": fitted.certificate_.proven,
             }

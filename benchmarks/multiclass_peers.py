@@ -53,7 +53,7 @@ def splits(name: str) -> Iterator[list[NDArray]]:
         yield [X_train, y_train, X_test, y_test]
 
 
-def measured(estimator: Any, X: NDArray, y: NDArray, X_test: NDArray, y_test: NDArray) -> tuple[float, float, int]:
+def measure(estimator: Any, X: NDArray, y: NDArray, X_test: NDArray, y_test: NDArray) -> tuple[float, float, int]:
     """Return the test error in percent, the seconds of a fit, and the weak learners with a weight."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -66,12 +66,12 @@ def measured(estimator: Any, X: NDArray, y: NDArray, X_test: NDArray, y_test: ND
 
 def run() -> list[dict[str, Any]]:
     """Return a row per data set and peer."""
-    measured(PEERS["MultiBoost"], *next(splits("iris")))
+    measure(PEERS["MultiBoost"], *next(splits("iris")))
     rows = []
     for name in NAMES:
         parts = list(splits(name))
         for peer, estimator in PEERS.items():
-            errors, seconds, learners = zip(*(measured(estimator, *part) for part in parts), strict=True)
+            errors, seconds, learners = zip(*(measure(estimator, *part) for part in parts), strict=True)
             rows.append(
                 {
                     "data": name,

@@ -117,7 +117,7 @@ def error(score: Score, part: Part) -> float:
     return 100.0 * float((np.where(score(part.X) >= 0, 1, -1) != part.y).mean())
 
 
-def measured(fit: Callable[[Part, float], Score], grid: tuple[float, ...], parts: list[Split]) -> dict[str, Any]:
+def measure(fit: Callable[[Part, float], Score], grid: tuple[float, ...], parts: list[Split]) -> dict[str, Any]:
     """Return the C of the fewest errors in validation (the smallest such), its test errors, and seconds per fit."""
     first, start = parts[0], time.perf_counter()
     C = min(grid, key=lambda C: error(fit(first.train, C), first.validation))
@@ -135,5 +135,5 @@ def run() -> list[dict[str, Any]]:
     for name in NAMES:
         parts = list(splits(load(name).as_signs()))
         for (learner, method), (fit, grid) in fits.items():
-            rows.append({"data": name, "hypotheses": learner, "method": method, **measured(fit, grid, parts)})
+            rows.append({"data": name, "hypotheses": learner, "method": method, **measure(fit, grid, parts)})
     return rows

@@ -36,13 +36,10 @@ from cvxens.solvers import (
 
 ETAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 LIMIT = 3000
-BLANK: dict[str, Any] = dict.fromkeys(
-    ("data", "way", "updates", "bound", "seconds", "ratio", "objective / optimum", "gap", "exact gap", "test error"), ""
-)
 RIDGE = 10.0
 
 
-def standardised(name: str, n_samples: int) -> tuple[NDArray, NDArray]:
+def load_standardised(name: str, n_samples: int) -> tuple[NDArray, NDArray]:
     """Return the first samples of a data set, features standardised."""
     data = load(name)
     X = np.asarray(data.X, float)[:n_samples]
@@ -62,7 +59,7 @@ def reach(updates: Iterator[Update], value: float) -> tuple[int, Update, float]:
 
 def figure_1(name: str, n_samples: int) -> Iterator[dict[str, Any]]:
     """Yield a row for every way to choose eta."""
-    X, y = standardised(name, n_samples)
+    X, y = load_standardised(name, n_samples)
     D = cdist(X, X, "sqeuclidean")
     problem = RhoSVM(np.exp(-D / D.mean()), y)
     margins = (problem.K * np.outer(y, y)).__matmul__
@@ -77,7 +74,7 @@ def figure_1(name: str, n_samples: int) -> Iterator[dict[str, Any]]:
         count, last, shortest = reach(updates(margins, np.full(len(y), 1 / len(y))), 1.01 * optimum)
         seconds = perf_counter() - start
         base = base or seconds
-        yield BLANK | {
+        yield {
             "data": f"{name}, n = {len(y)}",
             "way": way,
             "updates": f"{count}{'' if last.value <= 1.01 * optimum else ' (not there)'}",
@@ -87,7 +84,7 @@ def figure_1(name: str, n_samples: int) -> Iterator[dict[str, Any]]:
             "objective / optimum": last.value / optimum,
             "gap": last.gap,
         }
-    yield BLANK | {
+    yield {
         "data": f"{name}, n = {len(y)}",
         "way": "solve_rho_svm, to 1e-9",
         "seconds": exact,
@@ -118,7 +115,7 @@ def adult(name: str, kernel: Callable[[Any, Any], NDArray], rank: int) -> Iterat
     weights = {"Newton": K.G.T @ svm.coefficients, "LIBLINEAR": peer.coef_[0]}
     objectives = {way: least_objective(K, y, w) for way, w in weights.items()}
     for way, seconds in (("Newton", ours), ("LIBLINEAR", theirs)):
-        yield BLANK | {
+        yield {
             "data": f"a9a, n = {len(y)}, {name}, rank {K.rank}, factored in {factored:.3g} s",
             "way": way,
             "updates": f"{svm.n_updates} + {svm.n_newton_steps} steps" if way == "Newton" else "",

@@ -5,9 +5,9 @@ Peers: one round of LightGBM with two leaves (its binning excluded) and scikit-l
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
+from statistics import median
 from typing import Any
 
 import lightgbm
@@ -15,24 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks import THREADS, medians
+from benchmarks import THREADS, take_times
+from cvxens import datasets
 from cvxens.colgen.oracles.stumps import Stumps
+from cvxens.errors import DataFileError
 
-MNIST = Path(os.environ.get("CVXENS_DATA", "../shared/data")) / "mnist.npz"
+REPETITIONS = 21
+N_SAMPLES = 100_000
 
 
 def numbers() -> tuple[NDArray, NDArray]:
-    """Return 100,000 x 50 normal features and noisy labels."""
+    """Return N_SAMPLES x 50 normal features and noisy labels."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(100_000, 50))
+    X = rng.normal(size=(N_SAMPLES, 50))
     return X, np.sign(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X)))
 
 
 def images() -> tuple[NDArray, NDArray]:
-    """Return the 60,000 x 784 bytes of MNIST, even against odd; if the file is not there, sparse random bytes."""
-    if MNIST.exists():
-        with np.load(MNIST) as data:
-            return data["X_train"], np.where(data["y_train"] % 2, 1.0, -1.0)
+    """Return the 60,000 x 784 bytes of MNIST, even against odd; where there are no data, sparse random bytes."""
+    try:
+        data = datasets.load("mnist")
+        return np.asarray(data.X), np.where(np.asarray(data.y) % 2, 1.0, -1.0)
+    except DataFileError:
+        pass
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, (60_000, 784), np.uint8) * (rng.random((60_000, 784)) < 0.2)
     return X.astype(np.uint8), np.sign(X[:, 300] - 25.0 + rng.normal(size=len(X)))
@@ -56,10 +61,16 @@ def timings(name: str, X: NDArray, y: NDArray) -> list[dict[str, Any]]:
     }
     tree = DecisionTreeClassifier(max_depth=1)
     tasks = {task: partial(oracle.price, s) for task, oracle in oracles.items()}
-    times = medians(tasks | {"LightGBM round, 2 leaves": lightgbm_round(X, y).update}, 21)
-    times |= medians({"scikit-learn tree, depth 1": partial(tree.fit, X, y, sample_weight=u)}, 1)
+    times = measure(tasks | {"LightGBM round, 2 leaves": lightgbm_round(X, y).update}, REPETITIONS)
+    times |= measure({"scikit-learn tree, depth 1": partial(tree.fit, X, y, sample_weight=u)}, 1)
     base = next(iter(times.values()))
     return [{"data": name, "search": task, "ms": ms, "ratio": ms / base} for task, ms in times.items()]
+
+
+def measure(tasks: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+    """Return the median milliseconds of every task, after one call each to warm up."""
+    take_times(tasks, 1)
+    return {name: 1e3 * median(seconds) for name, (seconds, _) in take_times(tasks, repetitions).items()}
 
 
 def run() -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ class KernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.ridge_.predict(X).argmax(axis=1)]
 
 
-def compared(name: str, X: NDArray, y: NDArray, folds: Any, ways: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def compare(name: str, X: NDArray, y: NDArray, folds: Any, ways: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a row for every way; the first is what times are compared with."""
     base = None
     for way, estimator in ways.items():
@@ -69,7 +69,7 @@ def compared(name: str, X: NDArray, y: NDArray, folds: Any, ways: dict[str, Any]
         }
 
 
-def tuned(estimator: Any, X: NDArray, y: NDArray) -> Any:
+def tune(estimator: Any, X: NDArray, y: NDArray) -> Any:
     """Return a pipeline with the width and the penalty that are best on all data."""
     pipeline = make_pipeline(StandardScaler(), estimator)
     prefix = type(estimator).__name__.lower()
@@ -77,7 +77,7 @@ def tuned(estimator: Any, X: NDArray, y: NDArray) -> Any:
     return clone(GridSearchCV(pipeline, grid, cv=3).fit(X, y).best_estimator_)
 
 
-def classified(name: str) -> Iterator[dict[str, Any]]:
+def compare_classifiers(name: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a set of classes."""
     data = load(name)
     X, y = np.asarray(data.X, float), data.y
@@ -86,12 +86,12 @@ def classified(name: str) -> Iterator[dict[str, Any]]:
         "random forest": RandomForestClassifier(random_state=0),
         "experts, depth": ours,
         "experts, leaf": clone(ours).set_params(kernel="leaf"),
-        "kernel ridge, Gaussian": tuned(KernelRidgeClassifier(), X, y),
+        "kernel ridge, Gaussian": tune(KernelRidgeClassifier(), X, y),
     }
-    return compared(name, X, y, StratifiedKFold(5, shuffle=True, random_state=0), ways)
+    return compare(name, X, y, StratifiedKFold(5, shuffle=True, random_state=0), ways)
 
 
-def regressed() -> Iterator[dict[str, Any]]:
+def compare_regressors() -> Iterator[dict[str, Any]]:
     """Yield the rows of Friedman's first function with noise."""
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     ours = SupervisedKernelRLSRegressor(random_state=0)
@@ -99,13 +99,13 @@ def regressed() -> Iterator[dict[str, Any]]:
         "random forest": RandomForestRegressor(random_state=0),
         "experts, depth": ours,
         "experts, leaf": clone(ours).set_params(kernel="leaf"),
-        "kernel ridge, Gaussian": tuned(KernelRidge(kernel="rbf"), X, y),
+        "kernel ridge, Gaussian": tune(KernelRidge(kernel="rbf"), X, y),
     }
-    return compared("friedman1 (R^2)", X, y, KFold(5, shuffle=True, random_state=0), ways)
+    return compare("friedman1 (R^2)", X, y, KFold(5, shuffle=True, random_state=0), ways)
 
 
 def run() -> list[dict[str, Any]]:
     """Return a row for every data set and way."""
     with threadpool_limits(1, "blas"):
-        rows = [row for name in NAMES for row in classified(name)]
-        return rows + list(regressed())
+        rows = [row for name in NAMES for row in compare_classifiers(name)]
+        return rows + list(compare_regressors())

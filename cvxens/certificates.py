@@ -173,12 +173,35 @@ class Certificate:
         return f"<table>{cells}</table>"
 
 
+class Evaluation(Protocol):
+    """A repaired point of a problem and its objectives, in numpy."""
+
+    @property
+    def point(self) -> Point:
+        """The repaired arrays."""
+
+    @property
+    def primal(self) -> float:
+        """The objective there; infinite where the repair found no feasible point."""
+
+    @property
+    def dual(self) -> float:
+        """The dual objective there."""
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the rounding error of the two objectives together."""
+
+    def residuals(self, given: Point, /) -> dict[str, float]:
+        """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
+
+
 class Certifiable(Protocol):
     """A problem that can be evaluated in numpy."""
 
     @property
     def maximise(self) -> bool:
-        """Whether the primal is a maximum."""
+        """True if the primal is a maximum."""
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -188,20 +211,8 @@ class Certifiable(Protocol):
     def aliases(self) -> Mapping[str, str]:
         """Other names that are understood, such as the library's own words, and what they stand for."""
 
-    def repair(self, point: Point) -> Point:
-        """Complete and repair `point` into a primal and a dual feasible one."""
-
-    def value(self, point: Point) -> float:
-        """The objective of a repaired point; infinite where the repair found no feasible one."""
-
-    def dual_value(self, point: Point) -> float:
-        """The dual objective of a repaired point."""
-
-    def rounding(self, point: Point) -> float:
-        """Bound the rounding error of the two objectives of a repaired point together."""
-
-    def residuals(self, point: Point) -> dict[str, float]:
-        """The named KKT residuals of a complete point."""
+    def evaluate(self, point: Point, /) -> Evaluation:
+        """Complete and repair `point` into a primal and a dual feasible one, and evaluate both objectives there."""
 
 
 def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
@@ -239,16 +250,24 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     if not given:
         raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.shapes)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        repaired = problem.repair(given)
-        residuals = problem.residuals({**repaired, **given})
-        return Certificate.between(
-            problem.value(repaired),
-            problem.dual_value(repaired),
-            maximise=problem.maximise,
-            residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
-            rounding=problem.rounding(repaired),
-            repair={name: _moved(given.get(name), repaired[name]) for name in problem.shapes if name in repaired},
-        )
+        return certify_evaluated(problem, problem.evaluate(given), given)
+
+
+def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point) -> Certificate:
+    """Certify a point that was repaired from `given` arrays: residuals and repairs are those of these."""
+    residuals = evaluated.residuals(given)
+    return Certificate.between(
+        evaluated.primal,
+        evaluated.dual,
+        maximise=problem.maximise,
+        residuals={name: np.inf if np.isnan(value) else value for name, value in residuals.items()},
+        rounding=evaluated.rounding,
+        repair={
+            name: float(np.abs(evaluated.point[name] - given[name]).max()) if name in given else np.inf
+            for name in problem.shapes
+            if name in evaluated.point
+        },
+    )
 
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:
@@ -264,7 +283,3 @@ def _array(problem: Certifiable, name: str, values: Any) -> Array:
 
 def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(length for length in shape if length != 1)
-
-
-def _moved(given: Array | None, repaired: Array) -> float:
-    return np.inf if given is None else float(np.abs(np.asarray(repaired) - given).max())

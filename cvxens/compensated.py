@@ -1,4 +1,8 @@
-"""Matrix-vector products in twice the working precision, compiled: Dot2 of Ogita, Rump & Oishi (2005)."""
+"""Sums and products of floats without rounding, compiled, and matrix-vector products in twice the working precision.
+
+The two error-free transformations that the rest is made of are Knuth's sum and Dekker's product by Veltkamp's
+splitting; the products are Dot2 of Ogita, Rump & Oishi (2005), *Accurate sum and dot product*.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,35 @@ SPLIT = 134217729.0
 
 
 @njit(cache=True, nogil=True)
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """Return the rounded sum and what rounding took off: the two add up to a + b exactly."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+@njit(cache=True, nogil=True)
+def two_product(a: float, b: float) -> tuple[float, float]:
+    """Return the rounded product and what rounding took off; exact where nothing over- or underflows."""
+    product = a * b
+    scaled = SPLIT * a
+    a_high = scaled - (scaled - a)
+    scaled = SPLIT * b
+    b_high = scaled - (scaled - b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+@njit(cache=True, nogil=True)
+def split_products(a: Array, b: Array) -> Array:
+    """Return terms that add up to a'b exactly, shape (2 n,)."""
+    terms = np.empty(2 * len(a))
+    for i in range(len(a)):
+        terms[2 * i], terms[2 * i + 1] = two_product(a[i], b[i])
+    return terms
+
+
+@njit(cache=True, nogil=True)
 def products_by_rows(A: Array, x: Array) -> tuple[Array, Array]:
     """Evaluate ``A x`` and ``|A| |x|`` row by row."""
     n, m = A.shape
@@ -19,22 +52,10 @@ def products_by_rows(A: Array, x: Array) -> tuple[Array, Array]:
     for i in range(n):
         total, lost, size = 0.0, 0.0, 0.0
         for j in range(m):
-            a, b = A[i, j], x[j]
-            # p + low = a b exactly
-            p = a * b
-            c = SPLIT * a
-            a_high = c - (c - a)
-            c = SPLIT * b
-            b_high = c - (c - b)
-            a_low, b_low = a - a_high, b - b_high
-            low = a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
-            # t + rest = total + p exactly
-            t = total + p
-            back = t - total
-            rest = (total - (t - back)) + (p - back)
-            total = t
+            term, low = two_product(A[i, j], x[j])
+            total, rest = two_sum(total, term)
             lost += low + rest
-            size += abs(p)
+            size += abs(term)
         values[i] = total + lost
         sizes[i] = size
     return values, sizes
@@ -46,23 +67,9 @@ def products_by_columns(A: Array, x: Array) -> tuple[Array, Array]:
     n, m = A.shape
     total, lost, sizes = np.zeros(n), np.zeros(n), np.zeros(n)
     for j in range(m):
-        b = x[j]
-        c = SPLIT * b
-        b_high = c - (c - b)
-        b_low = b - b_high
         for i in range(n):
-            a = A[i, j]
-            # p + low = a b exactly
-            p = a * b
-            c = SPLIT * a
-            a_high = c - (c - a)
-            a_low = a - a_high
-            low = a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
-            # t + rest = total + p exactly
-            t = total[i] + p
-            back = t - total[i]
-            rest = (total[i] - (t - back)) + (p - back)
-            total[i] = t
+            term, low = two_product(A[i, j], x[j])
+            total[i], rest = two_sum(total[i], term)
             lost[i] += low + rest
-            sizes[i] += abs(p)
+            sizes[i] += abs(term)
     return total + lost, sizes

@@ -79,7 +79,7 @@ LIBRARIES = {
     "cvxpy": ("problems.modelling",),
     "matplotlib": ("plotting",),
     "click": ("cli",),
-    "rich": ("cli", "estimators.fitting.progress"),
+    "rich": ("cli", "estimators.progress"),
     "numba": (
         "compensated",
         "threads",
@@ -104,10 +104,20 @@ WITHIN = {
     "problems.duality": set(),
     "colgen.protocols": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
-    "estimators.fitting": {"estimators.fitting"},
+    "estimators.samples": set(),
+    "estimators.multiclass": set(),
+    "estimators.parameters": set(),
+    "estimators.progress": set(),
+    "estimators.weak_learners": {"estimators.samples"},
     "estimators.annotations": set(),
-    "estimators.voting": {"estimators.voting", "estimators.fitting", "estimators.base"},
-    "estimators.machines": {"estimators.machines", "estimators.fitting", "estimators.base"},
+    "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
+    "estimators.machines": {
+        "estimators.machines",
+        "estimators.base",
+        "estimators.multiclass",
+        "estimators.progress",
+        "estimators.samples",
+    },
 }
 """What modules that others build on may import of their own room."""
 

@@ -23,17 +23,7 @@ MANY_CLASSES = 20
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Samples and their labels; of a table, the table.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features) or None
-        Features, if they are from no table.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    table : FileTable or None
-        The table, whose columns every model learns to code.
-    """
+    """Labels `y` of samples, and their features `X`, or the table whose columns every model learns to code."""
 
     X: Any
     y: NDArray
@@ -94,13 +84,7 @@ class Examples:
 
 
 def check_target(dataset: Dataset, model: Any, named: bool) -> str:
-    """Return a warning about a target that is doubtful, or nothing.
-
-    Raises
-    ------
-    InvalidInput
-        The target is of numbers that are no classes, for a classifier.
-    """
+    """Return a warning about a target that is doubtful, or nothing; `InvalidInput` if its numbers are no classes."""
     if not is_classifier(model):
         return ""
     y, table = dataset.y, dataset.table

@@ -45,12 +45,7 @@ def json_option(what: str) -> Callable[..., Any]:
 def read_dataset(data: str | None, *, test: str | None = None, **options: Any) -> Dataset:
     """Return the data set of a file, or of a name; scikit-learn's breast-cancer data for None.
 
-    Parameters
-    ----------
-    data, test : str or None
-        The file, and one of the test part.
-    **options
-        How a table is to be read, as for `load_file`.
+    A file may have another one as its test part; the options are those of `load_file` on tables.
     """
     from cvxens import datasets
     from cvxens.errors import InvalidInput

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cvxens.certificates import Certificate
 from cvxens.crosscheck import Row, Sample, Side
-from cvxens.estimators.fitting.multiclass import sides_of
+from cvxens.estimators.multiclass import name_sides
 from cvxens.experiments import Cell, Experiment
 
 MIN_WIDTH = 128
@@ -91,20 +91,13 @@ def _name_parts(certificates: Sequence[Certificate], model: Any) -> list[str]:
     """Return what the sub-problem of every certificate is called; "" where there is one only."""
     if len(certificates) < 2:
         return [""] * len(certificates)
-    return [f"{positive} vs {negative}" for negative, positive in sides_of(model.multi_class, model.classes_)]
+    return [f"{positive} vs {negative}" for negative, positive in name_sides(model.multi_class, model.classes_)]
 
 
 def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[str]:
-    """Return a line per certificate that says in plain words what is proven and what is not.
+    """Return a line per certificate of a fitted model that says in plain words what is proven and what is not.
 
-    Parameters
-    ----------
-    certificates : sequence of Certificate
-        Of the model.
-    model : estimator
-        Fitted; it says what was asked for.
-    over : str
-        The set of hypotheses, where a certificate is about one.
+    `over` names the set of hypotheses, where a certificate is about one.
     """
     tol = model.get_params().get("tol")
     what = getattr(type(model), "certified", "the objective")

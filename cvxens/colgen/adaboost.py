@@ -221,7 +221,7 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
     except KeyboardInterrupt:
         if not history:
             raise
-    weights = _summed(history)
+    weights = sum_weights(history)
     margins = scores / max(sum(weights.values()), np.finfo(float).tiny)
     unbounded = "the oracle cannot bound the edges" if history else "no hypothesis with an edge was found"
     certificate = margin_certificate(
@@ -230,8 +230,8 @@ def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
     return Boosted(certificate, tuple(weights), np.array(list(weights.values())), margins, u, tuple(history))
 
 
-def _summed(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
-    """The weight of every hypothesis; a perfect one is all that counts."""
+def sum_weights(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
+    """Return the weight of every hypothesis; a perfect one is all that counts."""
     if history and history[-1].weight == inf:
         return {history[-1].hypothesis: 1.0}
     weights: dict[Hypothesis, float] = {}

@@ -654,7 +654,7 @@ class _Search:
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
         incumbent, gap = step.incumbent, step.relative_gap
-        if not self.formulation.certified and -CLAIM_TOLERANCE <= gap < 0:
+        if not self.formulation.has_conjugate and -CLAIM_TOLERANCE <= gap < 0:
             # bounds are a solver's claims: what they exceed the objective by is its error
             incumbent, gap = replace(incumbent, bound=incumbent.solution.objective), 0.0
         self.incumbent = incumbent
@@ -755,7 +755,7 @@ def certify_incumbent(formulation: Formulation, restricted: Restricted, incumben
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:
-        note = "over every hypothesis of the oracle" if formulation.certified else "bound taken from the solver"
+        note = "over every hypothesis of the oracle" if formulation.has_conjugate else "bound taken from the solver"
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,
@@ -763,6 +763,6 @@ def certify_incumbent(formulation: Formulation, restricted: Restricted, incumben
         residuals=restricted.residuals(solution, u, priced) if incumbent.columns else {},
         repair={},
         rounding=rounding,
-        proven=formulation.certified and priced.edge_bound < inf and not violated,
+        proven=formulation.has_conjugate and priced.edge_bound < inf and not violated,
         note=note,
     )

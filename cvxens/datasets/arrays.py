@@ -37,12 +37,8 @@ LONGEST_HEADER = 2**16
 def read_libsvm(sources: Sequence[Source]) -> Dataset:
     """Read a training part and perhaps a test part, both with the features of the two together.
 
-    Indices count from 1, or from 0 if index 0 occurs; the features are named ``x0``, ``x1``, ...
-
-    Raises
-    ------
-    DataFileError
-        A line is malformed, its indices do not increase, or there are more than 2^22 features.
+    Indices count from 1, or from 0 if index 0 occurs; the features are named ``x0``, ``x1``, ... `DataFileError` if a
+    line is malformed, its indices do not increase, or there are more than 2^22 features.
     """
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_files
@@ -62,11 +58,8 @@ def read_libsvm(sources: Sequence[Source]) -> Dataset:
 def read_npz(sources: Sequence[Source]) -> Dataset:
     """Read an archive, which holds its own test part if there is one.
 
-    Raises
-    ------
-    DataFileError
-        The archive is damaged, holds pickled objects, lacks the arrays named above, or declares arrays that are too
-        large for the memory that is left, or more than a hundred times its own size and than 256 MiB.
+    `DataFileError` if it is damaged, holds pickled objects, lacks the arrays named above, or declares arrays that are
+    too large for the memory that is left, or more than a hundred times its own size and than 256 MiB.
     """
     source = sources[0]
     if len(sources) > 1:
@@ -102,13 +95,7 @@ def read_npz(sources: Sequence[Source]) -> Dataset:
 
 
 def read_arrays(source: Source) -> dict[str, NDArray]:
-    """Read every array of an archive, once what all of them declare is known to fit into memory.
-
-    Raises
-    ------
-    DataFileError
-        As for `read_npz`.
-    """
+    """Read every array of an archive, once what all of them declare is known to fit; for errors see `read_npz`."""
     try:
         archive = ZipFile(BytesIO(source.content))
         members = archive.infolist()

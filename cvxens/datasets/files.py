@@ -39,18 +39,9 @@ LINES_TRIED = 20
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was read into memory.
+    """A file that was read into memory, decompressed.
 
-    Parameters
-    ----------
-    path : Path
-        Where it is.
-    digest : str
-        SHA-256 of the file as it is stored, in hexadecimal.
-    content : bytes
-        What it holds, decompressed.
-    stored : int
-        The bytes of the file as it is stored.
+    `digest` is the SHA-256 of the file as it is stored, in hexadecimal, and `stored` the number of its bytes there.
     """
 
     path: Path
@@ -105,13 +96,9 @@ def count_bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
-    """Read a plain, gzip, bzip2 or xz file.
+    """Read a plain, gzip, bzip2 or xz file, if memory is left for it and it inflates to at most 100 times its size.
 
-    Raises
-    ------
-    DataFileError
-        The file is missing, unreadable, empty, too large for the memory that is left, or its compression is damaged
-        or inflates to more than a hundred times its size.
+    `DataFileError` for every other one, and for one that is missing, unreadable, empty or damaged.
     """
     try:
         path = Path(path).expanduser()

@@ -282,7 +282,7 @@ def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
     known = [encoder.target, *(column.name for column in encoder.used)]
     table = read_table(source, Options(sep=separator or None, na=encoder.na), known)
     if not encoder.target:
-        # saved by version 0.1, which did not keep the name: the one other column, the last, was the target
+        # fitted in Python, to columns without a target: the one other column, if it is the last, is that
         others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
         encoder = replace(encoder, target=others[0] if others == [table.names[-1]] else "")
     X = table.features(encoder)

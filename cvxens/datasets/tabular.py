@@ -72,22 +72,10 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """A table as it stands in its file.
+    """A table as it stands in its file: a data frame of pandas, whose columns are of text if the file is.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    frame : pandas.DataFrame
-        Named columns; those of text files hold text.
-    lines : sequence of int or None
-        The line of the file that each row is from, of text files.
-    options : Options
-        How it was asked to be read.
-    separator : str
-        What separates cells in the file.
-    notes : tuple of str
-        What was left out on the way: comments, a column of row numbers.
+    `lines` has the line of a text file that each row is from, `options` how it was asked to be read, `separator` what
+    separates its cells, and `notes` what was left out on the way: comments, a column of row numbers.
     """
 
     source: Source
@@ -104,13 +92,7 @@ class FileTable:
 
     @property
     def target(self) -> str:
-        """The name of the target.
-
-        Raises
-        ------
-        DataFileError
-            There is no such column, or none was named, and another column than the last one is called "target".
-        """
+        """The name of the target: that asked for, else the last, unless another one is called "target"."""
         names, target = self.names, self.options.target
         if target is not None:
             if target not in names:
@@ -145,10 +127,7 @@ class FileTable:
     def features(self, encoder: TableEncoder) -> Any:
         """Return the features of the table as a data frame.
 
-        Raises
-        ------
-        DataFileError
-            A column is missing or has a cell that it cannot have; there is no feature, or no room for all.
+        `DataFileError` if a column is missing or has a cell that it cannot have, or if there is no feature, or no room.
         """
         if not encoder.feature_names:
             raise self.source.error("found no column that can be a feature", "give columns of numbers or of categories")
@@ -213,10 +192,7 @@ def read_table(source: Source, options: Options, known: Collection[str] = ()) ->
 def read_parquet(source: Source, options: Options) -> FileTable:
     """Read a table, numbers exact; an index that pandas stored is no column.
 
-    Raises
-    ------
-    DataFileError
-        There is no pyarrow, the file is damaged or takes too much memory, or has a column of nested values.
+    `DataFileError` if there is no pyarrow, or the file is damaged, too large or has a column of nested values.
     """
     try:
         from pyarrow import ArrowException, parquet, types
@@ -254,21 +230,9 @@ def read_delimited(source: Source, options: Options, known: Collection[str] = ()
     """Read a table of text: a header, one line per sample.
 
     Blank lines are passed over, and so are lines that begin with ``#``, but for a header in that guise. A first column
-    without a name whose cells are whole numbers, all different, holds the numbers of the rows, and is left out.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    options : Options
-        How it is to be read.
-    known : collection of str
-        Names of columns that the table is known to have.
-
-    Raises
-    ------
-    DataFileError
-        There is no header or nothing below it, rows differ in length, or names are missing or repeated.
+    without a name whose cells are whole numbers, all different, holds the numbers of the rows, and is left out. A row
+    with one of the `known` names is a header whatever else is in it. `DataFileError` if there is no header or nothing
+    below it, rows differ in length, or names are missing or repeated.
     """
     import pandas as pd
 

@@ -1,181 +1,91 @@
-"""What every classifier shares: checks, classes, one-vs-rest, and a fit that is done whole or not at all."""
+"""Classifiers as scikit-learn knows them: checks, several classes, and a fit that is done whole or not at all."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from copy import copy, deepcopy
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from cvxens import validation
 from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.estimators.fitting.callbacks import CallbackSupport, as_part, cloned, with_callbacks
-from cvxens.estimators.fitting.multiclass import check_decomposition, decompose, n_parts
-from cvxens.estimators.fitting.progress import fit_task, time_limit
-from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.multiclass import SCHEMES, combine_scores
+from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
+from cvxens.estimators.samples import Accepts, Sample
 from cvxens.estimators.saving import Persistent
 from cvxens.types import Array, Attempt
 
+T = TypeVar("T")
 
-def _is_numerical(error: BaseException) -> bool:
-    """Whether linear algebra or arithmetic failed, on numbers that are too large, too small or too far apart."""
-    # ZeroDivisionError is of callbacks and oracles of somebody's own: numpy divides by 0 without one
-    if isinstance(error, np.linalg.LinAlgError | FloatingPointError | OverflowError):
-        return True
-    # scipy's words for a matrix that has overflowed on the way
-    return type(error) is ValueError and "array must not contain infs or NaNs" in str(error)
+LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
+"""The attributes that reading a sample sets."""
 
 
-class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):
+@dataclass(eq=False, repr=False)
+class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
     """A classifier as scikit-learn knows it, on top of a method that solves one problem.
 
-    A subclass says what it accepts, solves a sample of as many classes as it can, and scores new samples. It needs a
-    `fit`: that of `Weighted`, or its own which calls `_fit`.
+    A subclass says what X may be, solves a sample of as many classes as it is given, and scores new samples. Its class
+    variable `fitted` names the attributes that `_solve` returns.
 
     Attributes
     ----------
-    multi : bool
-        Whether the method itself takes more than two classes; else there is a parameter `multi_class`.
-    fitted : tuple of str
-        What `_solve` returns; of each a list over the sub-problems where there are several.
-    derived : tuple of str
-        What a fit makes of these; lists likewise.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.
     """
 
-    multi: ClassVar[bool] = False
     fitted: ClassVar[tuple[str, ...]]
-    derived: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _accepts(self) -> Accepts:
-        """What X may be; it must not raise."""
+        """Say what X may be; it must not raise."""
 
     @abstractmethod
-    def _solve(self, sample: Sample) -> Mapping[str, Any]:
-        """Solve the problem of a sample; returns the fitted attributes, `dual_weights_` of all given samples."""
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        """Solve the problem of a sample; returns the fitted attributes, `dual_weights_` of all given samples.
+
+        What the estimator is from an earlier fit is still there.
+        """
 
     @abstractmethod
     def _scores(self, X: Any) -> Array:
-        """Score checked samples: (n_samples,), or (n_samples, n_classes) for more than two classes."""
+        """Score checked samples by the one problem: (n_samples,), or (n_samples, n_outputs)."""
 
-    def _for_parts(self, sample: Sample) -> Mapping[str, Any]:
-        """Parameters of the sub-problems that follow from the whole sample."""
-        return {}
+    def _check(self, sample: Sample) -> None:
+        """Check what does not depend on a sub-problem."""
 
-    def _known(self, sample: Sample) -> Mapping[str, Any]:
-        """The fitted attributes that are known before a sample's problem is solved."""
+    def _merges(self) -> bool:
+        """Return True if the price of a sample follows its weight, so that samples that are alike can be merged."""
+        return True
+
+    def _known(self, sample: Sample) -> dict[str, Any]:
+        """Return the fitted attributes that are known before a sample's problem is solved."""
         return {"classes_": sample.classes}
 
     def _most_rounds(self, sample: Sample) -> int | None:
-        """At most so many rounds solve a sample; None if that is not known, 0 for a method without rounds."""
+        """Return the largest number of rounds of a fit; None if that is not known, 0 for a method without rounds."""
         return 0
 
-    @with_callbacks
-    def _fit_as_task(self, sample: Sample, given: Mapping[str, Any]) -> None:
-        """Fit, and let scikit-learn's callbacks follow; `given` is what they see of it: X, y and metadata."""
-        if not self.multi:
-            check_decomposition(self)
-        several = self._several(sample)
-        n_tasks = n_parts(self, len(sample.classes)) if several else self._most_rounds(sample)
-        before = {"decomposition_": None} if hasattr(self, "decomposition_") else {}
-        known = {**before, **self._known(sample)}
-        with fit_task(self, given, known, n_tasks=n_tasks, ordered=not several):
-            self._fit(sample)
-
-    def _fit(self, sample: Sample) -> None:
-        """Solve, or decompose and solve, and set the fitted attributes."""
-        found = decompose(self, sample, self.fitted) if self._several(sample) else self._solve(sample)
-        self.__dict__.pop("decomposition_", None)
-        for name, value in {**self._known(sample), **found}.items():
-            setattr(self, name, value)
-
-    def _several(self, sample: Sample) -> bool:
-        """Whether a sample makes several sub-problems."""
-        return len(sample.classes) > 2 and not self.multi
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """What fails leaves the estimator as it was; numbers that a solver cannot compute with are told of as such."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException as error:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            if _is_numerical(error):
-                attempt = Attempt(type(self).__name__, "failed", 0.0, str(error))
-                raise SolverFailed([attempt]) from error
-            raise
-
-    def _sample_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        """Read a sample to hold the fitted classifier against."""
-        check_is_fitted(self)
-        sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight), reset=False)
-        if not np.array_equal(sample.classes, self.classes_):
-            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
-        return sample
-
-    def _factors(self, sample_weight: Any = None) -> dict[str, Any]:
-        """What the prices of samples are multiplied by."""
-        return {"sample_weight": sample_weight}
-
-    def decision_function(self, X: Any) -> Array:
-        """Score samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes, positive for the second one; else one score per class.
-        """
-        check_is_fitted(self)
-        X = self._accepts().new(self, X)
-        decomposition = getattr(self, "decomposition_", None)
-        return self._scores(X) if decomposition is None else decomposition.decision_function(X)
-
-    def predict(self, X: Any) -> NDArray:
-        """Return the class of the largest score for each sample of X (n_samples, n_features)."""
-        return self._classes(self.decision_function(X))
-
-    def _classes(self, scores: Array) -> NDArray:
-        """The class of the largest score, (n_samples,)."""
-        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
-
-    def __sklearn_clone__(self) -> Any:
-        return cloned(self, super().__sklearn_clone__())
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
-        tags.input_tags.categorical = accepts.nominal
-        return tags
-
-
-class Weighted:
-    """A `fit` that takes sample weights, and merges samples that are alike; for a `Classifier`."""
-
-    def _merges(self) -> bool:
-        """Whether the price of a sample follows its weight, so that samples that are alike can be merged."""
-        return True
-
-    def _factors(self: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """What the prices of samples are multiplied by."""
+    def _weight_arguments(self, sample_weight: Any = None) -> dict[str, Any]:
+        """Return what the prices of samples are multiplied by."""
         return {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
 
-    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -197,10 +107,263 @@ class Weighted:
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        with self._whole(), as_part(self), limit_time(time_limit(self), alone=True):
-            sample = Sample.read(self, X, y, self._accepts(), **self._factors(sample_weight))
+        # learns what X is like, so that a fit that fails leaves the estimator as it was
+        reader = copy(self)
+        with translate_overflow(self), limit_time(time_limit(self), alone=True):
+            sample = Sample.read(reader, X, y, self._accepts(), **self._weight_arguments(sample_weight))
+            self._check(sample)
+            if self._n_problems(sample) == 1 and self._merges():
+                sample = sample.merge()
+            found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
-            # sub-problems merge their own samples, and learn from the given ones what these are like
-            merged = self._merges() and not self._several(sample)
-            self._fit_as_task(sample.merged() if merged else sample, {"X": X, "y": y, **metadata})
+            task = FitTask(self, self._context(sample), {"X": X, "y": y, **metadata}, dict(found))
+            with follow_fit(task, found):
+                found |= self._solve_all(sample, task)
+        for name in ("estimators_", *LEARNT_OF_X):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(found)
         return self
+
+    def _context(self, sample: Sample) -> Any:
+        """Set the callbacks of scikit-learn up, and return the context of the fit; None without callbacks."""
+        if not hasattr(self, "_skl_callbacks"):
+            return None
+        n_parts = self._n_problems(sample)
+        n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
+        return self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
+
+    def _n_problems(self, sample: Sample) -> int:
+        """Return the number of problems that a sample makes."""
+        return 1
+
+    def _problems(self, sample: Sample) -> Iterator[Sample]:
+        """Yield the samples of the problems that a sample makes."""
+        yield sample
+
+    def _solve_all(self, sample: Sample, task: FitTask) -> dict[str, Any]:
+        """Solve the problem of a sample, or each of several; returns the fitted attributes."""
+        return self._solve(sample)
+
+    def _parts(self) -> Sequence[Any]:
+        """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
+        return vars(self).get("estimators_") or [self]
+
+    def _show(self, values: list[Any]) -> Any:
+        """Return what is known of every sub-problem as users see it: by itself where there is one problem."""
+        return values if vars(self).get("estimators_") else values[0]
+
+    def _list(self, argument: str, values: Any) -> list[Any]:
+        """Return what is given of every sub-problem, as users give it, as a list; None for each if it is None."""
+        parts = self._parts()
+        if values is None or parts == [self]:
+            return [values] * len(parts)
+        if len(values) != len(parts):
+            raise InvalidInput(
+                argument, f"found {len(values)} for {len(parts)} sub-problems", "give one for each, in a list"
+            )
+        return list(values)
+
+    def _map_problems(self, function: Callable[..., T], sample: Sample, **given: Any) -> T | list[T]:
+        """Apply a function to every fitted classifier, its problem on a sample, and what is given of it."""
+        parts = self._parts()
+        # a part knows the scheme of the fit, whatever the parameter is now
+        problems = parts[0]._problems(sample)
+        lists = {name: self._list(name, values) for name, values in given.items()}
+        return self._show(
+            [
+                function(part, problem, **{name: values[k] for name, values in lists.items()})
+                for k, (part, problem) in enumerate(zip(parts, problems, strict=True))
+            ]
+        )
+
+    def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Read a sample to hold the fitted classifier against."""
+        check_is_fitted(self)
+        sample = Sample.read(self, X, y, self._accepts(), **self._weight_arguments(sample_weight), reset=False)
+        if not np.array_equal(sample.classes, self.classes_):
+            raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
+        return sample
+
+    def decision_function(self, X: Any) -> Array:
+        """Score samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, positive for the second one; else one score per class.
+        """
+        check_is_fitted(self)
+        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+
+    def _raw_scores(self, X: Any) -> Array:
+        """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
+        parts = self._parts()
+        return self._scores(X) if parts == [self] else np.stack([part._scores(X) for part in parts], axis=1)
+
+    def _to_scores(self, F: Array) -> Array:
+        """Return what `decision_function` makes of raw scores."""
+        parts = self._parts()
+        return F if parts == [self] else combine_scores(parts[0].multi_class, F, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the class of the largest score for each sample of X (n_samples, n_features)."""
+        return self._classes(self.decision_function(X))
+
+    def _classes(self, scores: Array) -> NDArray:
+        """Return the class of the largest score, (n_samples,)."""
+        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.intp)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        accepts = self._accepts()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
+        tags.input_tags.categorical = accepts.nominal
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class BinaryClassifier(Classifier):
+    """A method for two classes; more classes make a problem of each against the rest, or of each pair.
+
+    Parameters
+    ----------
+    multi_class : {"ovr", "ovo"}
+        One-vs-rest or one-vs-one for more than two classes.
+    n_jobs : int, optional
+        Sub-problems fitted at a time, as joblib counts.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        Of more than two classes only: the classifiers of the sub-problems, in the order of scikit-learn, for the
+        classes 0 and 1. Each attribute that a sub-problem has is then a list over them.
+    """
+
+    _: KW_ONLY
+    multi_class: str = "ovr"
+    n_jobs: int | None = None
+
+    def _check(self, sample: Sample) -> None:
+        validation.one_of("multi_class", self.multi_class, SCHEMES)
+        validation.n_jobs(self.n_jobs)
+        super()._check(sample)
+
+    def _n_problems(self, sample: Sample) -> int:
+        n_classes = len(sample.classes)
+        return 1 if n_classes == 2 else n_classes if self.multi_class == "ovr" else n_classes * (n_classes - 1) // 2
+
+    def _problems(self, sample: Sample) -> Iterator[Sample]:
+        if len(sample.classes) == 2:
+            yield sample
+            return
+        for rows, labels in SCHEMES[self.multi_class](sample.labels, len(sample.classes)):
+            yield sample.take(rows, labels)
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        """Return the parameters of the sub-problems that follow from the whole sample."""
+        return {}
+
+    def _solve_all(self, sample: Sample, task: FitTask) -> dict[str, Any]:
+        if len(sample.classes) == 2:
+            return self._solve(sample)
+        n_parts = self._n_problems(sample)
+        before: Any = vars(self).get("estimators_") or ()
+        same = len(before) == n_parts and before[0].multi_class == self.multi_class
+        before = before if same and np.array_equal(self.classes_, sample.classes) else [None] * n_parts
+        parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
+
+        def tasks() -> Iterator[Any]:
+            for k, problem in enumerate(self._problems(sample)):
+                # random states and the like are copied, so that the order in which parts are fitted does not matter
+                part = type(self)(**deepcopy(parameters))
+                if before[k] is not None:
+                    part.__dict__ = {**vars(before[k]), **vars(part)}
+                yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
+
+        parts = Parallel(self.n_jobs)(tasks())
+        return {"estimators_": parts, **{name: [getattr(part, name) for part in parts] for name in self.fitted}}
+
+    def _part_of(self, task: FitTask, k: int, sample: Sample) -> FitTask:
+        """Return the task of a sub-problem, with the rows of the given sample that it has."""
+        known = {name: value for name, value in task.known.items() if name in LEARNT_OF_X} | self._known(sample)
+        if task.context is None:
+            return FitTask(self, None, {}, known)
+        context = task.context.subcontext("sub-problem", task_id=k, max_subtasks=self._most_rounds(sample))
+        rows = np.flatnonzero(sample.shares)
+        places = sample.places[rows]
+        given = {"X": _safe_indexing(task.given["X"], rows), "y": sample.labels[places]}
+        given["metadata"] = {"sample_weight": sample.weights[places]}
+        # callbacks know the estimator that they were set up with: what they score is a copy of it, of one problem
+        return FitTask(task.estimator, context, given, known)
+
+
+def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
+    found = dict(task.known)
+    with limit_time(time_limit(part), alone=True), follow_fit(task, found):
+        found |= part._solve(sample.merge() if part._merges() else sample)
+    for name in LEARNT_OF_X:
+        vars(part).pop(name, None)
+    vars(part).update(found)
+    return part
+
+
+@dataclass(eq=False, repr=False)
+class Limited:
+    """An estimator whose fits have a limit of time, and can be followed.
+
+    Parameters
+    ----------
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
+        does the same: what is done is kept.
+    verbose : int
+        1 shows progress on the standard error. From scikit-learn 1.9 on, its callbacks can follow: `set_callbacks`.
+    """
+
+    _: KW_ONLY
+    max_time: float | None = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class ClassWeighted:
+    """An estimator whose classes have weights.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Factors on the price of a class's slack; "balanced" gives all classes the same sum.
+    """
+
+    _: KW_ONLY
+    class_weight: Any = None
+
+
+@contextmanager
+def translate_overflow(estimator: Any) -> Iterator[None]:
+    """Raise `SolverFailed` where arithmetic failed, on numbers that are too large, too small or too far apart."""
+    try:
+        yield
+    except (np.linalg.LinAlgError, FloatingPointError, OverflowError, ValueError) as error:
+        # ZeroDivisionError is of callbacks and oracles of somebody's own: numpy divides by 0 without one.
+        # Of ValueErrors it is scipy's words for a matrix that has overflowed on the way
+        plain = isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError)
+        if plain and not (type(error) is ValueError and "array must not contain infs or NaNs" in str(error)):
+            raise
+        raise SolverFailed([Attempt(type(estimator).__name__, "failed", 0.0, str(error))]) from error
+
+
+def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Return foreign values as an array of the shape of the fitted ones."""
+    array = validation.finite_array(argument, values)
+    if array.shape != shape:
+        raise InvalidInput(argument, f"found shape {array.shape}", f"give shape {shape}, as the fitted ones have")
+    return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, field, replace
 from math import inf
 from typing import Any, ClassVar, final
 
@@ -15,12 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.fitting.audit import shaped
-from cvxens.estimators.fitting.multiclass import each, scheme_of
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.progress import rounds_of
-from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.machines.audit import Machine
 from cvxens.estimators.machines.choice import Choice, Predictor
 from cvxens.estimators.machines.kernels import (
@@ -32,6 +28,9 @@ from cvxens.estimators.machines.kernels import (
     variation_shares,
 )
 from cvxens.estimators.machines.training import Limits
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import rounds_of
+from cvxens.estimators.samples import Accepts, Sample
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
 from cvxens.types import Array
@@ -45,8 +44,8 @@ REMEDIES: Mapping[Ending, str] = {
 
 
 @final
-@documented
-class InfiniteEnsembleSVC(Weighted, Classifier):
+@estimator
+class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -80,8 +79,6 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         cvxpy do not keep to it.
     cache_size : float, optional
         MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
-    <CLASS_WEIGHT>
-    <SUB_PROBLEMS>
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
     verbose : int
@@ -112,9 +109,6 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         u_i y_i of these.
     support_vectors_ : ndarray of shape (n_support, n_features)
         Their features; rows of the matrix if that is precomputed.
-    decomposition_ : OneVsRestClassifier or OneVsOneClassifier
-        Of more than two classes only; each of the attributes above is then a list over the sub-problems.
-    <CLASSES>
 
     Examples
     --------
@@ -126,50 +120,29 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     >>> knots, values = model.shape_functions_[0]
     """
 
-    source = "LL08 Algorithm 1"
+    source: ClassVar[str] = "LL08 Algorithm 1"
 
-    fitted: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "history_",
-        "n_iter_",
-        "solver_",
-        "kernel_",
-        "intercept_",
-        "dual_weights_",
-        "C_",
-    )
-    derived: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "support_vectors_")
-    _kernel: TrainingKernel
-    _predictor: Predictor
-
-    def __init__(
-        self,
-        kernel: Any = "stump",
-        C: float | str = "scale",
-        *,
-        gamma: float | None = None,
-        solver: str = "auto",
-        tol: float = 1e-3,
-        max_time: float | None = None,
-        cache_size: float | None = None,
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.solver = solver
-        self.tol = tol
-        self.max_time = max_time
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    n_iter_: int = field(init=False)
+    solver_: str = field(init=False)
+    kernel_: Any = field(init=False)
+    dual_weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    C_: float = field(init=False)
+    support_: NDArray[np.intp] = field(init=False)
+    dual_coef_: Array = field(init=False)
+    support_vectors_: NDArray = field(init=False)
+    _kernel: TrainingKernel = field(init=False)
+    _predictor: Predictor = field(init=False)
+    kernel: Any = "stump"
+    C: float | str = "scale"
+    _: KW_ONLY
+    gamma: float | None = None
+    solver: str = "auto"
+    tol: float = 1e-3
+    cache_size: float | None = None
+    random_state: Any = None
 
     @property
     def shape_functions_(self) -> Any:
@@ -185,8 +158,7 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
 
         That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
         """
-        shapes = self.shape_functions_
-        return np.mean([variation_shares(part) for part in self._of_parts(shapes)], axis=0)
+        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:
@@ -211,7 +183,6 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         random = validation.generator(random_state)
         return self._of_additive(lambda model: model.cells.sample(k, random))
 
-    @documented
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
@@ -222,7 +193,12 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
 
         Parameters
         ----------
-        <CERTIFIED_SAMPLE>
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
         weights : array-like, shaped as `dual_coef_`, optional
             Coefficients from anywhere, with the sum 0; by default the fitted ones.
         intercept : float, optional
@@ -241,36 +217,17 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         """
         if self._given:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
-        sample = self._sample_again(X, y, sample_weight)
-        problems = zip(self._machines(weights, intercept), self._problems(sample), strict=True)
-        return self._whole_or_parts(
-            [
-                self._certified(machine, C, sample, *problem)
-                for (machine, problem), C in zip(problems, self._of_parts(self.C_), strict=True)
-            ]
-        )
-
-    def _machines(self, weights: Any, intercept: Any) -> list[Machine]:
-        """The machines of all sub-problems, with coefficients and intercepts from anywhere."""
-        parts = self.decomposition_.estimators_ if hasattr(self, "decomposition_") else [self]
+        sample = self._read_again(X, y, sample_weight)
         if weights is None:
             weights, intercept = self.dual_coef_, self.intercept_ if intercept is None else intercept
-        chosen = each("weights", self._of_parts(weights), len(parts))
-        intercepts = [None] * len(parts)
-        if intercept is not None:
-            intercepts = each("intercept", self._of_parts(intercept), len(parts))
-        fitted = zip(parts, self._of_parts(self.support_vectors_), self._of_parts(self.dual_coef_), strict=True)
-        return [
-            Machine(part._kernel, vectors, shaped("weights", v, coefficients.shape), b)
-            for (part, vectors, coefficients), v, b in zip(fitted, chosen, intercepts, strict=True)
-        ]
+        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
 
-    def _certified(
-        self, machine: Machine, C: float, sample: Sample, rows: NDArray[np.bool_], signs: Array
-    ) -> Certificate:
-        prices, room = C * sample.weights[rows], self._choice().room
-        machine.kernel.check(sample.X[rows])
-        certificate, solution = machine.certify(sample.X[rows], signs[rows], prices, limits=self._limits(), room=room)
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        v = check_shape("weights", weights, self.dual_coef_.shape)
+        machine = Machine(self._kernel, self.support_vectors_, v, intercept)
+        machine.kernel.check(sample.X)
+        prices, room = self.C_ * sample.weights, self._choice().room
+        certificate, solution = machine.certify(sample.X, sample.signs, prices, limits=self._limits(), room=room)
         if solution.relative_gap > self.tol:
             self._warn(solution.ending, solution.relative_gap)
         return certificate
@@ -285,40 +242,16 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     def _given(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
-    def _fit(self, sample: Sample) -> None:
-        super()._fit(sample)
-        us = self._of_parts(self.dual_weights_)
-        support = [np.flatnonzero(u) for u in us]
-        signs = [s[sample.places[i]] for (_, s), i in zip(self._problems(sample), support, strict=True)]
-        found = {
-            "support_": support,
-            "dual_coef_": [s * u[i] for s, u, i in zip(signs, us, support, strict=True)],
-            "support_vectors_": [sample.X[sample.places[i]] for i in support],
-        }
-        for name, values in found.items():
-            setattr(self, name, self._whole_or_parts(values))
-
-    def _of_parts(self, values: Any) -> Any:
-        """What is shown as a list over the sub-problems, of which there may be one."""
-        return values if hasattr(self, "decomposition_") else [values]
-
-    def _whole_or_parts(self, values: list[Any]) -> Any:
-        """What is shown of a list over the sub-problems."""
-        return values if hasattr(self, "decomposition_") else values[0]
-
-    def _problems(self, sample: Sample) -> list[tuple[NDArray[np.bool_], Array]]:
-        """Of every sub-problem which samples it has, and labels -1 and +1 of all; any for those it does not have."""
-        if not hasattr(self, "decomposition_"):
-            return [(np.full(len(sample.labels), True), sample.signs)]
-        problems = []
-        for rows, labels in scheme_of(self.multi_class)[1](sample.labels, len(sample.classes)):
-            problems.append((rows, np.ones(len(rows))))
-            problems[-1][1][rows] = 2.0 * labels - 1
-        return problems
-
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
         if self._given and not sample.shares.all():
             raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        rows = sample.X
+        if self._given:
+            # a sub-problem has the rows of some samples: the kernel matrix is between these
+            sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
         validation.samples(sample.X)
         learner = self._choice().learner(sample.X, sample.masses)
         C = self._price(learner.kernel, sample)
@@ -328,6 +261,12 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
         certificate = learner.trainer.certificate(solution)
         if certificate.relative_gap > self.tol:
             self._warn(solution.ending, certificate.relative_gap)
+        u = sample.spread(solution.u)
+        predictor: Any = learner.predictor(solution)
+        if self._given:
+            predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
+        support = np.flatnonzero(u)
+        places = sample.places[support]
         return {
             "certificate_": certificate,
             "history_": tuple(solution.history),
@@ -335,10 +274,13 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
             "solver_": learner.trainer.solver,
             "kernel_": learner.kernel.kernel,
             "intercept_": np.asarray(solution.b),
-            "dual_weights_": sample.spread(solution.u),
+            "dual_weights_": u,
             "C_": C,
+            "support_": support,
+            "dual_coef_": sample.signs[places] * u[support],
+            "support_vectors_": rows[places],
             "_kernel": learner.kernel,
-            "_predictor": learner.predictor(solution),
+            "_predictor": predictor,
         }
 
     def _price(self, kernel: TrainingKernel, sample: Sample) -> float:
@@ -371,12 +313,10 @@ class InfiniteEnsembleSVC(Weighted, Classifier):
     def _of_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
         """What a view of the additive model shows; a list over the sub-problems where there are several."""
         check_is_fitted(self)
-        if hasattr(self, "decomposition_"):
-            return [part._of_additive(view) for part in self.decomposition_.estimators_]
-        if self._kernel.scale is None:
+        parts: Any = self._parts()
+        if parts[0]._kernel.scale is None:
             raise AttributeError(f"the kernel {self.kernel!r} is not additive; that of stumps is")
-        model: Any = self._predictor
-        return view(model)
+        return self._show([view(part._predictor) for part in parts])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Self, final
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.sample import Accepts, check_classes, check_weights
 from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
 from cvxens.estimators.machines.folds import Folds, SharedKernel, accuracy, tabulate, takes_weights
 from cvxens.estimators.machines.kernels import SCALE, TrainingKernel, gamma_of_parts, scaled_price
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.samples import Accepts, check_classes, check_weights
 from cvxens.estimators.saving import Persistent
 from cvxens.tables import TableEncoder
 from cvxens.types import Array
@@ -41,7 +41,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 
 @final
-@documented
+@estimator
 class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
 
@@ -90,7 +90,12 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         Number of folds.
     refit_time_ : float
         Seconds of the last fit.
-    <CLASSES>
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.
 
     Examples
     --------
@@ -103,24 +108,15 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    source = "LL08 Algorithm 1"
+    source: ClassVar[str] = "LL08 Algorithm 1"
 
-    def __init__(
-        self,
-        estimator: InfiniteEnsembleSVC | None = None,
-        *,
-        Cs: Any = SCALE,
-        gammas: Any = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.Cs = Cs
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
+    estimator: InfiniteEnsembleSVC | None = None
+    _: KW_ONLY
+    Cs: Any = SCALE
+    gammas: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose the parameters, then fit all samples.
@@ -174,7 +170,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    @documented
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
@@ -184,7 +179,12 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        <CERTIFIED_SAMPLE>
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
         weights : array-like, shaped as ``best_estimator_.dual_coef_``, optional
             Coefficients from anywhere, with the sum 0; by default the fitted ones.
         intercept : float, optional

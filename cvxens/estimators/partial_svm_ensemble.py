@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from typing import Any, ClassVar, final
 
@@ -13,10 +13,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.deadline import limit_time
-from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.progress import rounds_of, warn_of_gap
-from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.base import ClassWeighted, Limited
 from cvxens.estimators.machines.kernel_expansion import (
     LOW_RANK,
     FixedKernel,
@@ -26,6 +23,9 @@ from cvxens.estimators.machines.kernel_expansion import (
     shortfall,
 )
 from cvxens.estimators.machines.soft_margin import certify_soft_margin
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import rounds_of, warn_of_gap
+from cvxens.estimators.samples import Sample
 from cvxens.solvers.partial_svms import ensemble_of
 from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
 from cvxens.types import Array
@@ -54,8 +54,8 @@ class PartialSVM:
 
 
 @final
-@documented
-class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
+@estimator
+class PartialSVMEnsembleClassifier(ClassWeighted, Limited, KernelExpansion):
     """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
 
     The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
@@ -65,20 +65,14 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
 
     Parameters
     ----------
-    <PSD_KERNEL>
     C : float, optional
         1/C, over the weight of each sample, is added to the diagonal of the kernel matrix, which separates the
         classes; by default 10 over the mean of k(x, x).
-    max_rank : int
-        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float
         The relative gap of the last SVM, with the low-rank kernel, at which updates end. Where its gap with the exact
         kernel is larger, there is a ConvergenceWarning.
     max_updates : int
         At most so many updates.
-    <CLASS_WEIGHT>
-    <SUB_PROBLEMS>
-    <LIMITS>
 
     Attributes
     ----------
@@ -86,11 +80,8 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
         Of the last SVM, with the exact kernel: how near the updates came to the largest margin.
     history_ : tuple of PartialSVM
         Weight, objective and gap of every hypothesis.
-    <EXPANSION>
     dual_weights_ : ndarray of shape (n_samples,)
         The weights of the samples in the ensemble: the mean of the u of its hypotheses.
-    <EXPANSION_OF_PARTS>
-    <CLASSES>
 
     Examples
     --------
@@ -101,30 +92,13 @@ class PartialSVMEnsembleClassifier(KernelExpansion, Weighted, Classifier):
     (True, True)
     """
 
-    fitted: ClassVar[tuple[str, ...]] = (*KernelExpansion.fitted, "history_")
-    source = "TK07 section 3"
+    history_: tuple[PartialSVM, ...] = field(init=False)
+    source: ClassVar[str] = "TK07 section 3"
 
-    def __init__(
-        self,
-        kernel: Any = "middle-stump",
-        *,
-        gamma: float | None = None,
-        C: float | None = None,
-        max_rank: int = 500,
-        tol: float = 1e-2,
-        max_updates: int = 1000,
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
-        self.C = C
-        self.max_updates = max_updates
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.verbose = verbose
+    _: KW_ONLY
+    C: float | None = None
+    tol: float = 1e-2
+    max_updates: int = 1000
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fixed(sample), sample.signs

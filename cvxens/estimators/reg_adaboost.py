@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY
 from math import inf
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,7 @@ from cvxens.colgen import Column, Formulation
 from cvxens.colgen.masters import SmoothMaster
 from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.fitting.links import ExponentialLink
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.progress import rounds_of, warn_of_gap
-from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.base import ClassWeighted, Limited
 from cvxens.estimators.machines.kernel_expansion import (
     FixedKernel,
     KernelExpansion,
@@ -32,9 +29,12 @@ from cvxens.estimators.machines.kernel_expansion import (
     of_exact_kernel,
     shortfall,
 )
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.progress import rounds_of, warn_of_gap
+from cvxens.estimators.samples import Sample
 from cvxens.hypotheses import TabulatedColumn
-from cvxens.problems import RegularizedExpLoss
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem, RegularizedExpLoss
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
 from cvxens.rounding import sum_error
@@ -53,8 +53,8 @@ ROUNDS = 20_000
 
 
 @final
-@documented
-class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifier):
+@estimator
+class RegAdaBoostClassifier(Probabilities, ClassWeighted, Limited, KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
     By default the kernel matrix is replaced by one of low rank, which is what grows with the samples:
@@ -62,34 +62,21 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
 
     Parameters
     ----------
-    <PSD_KERNEL>
     lam : float, optional
         Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
-    max_rank : int
-        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float
         The relative gap at which the fit is done, of "fast" that of the low-rank kernel. Where the gap to the optimum
         with the exact kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "boosting"}
         Newton's method with the low-rank kernel; or boosting as printed, a kernel function a round, with the whole
         matrix and samples that weigh the same.
-    <CLASS_WEIGHT>
-    <SUB_PROBLEMS>
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
-        does the same: what is done is kept.
-    verbose : int
-        1 shows progress on the standard error.
 
     Attributes
     ----------
     certificate_ : Certificate
         Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
-    <EXPANSION>
     dual_weights_ : ndarray of shape (n_samples,)
         u, the weighted loss of each sample; the bound is from it.
-    <EXPANSION_OF_PARTS>
-    <CLASSES>
 
     Examples
     --------
@@ -102,29 +89,11 @@ class RegAdaBoostClassifier(ExponentialLink, KernelExpansion, Weighted, Classifi
     array([[1., 0.]])
     """
 
-    source = "KIE06 (14)-(18)"
+    source: ClassVar[str] = "KIE06 (14)-(18)"
 
-    def __init__(
-        self,
-        kernel: Any = "middle-stump",
-        *,
-        gamma: float | None = None,
-        lam: float | None = None,
-        max_rank: int = 500,
-        tol: float = 1e-4,
-        solver: str = "fast",
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
-        self.lam = lam
-        self.solver = solver
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.verbose = verbose
+    _: KW_ONLY
+    lam: float | None = None
+    solver: str = "fast"
 
     def _merges(self) -> bool:
         return validation.one_of("solver", self.solver, ("fast", "boosting")) == "fast"
@@ -230,6 +199,6 @@ def newton(K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
         loss.dual_value(solution.u) - float(pull @ pull) / (4 * lam),
         residuals={"stationarity": distance / max(float(np.abs(pull).max()), np.finfo(float).tiny)},
         repair={},
-        rounding=FormulationProblem(formulation, K.G, y).rounding({"w": solution.w, "u": solution.u}),
+        rounding=Problem(formulation, K.G, y).evaluate_at(solution.w, np.zeros(()), solution.u).rounding,
     )
     return solution.w, solution.u, certificate

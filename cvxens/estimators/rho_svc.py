@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from math import inf
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.deadline import limit_time
-from cvxens.estimators.base import Classifier, Weighted
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.progress import rounds_of, warn_of_gap
-from cvxens.estimators.fitting.sample import Sample
+from cvxens.estimators.base import ClassWeighted, Limited
 from cvxens.estimators.machines.kernel_expansion import (
     FixedKernel,
     KernelExpansion,
@@ -25,6 +23,9 @@ from cvxens.estimators.machines.kernel_expansion import (
     shortfall,
 )
 from cvxens.estimators.machines.soft_margin import certify_soft_margin
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import rounds_of, warn_of_gap
+from cvxens.estimators.samples import Sample
 from cvxens.problems import RhoSVM
 from cvxens.solvers import solve_low_rank_rho_svm, solve_rho_svm
 from cvxens.types import Array
@@ -34,8 +35,8 @@ Trained: TypeAlias = tuple[NDArray[np.intp], Array, Array, Certificate]
 
 
 @final
-@documented
-class RhoSVC(KernelExpansion, Weighted, Classifier):
+@estimator
+class RhoSVC(ClassWeighted, Limited, KernelExpansion):
     """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
     Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix; a sample of weight s has
@@ -45,20 +46,15 @@ class RhoSVC(KernelExpansion, Weighted, Classifier):
 
     Parameters
     ----------
-    <PSD_KERNEL>
     C : float, optional
         The price of squared slacks, in proportion to one over the kernel; 10 over the mean of k(x, x) by default. The
         larger it is, the nearer to the hard margin.
-    max_rank : int
-        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
     tol : float
         The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
         kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "reference"}
         Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
         whole matrix, for small samples.
-    <CLASS_WEIGHT>
-    <SUB_PROBLEMS>
     max_time : float, optional
         Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
         does the same: fewer pivots or steps, and a certificate that says what they are worth. "reference" has no state
@@ -70,11 +66,8 @@ class RhoSVC(KernelExpansion, Weighted, Classifier):
     ----------
     certificate_ : Certificate
         Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
-    <EXPANSION>
     dual_weights_ : ndarray of shape (n_samples,)
         u, at least 0 and with sum 1; the bound is from it.
-    <EXPANSION_OF_PARTS>
-    <CLASSES>
 
     Examples
     --------
@@ -85,29 +78,11 @@ class RhoSVC(KernelExpansion, Weighted, Classifier):
     (True, True)
     """
 
-    source = "TK07"
+    source: ClassVar[str] = "TK07"
 
-    def __init__(
-        self,
-        kernel: Any = "middle-stump",
-        *,
-        gamma: float | None = None,
-        C: float | None = None,
-        max_rank: int = 500,
-        tol: float = 1e-4,
-        solver: str = "fast",
-        class_weight: Any = None,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(kernel, gamma=gamma, max_rank=max_rank, tol=tol, multi_class=multi_class, n_jobs=n_jobs)
-        self.C = C
-        self.solver = solver
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.verbose = verbose
+    _: KW_ONLY
+    C: float | None = None
+    solver: str = "fast"
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         solve = chosen({"fast": self._fast, "reference": self._reference}, self.solver)

@@ -18,8 +18,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
@@ -79,7 +77,7 @@ FITTED: Mapping[str, Any] = {
     "X_fit_": NDArray[np.float64],
     "codes_": NDArray[np.float64],
     "_predictor": Callable[..., Any],
-    "decomposition_": OneVsRestClassifier | OneVsOneClassifier,
+    "estimators_": list[Any],
     "best_params_": dict[str, float],
     "best_score_": float,
     "best_index_": int,
@@ -240,13 +238,15 @@ class _ModelEncoding(Encoding):
                 ) from None
         return {"estimator": self.name_of(kind), "of": written}
 
+    def write(self, value: Any) -> Any:
+        """Turn a value into what `json` can write; estimators are records, but have more than their fields."""
+        return {"other": self.write_estimator(value)} if isinstance(value, Persistent) else super().write(value)
+
     def refer_to(self, value: Any) -> Any:
-        """Write what is neither plain nor a record: a partial call, an estimator, a sparse matrix or a function."""
+        """Write what is neither plain nor a record: a partial call, a sparse matrix or a function."""
         if isinstance(value, partial):
             parts = [value.func, value.args, value.keywords]
             return {"partial": [self.write(part) for part in parts]}
-        if isinstance(value, Persistent | OneVsOneClassifier | OneVsRestClassifier | LabelBinarizer):
-            return self.write_estimator(value)
         if issparse(value) and value.format in MATRICES:
             parts = [value.data, value.indices, value.indptr, tuple(value.shape)]
             return {"matrix": value.format, "of": [self.write(part) for part in parts]}
@@ -293,7 +293,6 @@ class _ModelEncoding(Encoding):
         estimator = kind.__new__(kind)
         vars(estimator).update(state)
         _check_encoder(estimator)
-        # within a decomposition there is one that is not fitted, of which the others are clones
         if isinstance(estimator, Persistent) and is_fitted(estimator):
             check_model(estimator)
         return estimator
@@ -326,8 +325,8 @@ def _check_encoder(estimator: Any) -> None:
 def check_model(estimator: Any) -> None:
     """Raise a TypeError or ValueError unless a fitted estimator's attributes fit together and it scores a sample."""
     state, kind = vars(estimator), type(estimator).__name__
-    parts = getattr(state.get("decomposition_"), "estimators_", None)
-    expected = (*getattr(type(estimator), "fitted", ()), *getattr(type(estimator), "derived", ()))
+    parts = state.get("estimators_")
+    expected = getattr(type(estimator), "fitted", ())
     lists = set(expected) if parts is not None else set()
     for name in expected:
         if name not in state:
@@ -374,13 +373,13 @@ def _try_scoring(estimator: Any) -> None:
     if X.shape[1:] != (n_features,):
         raise ValueError(f"samples of {X.shape[1:]} features for {n_features}")
     try:
-        if hasattr(estimator, "decomposition_"):
-            scores = np.asarray(estimator.decomposition_.decision_function(X))
+        if hasattr(estimator, "_raw_scores"):
+            scores = np.asarray(estimator._to_scores(estimator._raw_scores(X)))
         else:
-            score = getattr(estimator, "_scores", None) or getattr(estimator, "decision_function", estimator.predict)
-            scores = np.asarray(score(X))
-            for hypothesis in getattr(estimator, "weak_learners_", ()):
-                hypothesis(X)
+            scores = np.asarray(getattr(estimator, "decision_function", estimator.predict)(X))
+        # parts of sub-problems have been tried by themselves
+        for hypothesis in () if hasattr(estimator, "estimators_") else getattr(estimator, "weak_learners_", ()):
+            hypothesis(X)
     except InvalidInput:
         # a kernel with ranges of its own, in which 0 need not be
         if seen:
@@ -396,7 +395,10 @@ def _try_scoring(estimator: Any) -> None:
 def loaded_estimators() -> Iterator[type]:
     """Yield every estimator of ours that is loaded, and the classes they are derived from."""
     left: list[type] = [Persistent]
+    seen = set()
     while left:
         kind = left.pop()
-        yield kind
+        if kind not in seen:
+            yield kind
+        seen.add(kind)
         left += kind.__subclasses__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import field
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -12,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.sample import Sample
 from cvxens.estimators.machines.supervised_kernel import SupervisedKernelExperts
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.samples import Sample
 from cvxens.estimators.saving import Persistent
 from cvxens.problems import simplex_codes
 from cvxens.types import Array
@@ -24,7 +25,7 @@ TIE = 1e-9
 
 
 @final
-@documented
+@estimator
 class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     """TT06: a majority vote of regularised-least-squares experts with the supervised kernel of a forest.
 
@@ -43,19 +44,13 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`. Ctrl-C is a
     KeyboardInterrupt, and leaves the estimator as it was.
 
-    Parameters
-    ----------
-    <SUPERVISED_KERNEL>
-
     Attributes
     ----------
     certificate_ : Certificate
         Of the expert with the largest relative gap: every expert is at most so far from the optimum of its problem,
         whose kernel is given. Nothing is proven about the forest, nor about the vote.
-    <EXPERTS>
     codes_ : ndarray of shape (n_classes, n_classes - 1)
         The targets of every class.
-    <CLASSES>
 
     Examples
     --------
@@ -67,23 +62,36 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     (True, 100, True)
     """
 
-    multi: ClassVar[bool] = True
     default_forest: ClassVar[Any] = RandomForestClassifier
-    fitted: ClassVar[tuple[str, ...]] = ("certificate_", "experts_", "kernel_", "X_fit_", "codes_")
+
+    codes_: Array = field(init=False)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
-        with self._whole():
-            self._fit(Sample.read(self, X, y, self._accepts()))
-        return self
+        return super().fit(X, y)
 
-    @documented
     def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
         """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
 
-        <CERTIFIED_EXPERTS>
+        Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
+        is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
+        whole of it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; classes are those of the fitted sample, all of them.
+        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
+            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
+
+        Returns
+        -------
+        Certificate
+            Of the expert with the largest gap.
         """
-        sample = self._sample_again(X, y)
+        sample = self._read_again(X, y)
         return self._certified(sample.X, self.codes_[sample.labels], weights)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
@@ -127,21 +135,16 @@ def vote(scores: Array) -> Array:
 
 
 @final
-@documented
+@estimator
 class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, RegressorMixin, BaseEstimator):
     """TT06: the mean of regularised-least-squares experts with the supervised kernel of a forest.
 
     As `SupervisedKernelRLSClassifier`, with ``y - mean(y)`` as the targets.
 
-    Parameters
-    ----------
-    <SUPERVISED_KERNEL>
-
     Attributes
     ----------
     certificate_ : Certificate
         Of the expert with the largest relative gap, as of the classifier.
-    <EXPERTS>
     intercept_ : float
         The mean of y.
     n_features_in_ : int
@@ -168,13 +171,28 @@ class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, Regresso
         self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
         return self
 
-    @documented
     def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
         """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
 
-                The targets are ``y - intercept_``.
+        The targets are ``y - intercept_``.
 
-        <CERTIFIED_EXPERTS>
+        Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
+        is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
+        whole of it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; classes are those of the fitted sample, all of them.
+        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
+            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
+
+        Returns
+        -------
+        Certificate
+            Of the expert with the largest gap.
         """
         check_is_fitted(self)
         X, y = self._accepts().labelled(self, X, y, reset=False, y_numeric=True)

@@ -22,20 +22,17 @@ from __future__ import annotations
 from inspect import isabstract
 from typing import Any
 
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.preprocessing import LabelBinarizer
-
 from cvxens import kernels
 from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
-from cvxens.estimators.column_generation import soft_margin
-from cvxens.estimators.fitting.weak_learners import ORACLES
+from cvxens.estimators.boosting import Coded
+from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
 from cvxens.estimators.machines.kernel_expansion import FixedKernel
 from cvxens.estimators.machines.kernels import TrainingKernel, _given
 from cvxens.estimators.partial_svm_ensemble import PartialSVM
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.voting.coded import Coded
+from cvxens.estimators.weak_learners import ORACLES
 from cvxens.hypotheses import (
     Connective,
     Constant,
@@ -108,9 +105,6 @@ NAMED_BY_PARAMETERS = (*ORACLES.values(), *(getattr(oracles, name) for name in o
 
 NAMEABLE.update(
     (_name(thing), thing)
-    for thing in (
-        *(OneVsOneClassifier, OneVsRestClassifier, LabelBinarizer),
-        *(*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *NAMED_BY_PARAMETERS),
-    )
+    for thing in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS, *NAMED_BY_PARAMETERS)
     if hasattr(thing, "__qualname__")
 )

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import __version__
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.machines.kernel_expansion import KernelExpansion
-from cvxens.estimators.voting.coded_boosting import CodedBoosting
-from cvxens.estimators.voting.votes import Vote
+from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.kernels import Kernel
 from cvxens.types import Array
@@ -125,9 +125,9 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
 
 def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) -> Scores:
     """Add the scores for two classes; or of several, by scikit-learn's one-vs-rest or one-vs-one."""
-    if not hasattr(model, "decomposition_"):
+    if not hasattr(model, "estimators_"):
         return add(model, graph)
-    parts, boxes = zip(*(add(binary, graph) for binary in model.decomposition_.estimators_), strict=True)
+    parts, boxes = zip(*(add(binary, graph) for binary in model.estimators_), strict=True)
     scores, (lows, highs) = [score for part in parts for score in part], np.stack(boxes, axis=1)
     box = np.stack([lows.max(axis=0), highs.min(axis=0)])
     return graph.add_votes(scores, len(model.classes_)) if model.multi_class == "ovo" else scores, box

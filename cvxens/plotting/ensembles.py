@@ -43,7 +43,7 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         if any(np.ndim(w) for w in self.weights):
-            remedy = "give a run of one output, or a binary classifier such as those in decomposition_.estimators_"
+            remedy = "give a run of one output, or a binary classifier such as those in estimators_"
             raise InvalidInput("weights", "found those of several outputs or sub-problems", remedy)
 
     @classmethod
@@ -67,7 +67,7 @@ class Ensemble:
         """
         learners, weights = read_fitted(estimator, "weak_learners_"), read_fitted(estimator, "weights_")
         names = _names_of(estimator)
-        if hasattr(estimator, "decomposition_"):
+        if hasattr(estimator, "estimators_"):
             parts = zip(name_problems(estimator), learners, weights, strict=True)
             return [(name, cls(found, w, names)) for name, found, w in parts]
         W = np.asarray(weights)

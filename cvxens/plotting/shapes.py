@@ -216,7 +216,7 @@ class ShapeDisplay:
         names = getattr(estimator, "feature_names_in_", None)
         if not hasattr(estimator, "shape_functions_"):
             panels = _staircases(Ensemble.list_scores(estimator), X, names)
-        elif hasattr(estimator, "decomposition_"):
+        elif hasattr(estimator, "estimators_"):
             parts = zip(name_problems(estimator), estimator.shape_functions_, strict=True)
             panels = _curves(dict(parts), X, names)
         else:

@@ -164,7 +164,7 @@ class TraceDisplay(Display):
         """
         estimator = find_best(estimator)
         histories, names = read_fitted(estimator, "history_"), [name]
-        if hasattr(estimator, "decomposition_"):
+        if hasattr(estimator, "estimators_"):
             names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]
         else:
             histories = [histories]

@@ -1,19 +1,22 @@
-"""The formulations: one class each, a cvxpy problem that certifies any solution of it."""
+"""The formulations: a loss, a penalty and a linear map, modelled in cvxpy and certified in numpy."""
 
 from cvxens.problems.entropy_projection import EntropyProjection
-from cvxens.problems.hard_margin_boosting import HardMarginBoosting
-from cvxens.problems.infinite_svm import InfiniteSVM
-from cvxens.problems.lpboost import LPBoost
+from cvxens.problems.formulation import Formulation
+from cvxens.problems.formulations import (
+    SLSSVM,
+    HardMarginBoosting,
+    InfiniteSVM,
+    LPBoost,
+    RegularizedExpLoss,
+    RegularizedLeastSquares,
+    RhoSVM,
+    SoftMarginBoosting,
+    SVMDual,
+    SVMPrimal,
+    simplex_codes,
+)
 from cvxens.problems.maps import Columns, DenseColumns, Signed, StumpColumns
-from cvxens.problems.margin_problem import MarginProblem
-from cvxens.problems.problem import Problem
-from cvxens.problems.regularized_exp_loss import RegularizedExpLoss
-from cvxens.problems.regularized_least_squares import RegularizedLeastSquares
-from cvxens.problems.rho_svm import RhoSVM
-from cvxens.problems.slssvm import SLSSVM, simplex_codes
-from cvxens.problems.soft_margin_boosting import SoftMarginBoosting
-from cvxens.problems.svm_dual import SVMDual
-from cvxens.problems.svm_primal import SVMPrimal
+from cvxens.problems.problem import Evaluated, Problem
 
 FORMULATIONS: tuple[type[Problem], ...] = (
     SVMPrimal,
@@ -30,12 +33,17 @@ FORMULATIONS: tuple[type[Problem], ...] = (
 )
 """Every formulation, in the order of the literature it is from."""
 
+MarginProblem = Problem
+"""The name of `Problem` in version 0.1."""
+
 __all__ = [
     "FORMULATIONS",
     "SLSSVM",
     "Columns",
     "DenseColumns",
     "EntropyProjection",
+    "Evaluated",
+    "Formulation",
     "HardMarginBoosting",
     "InfiniteSVM",
     "LPBoost",

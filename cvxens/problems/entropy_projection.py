@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import Model, cp
-from cvxens.problems.problem import Problem, Swept
+from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array, Point
 
@@ -51,7 +51,7 @@ class EntropyProjection(Problem):
     equation = "min sum a ln(a/a_t) - a + a_t on the simplex, a'K~a_t = rho or <= rho"
     source = "TK07 (7), (10)"
     aliases: ClassVar[Mapping[str, str]] = {"u": "alpha"}
-    rho = Swept(validation.number)
+    rho = Parameter(validation.number)
 
     def __init__(self, K: Any, y: Any, alpha_t: Any, rho: float, *, equality: bool = True) -> None:
         self.y = validation.signs(y)
@@ -62,6 +62,11 @@ class EntropyProjection(Problem):
         self.q: Array = self.y * q
         self.equality = equality
         self.rho = rho
+
+    @property
+    def maximise(self) -> bool:
+        """False: it is a minimum."""
+        return False
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -82,7 +87,7 @@ class EntropyProjection(Problem):
         logs = np.log(self.alpha_t) - eta * self.q
         return np.exp(logs - logsumexp(logs))
 
-    def repair(self, point: Point) -> Point:
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
         """Normalise alpha and mix in the vertex that meets the margin; make eta >= 0 for an inequality."""
         eta = point.get("eta", np.zeros(()))
         eta = eta if self.equality else np.maximum(eta, 0)
@@ -95,7 +100,8 @@ class EntropyProjection(Problem):
             vertex = int(self.q.argmin() if short < 0 else self.q.argmax())
             share = short / (self.q[vertex] - self.rho + short)
             alpha = (1 - share) * alpha + share * (np.arange(len(alpha)) == vertex)
-        return {"alpha": alpha, "eta": eta}
+        point = {"alpha": alpha, "eta": eta}
+        return Evaluated(self, point, self.value(point), self.dual_value(point))
 
     def value(self, point: Point) -> float:
         """The relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
@@ -108,20 +114,20 @@ class EntropyProjection(Problem):
             return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
         return -float(logsumexp(exponents, b=self.alpha_t))
 
-    def rounding(self, point: Point) -> float:
+    def measure_rounding(self, at: Evaluated) -> float:
         """Bound the errors of the entropy's terms, of q, of the constraints of alpha and of the exponents.
 
         A margin that is missed by d is mended by moving the share ``t = d / |q_v - rho|`` of alpha to the vertex v of
         the smallest or the largest q; as the entropy is convex, that adds at most ``t (-ln alpha_t_v - value)``. The
         log of a sum of exponentials moves by no more than the largest change of an exponent.
         """
-        alpha, eta, n = point["alpha"], abs(float(point["eta"])), len(self.y)
+        alpha, eta, n = at.point["alpha"], abs(float(at.point["eta"])), len(self.y)
         r = self._changes(alpha)
         terms = self.alpha_t * (self._divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
         off = self._off(alpha)
         error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
         above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
-        mended, value = 0.0, self.value(point)
+        mended, value = 0.0, at.primal
         for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
             share = min(missed / abs(float(self.q[v]) - self.rho), 1.0)
             mended = max(mended, share * max(-float(np.log(self.alpha_t[v])) - value, 0.0))
@@ -150,7 +156,7 @@ class EntropyProjection(Problem):
             logs = np.where(r > -1, (1 + r) * np.log1p(r), 0.0) - r
         return np.where(np.abs(r) < SMALL, series, logs)
 
-    def residuals(self, point: Point) -> dict[str, float]:
+    def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
         """Evaluate relative to the largest of |q| and |rho|, and to the largest entry of the projection."""
         alpha, eta = point["alpha"], float(point["eta"])
         size = max(float(np.abs(self.q).max()), abs(self.rho))
@@ -163,6 +169,9 @@ class EntropyProjection(Problem):
             "stationarity": float(np.abs(alpha - projected).max() / projected.max()),
             "pricing slack": 0.0,
         }
+
+    def infeasibility(self) -> None:
+        """Prove nothing: `admit` leaves no projection without a feasible point."""
 
     def admit(self, name: str, value: float) -> float:
         """Refuse a rho that no positive alpha reaches."""

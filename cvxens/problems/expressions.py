@@ -64,6 +64,7 @@ class ExpressionLoss:
         From a cvxpy variable z to a convex expression. Further variables in it, such as slacks, are minimised over.
     """
 
+    has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]
 
     @property
@@ -143,6 +144,7 @@ class ConstrainedLoss:
         From a cvxpy variable z to a list of convex constraints.
     """
 
+    has_conjugate: ClassVar[bool] = False
     loss: Loss
     constrain: Callable[[Any], Sequence[Any]]
 
@@ -209,6 +211,7 @@ class ExpressionPenalty:
     """
 
     one_sided: ClassVar[bool] = False
+    has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]
 
     def term(self, w: Any) -> Term:

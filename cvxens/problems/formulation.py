@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.problems import DenseColumns, MarginProblem
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
@@ -51,7 +50,7 @@ class Formulation:
 
     >>> import cvxpy as cp
     >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
-    >>> variant.certified
+    >>> variant.has_conjugate
     False
 
     The hinge loss, such that both halves of a sample have the same mean margin:
@@ -91,9 +90,9 @@ class Formulation:
         return f"{loss} + {penalty} with {sign} and {constant} intercept"
 
     @property
-    def certified(self) -> bool:
-        """Whether loss and penalty have conjugates in numpy, so that its bounds are proofs."""
-        return self.terms == (self.loss, self.penalty)
+    def has_conjugate(self) -> bool:
+        """True if loss and penalty have conjugates in numpy, so that bounds are proofs."""
+        return all(getattr(term, "has_conjugate", True) for term in self.terms)
 
     @property
     def sense(self) -> float:
@@ -114,36 +113,3 @@ class Formulation:
         if y is not None:
             raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
         return np.ones((held[0], 1))
-
-
-@final
-class FormulationProblem(MarginProblem):
-    """A formulation on data: its restricted master over columns H, stated as a minimum.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        Loss and penalty.
-    H : ndarray of shape (n_samples, n_columns)
-        The columns.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Signs of the margins; a column of ones for scores of several outputs.
-    """
-
-    equation = "min loss(z) + penalty(w), z = y (H w + b)"
-    source = "any"
-    swept = ()
-
-    def __init__(self, formulation: Formulation, H: Array, y: Array) -> None:
-        self.formulation = formulation
-        self.H, self.y = DenseColumns(H), y
-        self.intercept, self.nonnegative = formulation.intercept, formulation.nonnegative
-        self.outputs = () if formulation.outputs is None else (formulation.outputs,)
-
-    def loss(self) -> Loss:
-        """The formulation's loss."""
-        return self.formulation.terms[0]
-
-    def penalty(self) -> Penalty:
-        """The formulation's penalty."""
-        return self.formulation.terms[1]

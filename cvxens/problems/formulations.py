@@ -1,14 +1,40 @@
-"""The formulations of the literature that are a loss and a penalty, ready for column generation."""
+"""The formulations of the literature: each a loss and a penalty, and, with a map and letters, a problem on data.
+
+A function such as `svm` is a formulation without data, for column generation; a class such as `SVMPrimal` is the same
+on hypotheses or a kernel:
+
+=========================  ===================  ===================  ==================  ==================
+class                      formulation          loss                 penalty             map
+=========================  ===================  ===================  ==================  ==================
+`SVMPrimal`                `svm`                `Hinge`              `SquaredL2`         columns
+`SVMDual`                  `svm`, sides swapped `Hinge`              `SquaredL2`         kernel
+`HardMarginBoosting`       `hard_margin`        `HardMargin`         `L1`                columns, w >= 0
+`SoftMarginBoosting`       `soft_margin`        `Hinge`              `L1`                columns, w >= 0
+`InfiniteSVM`              `svm`                `Hinge`              `SquaredL2`         cells
+`LPBoost`                  `lpboost`            `SoftMinimumMargin`  `Simplex`           columns, a >= 0
+`RhoSVM`                   `minimum_margin`     `SoftMinimumMargin`  `SquaredL2`         kernel
+`RegularizedExpLoss`       `exponential`        `Exponential`        `SquaredL2`         kernel
+`SLSSVM`                   `simplex_least...`   `SquaredError`       `SquaredL2`         columns
+`RegularizedLeastSquares`  `least_squares`      `SquaredError`       `SquaredL2`         kernel
+=========================  ===================  ===================  ==================  ==================
+
+`EntropyProjection` alone has another shape, and a file of its own.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
+from cvxens.problems.duality import imbalance
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import (
     EntropicMinimumMargin,
@@ -19,18 +45,27 @@ from cvxens.problems.losses import (
     SoftMinimumMargin,
     SquaredError,
     adds_up,
+    excess,
 )
+from cvxens.problems.maps import ColumnsLike, KernelMap, LinearMap, check_kernel, doubly_centred, factor
+from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
-from cvxens.problems.slssvm import checked_codes
-from cvxens.types import Array
+from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
+from cvxens.rounding import EPSILON, dot
+from cvxens.types import Array, Point
 
 Prices: TypeAlias = float | Array
-"""A number above 0, or one for every sample."""
+"""A number above 0, or one for every sample; a cvxpy parameter where a problem is modelled."""
+
+
+def _check(name: str, value: Any, check: Callable[[str, Any], Any] = validation.prices) -> Any:
+    """Check a number; a parameter of cvxpy is checked when it is given a value."""
+    return value if hasattr(value, "is_dcp") else check(name, value)
 
 
 def svm(C: Prices) -> Formulation:
     """LL08 P1, the problem of CGEns: hinge loss, 1/2 w'w, an intercept."""
-    return Formulation(Hinge(validation.prices("C", C)), SquaredL2(), intercept=True)
+    return Formulation(Hinge(_check("C", C)), SquaredL2(), intercept=True)
 
 
 def hard_margin() -> Formulation:
@@ -40,40 +75,51 @@ def hard_margin() -> Formulation:
 
 def soft_margin(C: Prices) -> Formulation:
     """LL08 P4: hinge loss, sum w, w >= 0."""
-    return Formulation(Hinge(validation.prices("C", C)), L1(), nonnegative=True)
+    return Formulation(Hinge(_check("C", C)), L1(), nonnegative=True)
 
 
 def lpboost(D: Prices) -> Formulation:
     """DBS02: the soft minimum margin, sum a = 1, a >= 0; a maximum. The prices D add up to at least 1."""
-    return Formulation(SoftMinimumMargin(_caps(D)), Simplex(), nonnegative=True, maximise=True)
+    return Formulation(SoftMinimumMargin(_check_caps(D)), Simplex(), nonnegative=True, maximise=True)
 
 
 def erlpboost(D: Prices, eta: float) -> Formulation:
     """Warmuth, Glocer & Vishwanathan (2008): LPBoost whose sample weights pay 1/eta of their relative entropy."""
-    loss = EntropicMinimumMargin(_caps(D), validation.positive("eta", eta))
+    loss = EntropicMinimumMargin(_check_caps(D), validation.positive("eta", eta))
     return Formulation(loss, Simplex(), nonnegative=True, maximise=True)
 
 
-def _caps(D: Prices) -> Prices:
+def _check_caps(D: Prices) -> Prices:
     """Prices of samples, which must add up to 1; a number for all is checked once it is known how many there are."""
-    prices = validation.prices("D", D)
+    prices: Prices = _check("D", D)
     if isinstance(prices, np.ndarray) and not adds_up(prices):
         found = f"found prices that add up to {float(prices.sum())!r}"
         raise InvalidInput("D", found, "give prices that add up to at least 1, or the problem is unbounded")
     return prices
 
 
+def minimum_margin() -> Formulation:
+    """TK07 (1), halved: the largest minimum margin less 1/2 |w|^2; a maximum."""
+    return Formulation(SoftMinimumMargin(1.0), SquaredL2(), maximise=True)
+
+
 def exponential(n_samples: int, lam: float) -> Formulation:
-    """KIE06 (14) over columns, K = H H': the mean exponential loss, lam w'w."""
-    return Formulation(Exponential(1 / n_samples), SquaredL2(2 * validation.positive("lam", lam)))
+    """KIE06 (14): the mean exponential loss, lam w'w; over columns the kernel is K = H H'."""
+    return Formulation(Exponential(1 / n_samples), SquaredL2(2 * _check("lam", lam, validation.positive)))
+
+
+def least_squares(y: Array, gamma: float) -> Formulation:
+    """TT06 (2): the mean squared error, gamma |w|^2, without an intercept."""
+    return Formulation(
+        SquaredError(2 / len(y), y[:, None]), SquaredL2(2 * _check("gamma", gamma, validation.positive)), outputs=1
+    )
 
 
 def simplex_least_squares(L: Any, C: Prices) -> Formulation:
     """SL (10), the problem of CGEns-SLS: C/2 |L - H W - 1 b'|^2 and 1/2 |W|^2, simplex codes L of the labels."""
-    codes, prices = checked_codes(L), validation.prices("C", C)
+    codes, prices = check_codes(L), validation.prices("C", C)
     validation.same_length("C", np.atleast_1d(prices), len(codes) if np.ndim(prices) else None)
-    loss = SquaredError(prices, codes)
-    return Formulation(loss, SquaredL2(), intercept=True, outputs=codes.shape[1])
+    return Formulation(SquaredError(prices, codes), SquaredL2(), intercept=True, outputs=codes.shape[1])
 
 
 def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
@@ -83,3 +129,626 @@ def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
         raise InvalidInput("labels", f"found {classes[:5]}", "give whole numbers from 0, two or more, none left out")
     loss = MulticlassExponential(validation.prices("C", C), np.asarray(labels, dtype=np.intp), len(classes))
     return Formulation(loss, L1(), outputs=len(classes))
+
+
+@final
+class SVMPrimal(Problem):
+    """min 1/2 w'w + C sum xi subject to y_i (H_i w + b) >= 1 - xi_i, xi >= 0.
+
+    LL08 P1 and SL (1). From any 0 <= u <= C with y'u = 0 the optimum is at least
+    ``sum u - 1/2 |H'(y u)|^2``; at the optimum w_j is the edge of h_j for every j, so a hypothesis outside has edge 0.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns), or Columns
+        H[i, j] = h_j(x_i).
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    C : float
+        Price of a unit of slack, above 0; may be set anew between solves.
+
+    Examples
+    --------
+    >>> problem = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=1.0)
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (0.5, True)
+    """
+
+    equation = "min 1/2 w'w + C sum xi, y_i (H_i w + b) >= 1 - xi_i, xi >= 0"
+    source = "LL08 P1, SL (1)"
+    C = Parameter()
+
+    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
+        self.y = validation.signs(y)
+        self._place(H)
+        self.C = C
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `svm`."""
+        return svm(*parameters)
+
+
+@final
+class InfiniteSVM(Problem):
+    """min 1/2 int w(a)^2 da + C sum xi subject to y_i (int w(a) r(a) h_a(x_i) da + b) >= 1 - xi_i, xi >= 0.
+
+    LL08 P5, over the square-integrable functions w of the hypotheses' parameters a. Hypotheses that agree on the
+    sample form a cell; an optimal w is constant on each, so P5 is P1 over one column ``r sqrt(volume) h`` per cell
+    (LL08 Theorem 8), and the weight reported for a cell is ``w(a) sqrt(volume)``. For all stumps
+    (`cvxens.kernels.Stump().cells(X)`) it equals P2 with the stump kernel. By LL08 Theorem 7
+    ``w(a) / r(a) = sum_i u_i y_i h_a(x_i)`` (the printed theorem drops y_i).
+
+    Parameters
+    ----------
+    cells : array-like of shape (n_samples, n_cells), or Columns
+        One column ``r sqrt(volume) h`` per cell.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    C : float
+        Price of a unit of slack, above 0; may be set anew between solves.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> from cvxens.problems import SVMDual
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0]
+    >>> infinite = InfiniteSVM(Stump().cells(X), y, C=1.0).solve()
+    >>> dual = SVMDual(Stump()(X), y, C=1.0).solve()
+    >>> abs(infinite.objective + dual.objective) < 1e-6
+    True
+    """
+
+    equation = "min 1/2 int w^2 + C sum xi, y_i (int w r h(x_i) + b) >= 1 - xi_i, xi >= 0"
+    source = "LL08 P5, Theorems 7 and 8"
+    C = Parameter()
+
+    def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
+        self.y = validation.signs(y)
+        self._place(cells)
+        self.C = C
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `svm`."""
+        return svm(*parameters)
+
+
+@final
+class HardMarginBoosting(Problem):
+    """min sum w subject to M w >= 1, w >= 0, with M = diag(y) H.
+
+    LL08 P3. From any u >= 0 the optimum is at least ``sum u / max(1, max edge)``. Where the hypotheses do not
+    separate the classes there is u >= 0, u != 0, without a positive edge, the Farkas vector, and `solve`
+    raises `NotSeparable` with it.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns), or Columns
+        H[i, j] = h_j(x_i).
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+
+    Examples
+    --------
+    >>> problem = HardMarginBoosting([[1.0], [-1.0]], [1.0, -1.0])
+    >>> round(problem.solve().objective, 6)
+    1.0
+    >>> HardMarginBoosting([[1.0], [1.0]], [1.0, -1.0]).solve()
+    Traceback (most recent call last):
+    cvxens.errors.NotSeparable: ...
+    """
+
+    equation = "min sum w, M w >= 1, w >= 0"
+    source = "LL08 P3"
+    arrays = ("w", "u")
+
+    def __init__(self, H: ColumnsLike, y: Any) -> None:
+        super().__init__(hard_margin(), H, y)
+
+
+@final
+class SoftMarginBoosting(Problem):
+    """min sum w + C sum xi subject to M w >= 1 - xi, w >= 0, xi >= 0, with M = diag(y) H.
+
+    LL08 P4 and SL (4). From any 0 <= u <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is
+    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U
+    (where w = 0 is not optimal).
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns), or Columns
+        H[i, j] = h_j(x_i).
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    C : float
+        Price of a unit of slack, above 0; may be set anew between solves.
+
+    Examples
+    --------
+    >>> problem = SoftMarginBoosting([[1.0], [-1.0]], [1.0, -1.0], C=1.0)
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (1.0, True)
+    """
+
+    equation = "min sum w + C sum xi, M w >= 1 - xi, w >= 0, xi >= 0"
+    source = "LL08 P4, SL (4)"
+    arrays = ("w", "xi", "u")
+    C = Parameter()
+
+    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
+        self.y = validation.signs(y)
+        self._place(H)
+        self.C = C
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `soft_margin`."""
+        return soft_margin(*parameters)
+
+
+@final
+class LPBoost(Problem):
+    """max rho - D sum xi subject to M a + xi >= rho, sum a = 1, a >= 0, xi >= 0, with M = diag(y) H.
+
+    DBS02, with D = 1/(nu n_samples). From any u with sum u = 1 and 0 <= u <= D the optimum is at most the largest
+    edge. It is `SoftMarginBoosting` in other words: with U the optimal value of P4 and D = C/U the optimum is 1/U, and
+    the weights of P4 are a/rho, unless P4 has w = 0.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns), or Columns
+        H[i, j] = h_j(x_i).
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    D : float
+        Price of a unit of slack, at least 1/n_samples; may be set anew between solves.
+
+    Examples
+    --------
+    >>> problem = LPBoost([[1.0], [-1.0]], [1.0, -1.0], D=1.0)
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (1.0, True)
+    """
+
+    equation = "max rho - D sum xi, M a + xi >= rho, sum a = 1, a >= 0, xi >= 0"
+    source = "DBS02"
+    arrays = ("a", "rho", "xi", "u")
+    letters = ("a", "b", "u")
+    aliases: ClassVar[Mapping[str, str]] = {"w": "a"}
+    D = Parameter()
+
+    def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
+        self.y = validation.signs(y)
+        self._place(H)
+        self.D = D
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `lpboost`."""
+        return lpboost(*parameters)
+
+    def admit(self, name: str, value: float) -> float:
+        """Refuse a D below 1/n_samples."""
+        if not adds_up(np.full(len(self.y), value)):
+            raise InvalidInput(
+                name,
+                f"found {value!r} with {len(self.y)} samples",
+                "give at least 1/n_samples, or the problem is unbounded",
+            )
+        return value
+
+    @cached_property
+    def dual_problem(self) -> Any:
+        """Min over sum u = 1, 0 <= u <= D of the largest edge, as a ``cvxpy.Problem``."""
+        u, largest = cp.Variable(len(self.y), nonneg=True, name="u"), cp.Variable(name="largest_edge")
+        edges = self.H.edges(np.diag(self.y)) @ u
+        return cp.Problem(cp.Minimize(largest), [edges <= largest, cp.sum(u) == 1, u <= self._model.parameters["D"]])
+
+
+def simplex_codes(n_classes: int) -> Array:
+    """Return one unit vector per class, with inner products of -1/(n_classes - 1) between classes.
+
+    Parameters
+    ----------
+    n_classes : int
+        At least 2.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes - 1)
+        The corners of a regular simplex around the origin; for two classes +1 and -1.
+
+    Examples
+    --------
+    >>> simplex_codes(2)
+    array([[ 1.],
+           [-1.]])
+    """
+    if n_classes < 2:
+        raise InvalidInput("n_classes", f"found {n_classes}", "give at least two classes")
+    codes = np.zeros((n_classes, n_classes - 1))
+    for j in range(n_classes - 1):
+        codes[j, j] = np.sqrt(1 - codes[j] @ codes[j])
+        codes[j + 1 :, j] = (-1 / (n_classes - 1) - codes[j + 1 :] @ codes[j]) / codes[j, j]
+    return codes
+
+
+@final
+class SLSSVM(Problem):
+    """min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2.
+
+    SL (10)-(11), with a simplex-coded row of L per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')``
+    with 1'U = 0, ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``.
+    Where samples have weights, C is C_i = C weight_i: I/C is the diagonal matrix of 1/C_i.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_columns), or Columns
+        H[i, j] = h_j(x_i).
+    L : array-like of shape (n_samples, n_classes - 1)
+        The code of each sample's class, ``simplex_codes(n_classes)[labels]``.
+    C : float
+        Weight of the squared error, above 0; may be set anew between solves.
+    sample_weight : array-like of shape (n_samples,), optional
+        Factors on the price of each sample, 0 or above; a sample of weight 0 plays no part. A weight of 2 is as good as
+        having the sample twice.
+
+    Examples
+    --------
+    >>> L = simplex_codes(3)[[0, 1, 2, 0]]
+    >>> problem = SLSSVM(np.eye(4)[:, :3], L, C=1.0)
+    >>> problem.certify(problem.solve()).holds(1e-6)
+    True
+    """
+
+    equation = "min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2"
+    source = "SL (10)-(11)"
+    arrays = ("W", "b", "U")
+    letters = ("W", "b", "U")
+    aliases: ClassVar[Mapping[str, str]] = {"w": "W", "u": "U"}
+    C = Parameter()
+
+    def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
+        self.L = check_codes(L)
+        self.weights = check_weights(sample_weight, len(self.L))
+        self.y = np.ones((len(self.L), 1))
+        self._place(H)
+        self.C = C
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `simplex_least_squares`, with prices that may be 0."""
+        (C,) = parameters
+        loss = SquaredError(C * self.weights, self.L)
+        return Formulation(loss, SquaredL2(), intercept=True, outputs=self.L.shape[1])
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
+    """Return one finite number of at least 0 per sample, not all of them 0; None stands for 1."""
+    if sample_weight is None:
+        return 1.0
+    weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
+    validation.same_length("sample_weight", weights, n_samples)
+    if weights.min() < 0 or weights.max() <= 0:
+        raise InvalidInput(
+            "sample_weight", f"found {weights.min():g} to {weights.max():g}", "give weights of 0 or above, not all 0"
+        )
+    return weights
+
+
+def check_codes(L: Any) -> Array:
+    """Return `L` as (n_samples, n_classes - 1) if its rows are simplex codes of at least two classes."""
+    L = validation.finite_array("L", L)
+    L = L[:, None] if L.ndim == 1 else validation.finite_array("L", L, ndim=2)
+    codes = np.unique(np.round(L, 9), axis=0)
+    wanted = np.full((len(codes), len(codes)), -1 / L.shape[1])
+    np.fill_diagonal(wanted, 1.0)
+    if len(codes) > L.shape[1] + 1 or np.abs(codes @ codes.T - wanted).max() > 1e-6:
+        raise InvalidInput(
+            "L",
+            f"found {len(codes)} distinct rows that are not simplex codes",
+            "give simplex_codes(n_classes)[labels]",
+        )
+    if len(codes) == 1:
+        raise InvalidInput("L", "found one class only", "give samples of at least two classes")
+    return L
+
+
+class KernelProblem(Problem):
+    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample.
+
+    Attributes
+    ----------
+    gram : KernelMap
+        The kernel on the sample.
+    """
+
+    gram: KernelMap
+
+    @cached_property
+    def linear_map(self) -> LinearMap:
+        """The kernel."""
+        return self.gram
+
+    @property
+    def K(self) -> Array:
+        """The kernel matrix."""
+        return self.gram.matrix()
+
+
+@final
+class RhoSVM(KernelProblem):
+    """max 2 rho - |w|^2 subject to y_i f(x_i) >= rho with f = <w, phi(x)>.
+
+    TK07 (1). The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i): u is TK07's
+    alpha, half the multiplier of the margins. Any u on the simplex bounds the optimum from above by ``u'K~u``;
+    scaled to its best length, its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD; a simplified stump or perceptron kernel needs its constant here.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+
+    Examples
+    --------
+    >>> problem = RhoSVM(np.eye(2), [1.0, -1.0])
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (0.5, True)
+    """
+
+    equation = "max 2 rho - |w|^2, y_i f(x_i) >= rho"
+    source = "TK07 (1)-(2)"
+    arrays = ("c", "rho", "u")
+    letters = ("c", "b", "u")
+    aliases: ClassVar[Mapping[str, str]] = {"alpha": "u"}
+    unit = 2.0
+
+    def __init__(self, K: Any, y: Any) -> None:
+        self.y = validation.signs(y)
+        self.gram = check_kernel(K, len(self.y))
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `minimum_margin`."""
+        return minimum_margin()
+
+    @cached_property
+    def dual_problem(self) -> Any:
+        """Min u'K~u on the simplex, as a ``cvxpy.Problem``."""
+        u = cp.Variable(len(self.y), nonneg=True, name="u")
+        quadratic = cp.sum_squares((self.y[:, None] * self.gram.factor.F).T @ u)
+        return cp.Problem(cp.Minimize(quadratic), [cp.sum(u) == 1])
+
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
+        """Project u onto the simplex; scale the weights to their best length; rho is their smallest margin."""
+        products = Products(self.gram) if products is None else products
+        u = self.loss.repair(point.get("u", self.y * point["c"] if "c" in point else np.ones(len(self.y))), None)
+        c = self.y * u
+        if "c" in point:
+            c = point["c"] / max(float(np.abs(point["c"]).max()), np.finfo(float).tiny)
+        f, _ = products.scores(c)
+        smallest, norm = float((self.y * f).min()), self.gram.form(c, f)
+        # the objective 2 t m - t^2 |w|^2 is largest at t = m / |w|^2
+        c = c * (smallest / norm if min(smallest, norm) > 0 else 0.0)
+        found = super().evaluate({"c": c, "u": u}, products)
+        return replace(found, point={"c": c, "rho": np.asarray(found.z.min()), "u": found.point["u"]})
+
+    def measure_rounding(self, at: Evaluated) -> float:
+        """Count that a sum of u off 1 by d changes the dual value by 2 d of it."""
+        missed = abs(dot(at.u, np.ones(len(self.y))) - 1) + EPSILON
+        return super().measure_rounding(at) + 3 * missed * abs(at.dual)
+
+    def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
+        """Evaluate relative to the margins, or where those vanish to 1e-3 of the largest kernel value."""
+        products = Products(self.gram) if products is None else products
+        c, u, rho = point["c"], point["u"], float(point["rho"])
+        z, from_u = (self.y * products.scores(v)[0] for v in (c, self.y * u))
+        size = max(float(np.abs(z).max()), 1e-3 * float(np.abs(self.K).max()), np.finfo(float).tiny)
+        return {
+            "primal feasibility": excess(rho - z) / size,
+            "dual feasibility": max(excess(-u), abs(float(u.sum()) - 1)),
+            "complementary slackness": float(np.abs(u * (z - rho)).max()) / size,
+            "stationarity": float(np.abs(z - from_u).max()) / size,
+            "pricing slack": 0.0,
+        }
+
+
+@final
+class RegularizedExpLoss(KernelProblem):
+    """min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta.
+
+    KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the
+    optimum
+    ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    lam : float
+        Weight of the penalty, above 0; may be set anew between solves.
+
+    Examples
+    --------
+    >>> problem = RegularizedExpLoss(np.eye(2), [1.0, -1.0], lam=0.1)
+    >>> problem.certify(problem.solve()).holds(1e-6)
+    True
+    """
+
+    equation = "min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta"
+    source = "KIE06 (14)-(15)"
+    arrays = ("eta", "u")
+    letters = ("eta", "b", "u")
+    lam = Parameter()
+
+    def __init__(self, K: Any, y: Any, lam: float) -> None:
+        self.y = validation.signs(y)
+        self.gram = check_kernel(K, len(self.y))
+        self.lam = lam
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `exponential`."""
+        return exponential(len(self.y), *parameters)
+
+
+@final
+class RegularizedLeastSquares(KernelProblem):
+    """min 1/m |K c - y|^2 + gamma c'K c.
+
+    TT06 (2)-(5), solved by ``(m gamma I + K) c = y``. From any s the optimum is at least
+    ``s'y - m/4 |s|^2 - s'K s / (4 gamma)``; at the optimum ``s = 2 (y - K c) / m = 2 gamma c``.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD.
+    y : array-like of shape (n_samples,)
+        Targets: labels -1 and +1, or real numbers.
+    gamma : float
+        Weight of the penalty, above 0; may be set anew between solves.
+
+    Examples
+    --------
+    >>> problem = RegularizedLeastSquares(np.eye(2), [1.0, -1.0], gamma=0.1)
+    >>> problem.certify(problem.solve()).holds(1e-6)
+    True
+    """
+
+    equation = "min 1/m |K c - y|^2 + gamma c'K c"
+    source = "TT06 (2)-(5)"
+    arrays = ("c", "s")
+    letters = ("c", "b", "s")
+    gamma = Parameter()
+
+    def __init__(self, K: Any, y: Any, gamma: float) -> None:
+        self.y = validation.finite_array("y", y, ndim=1)
+        self.gram = check_kernel(K, len(self.y))
+        self.gamma = gamma
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `least_squares`."""
+        return least_squares(self.y, *parameters)
+
+    @property
+    def signs(self) -> Array:
+        """Ones: y are targets."""
+        return np.ones((len(self.y), 1))
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Coefficients c and multipliers s."""
+        return {"c": self.y.shape, "s": self.y.shape}
+
+    def measure_stationarity(self, w: Array, f: Array, edges: Array) -> float:
+        """Return max |f - K s / (2 gamma)|, relative to the targets."""
+        size = max(float(np.abs(self.y).max()), np.finfo(float).tiny)
+        return float(np.abs(f - edges / (2 * self.gamma)).max()) / size
+
+
+class SVMDual(KernelProblem):
+    """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0.
+
+    LL08 P2 and SL (2). The scores are ``K (y u) + b``, with b the multiplier of y'u = 0. The bound from any b is minus
+    the primal objective, ``-(1/2 u'(K o yy')u + C sum max(0, 1 - y (K (y u) + b)))``. As y'u = 0, the kernel need
+    only be PSD on coefficients that sum to 0; cvxpy is handed the factored doubly centred kernel.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, symmetric and at least conditionally PSD.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    C : float or array-like of shape (n_samples,)
+        Upper bound of the multipliers, above 0, or one for each; may be set anew between solves, in the same shape.
+
+    Examples
+    --------
+    >>> problem = SVMDual([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (-0.5, True)
+    """
+
+    equation = "min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0"
+    source = "LL08 P2, SL (2)"
+    letters = ("c", "b", "u")
+    arrays = ("u", "b")
+    C = Parameter(validation.prices)
+
+    def __init__(self, K: Any, y: Any, C: Any) -> None:
+        self.y = validation.signs(y)
+        self.gram = check_kernel(K, len(self.y), conditionally=True)
+        self.C = C
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return `svm`."""
+        return svm(*parameters)
+
+    def build(self) -> Model:
+        """Model the quadratic program over the factored, centred kernel."""
+        F = factor(doubly_centred(self.K)).F
+        C = cp.Parameter(np.shape(self.C), pos=True, name="C")
+        u = cp.Variable(len(self.y), name="u")
+        balance = self.y @ u == 0
+        quadratic = cp.sum_squares((self.y[:, None] * F).T @ u)
+        problem = cp.Problem(cp.Minimize(0.5 * quadratic - cp.sum(u)), [u >= 0, u <= C, balance])
+
+        def uncentre(variables: Point, duals: Point) -> Point:
+            """Return the intercept that goes with K, from the one that goes with the centred kernel."""
+            return {"b": duals["b"] - self.gram.scores(self.y * variables["u"]).mean()}
+
+        return Model(problem, {"u": u}, {"b": (balance, 1.0)}, {"C": C}, uncentre)
+
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
+        """Clip u into [0, C] and balance the classes; the best intercept where none is given."""
+        u = self.loss.repair(point.get("u", np.zeros(len(self.y))), self.y)
+        return self.evaluate_multipliers(u, point.get("b"), products)
+
+    def evaluate_multipliers(self, u: Array, b: Any = None, products: Products | None = None) -> Evaluated:
+        """Evaluate both objectives at feasible multipliers, as they are, and b: P1 at w = sum_i u_i y_i phi(x_i).
+
+        The two problems of LL08 have their sides swapped: the bound of P2 is minus the objective of P1 at w and b, or,
+        by precise products, at both scaled to spare all slack. Plain ones are a solver's, which stops by its point.
+        """
+        products = Products(self.gram) if products is None else products
+        v = self.y * u
+        f, errors = products.scores(v)
+        b = self.loss.best_intercept(f, self.y) if b is None else b
+        scale = 1.0
+        if errors is not None:
+            z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
+            # in this order nothing overflows that half_norm makes small
+            scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
+            if scale != 1:
+                products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))
+        primal = self.evaluate_at(scale * v, scale * b, u, products)
+        return replace(primal, point={"u": u, "b": b}, primal=-primal.dual, dual=-primal.primal)
+
+    def value(self, point: Point) -> float:
+        """Evaluate 1/2 u'(K o yy')u - sum u."""
+        return -super().dual_value(point)
+
+    def dual_value(self, point: Point) -> float:
+        """Evaluate minus the objective of LL08 P1, at the best scale."""
+        return self.evaluate_multipliers(point["u"], point["b"]).dual
+
+    def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
+        """Evaluate box and balance, and complementary slackness; stationarity holds as w is built from u."""
+        products, u = Products(self.gram) if products is None else products, point["u"]
+        f, _ = products.scores(self.y * u)
+        return {
+            "primal feasibility": max(self.loss.dual_violation(u), imbalance(u, self.y)),
+            "dual feasibility": 0.0,
+            "complementary slackness": self.loss.slackness(self.y * (f + point["b"]), u),
+            "stationarity": 0.0,
+            "pricing slack": 0.0,
+        }
+
+    def certify(self, solution: Any = None, /, **arrays: Any) -> Certificate:
+        """Certify u and b, given by name, or by a record that has them; else as any problem does."""
+        if hasattr(solution, "u"):
+            solution = {"u": solution.u, "b": solution.b}
+        return super().certify(solution, **arrays)

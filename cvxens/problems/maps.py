@@ -1,7 +1,21 @@
-"""Linear maps from weights to scores: columns of hypotheses, and kernels."""
+"""Linear maps from weights to scores, as a problem sees its hypotheses.
+
+A problem asks two things of its hypotheses: the scores of weights, ``f = H w``, and the adjoint, the edges ``H's`` of
+signed multipliers s. Two kinds of map answer:
+
+- `ColumnMap`: one weight per column. H is `Columns`: an array, every stump without its array, or a set with its
+  negations; offsets of columns are left to the intercept.
+- `KernelMap`: the weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients c. Scores are ``K c``, the
+  edges of s the scores of the function with coefficients s, and ``|w|^2 = c'K c``. K is an array, or anything that can
+  be multiplied: an additive kernel by prefix sums, rows that are evaluated when they are asked for.
+
+Each product comes plain, as BLAS or prefix sums evaluate it, or measured: in twice the precision where that can be
+had, with a bound on the rounding error of every entry.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -13,12 +27,20 @@ from scipy.linalg import eigh
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import centres
+from cvxens.problems.duality import Edges, centres
+from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import cp
+from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
+
+NEGLIGIBLE = 1e-13
+"""Eigenvalues below this, relative to the largest, are left out of a factor."""
+
+NEGATIVE = 1e-9
+"""Eigenvalues below minus this, relative to the largest, make a kernel indefinite."""
 
 
 class Columns(Protocol):
@@ -59,10 +81,10 @@ class DenseColumns:
         """(n_samples, n_columns)."""
         return self.H.shape[0], self.H.shape[1]
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest |H_ij|."""
-        return float(np.abs(self.H).max(initial=0.0))
+        return max(float(self.H.max(initial=0.0)), -float(self.H.min(initial=0.0)))
 
     def scores(self, w: Array) -> Array:
         """H w."""
@@ -117,7 +139,7 @@ class StumpColumns:
 
     @cached_property
     def _steps(self) -> _Steps:
-        return _Steps.of(validation.samples(self.X), self.ends)
+        return _Steps.from_sample(validation.samples(self.X), self.ends)
 
     @cached_property
     def scale(self) -> Array:
@@ -204,7 +226,7 @@ class _Steps:
     pick_ends: sparse.csr_matrix
 
     @classmethod
-    def of(cls, X: Array, ends: Array | None) -> _Steps:
+    def from_sample(cls, X: Array, ends: Array | None) -> _Steps:
         n, d = X.shape
         uniques = [np.unique(X[:, j], return_inverse=True) for j in range(d)]
         counts = np.array([len(values) for values, _ in uniques])
@@ -299,34 +321,83 @@ class Signed:
         return self.base.link(w[:half] - w[half:])
 
 
-def scores_with_errors(H: Columns, w: Array) -> tuple[Array, Array]:
-    """Evaluate H w and bound the rounding error of every score; an array H in twice the precision."""
-    if isinstance(H, DenseColumns):
-        return product(H.H, w)
-    scores = H.scores(w)
-    return scores, np.full(scores.shape, _error_of_sums(H, w))
+ColumnsLike: TypeAlias = Array | Columns
+"""An array H (n_samples, n_columns), or an object that stands for it."""
 
 
-def edges_with_errors(H: Columns, s: Array) -> tuple[Array, Array]:
-    """Evaluate H's and bound the rounding error of every edge; an array H in twice the precision."""
-    if isinstance(H, DenseColumns):
-        return product(H.H.T, s)
-    edges = H.edges(s)
-    return edges, np.full(edges.shape, _error_of_sums(H, s))
+def as_columns(H: Any, n_samples: int) -> Columns:
+    """Return `H` as `Columns`: itself if it is, else a checked array; of one row per label."""
+    columns: Columns = H if hasattr(H, "link") else DenseColumns(validation.finite_array("H", H, ndim=2))
+    if columns.shape[0] != n_samples:
+        raise InvalidInput("H", f"found {columns.shape[0]} rows for {n_samples} labels", "give one row of H per label")
+    return columns
 
 
-def _error_of_sums(H: Columns, x: Array) -> float:
-    """Bound the error of products by prefix sums over all columns, or in any other order.
+class LinearMap(Protocol):
+    """The map of a problem, from weights to scores; each product may be plain or measured."""
 
-    A running sum over n + m entries has an error of at most (n + m) eps times the sizes it adds up, and a score or an
-    edge is made of at most four such sums (a jump is twice a weight, and a staircase has two ends).
-    """
-    size = H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
-    return 8 * sum_error(sum(H.shape), size) if size > 0 else 0.0
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_weights)."""
+
+    @property
+    def spread(self) -> float:
+        """What a unit of one multiplier, moved to mend a balance, can change an edge by."""
+
+    def scores(self, w: Array) -> Array:
+        """Evaluate f = H w."""
+
+    def edges(self, s: Array) -> Array:
+        """Evaluate the edges of signed multipliers s."""
+
+    def measured_scores(self, w: Array) -> tuple[Array, Array]:
+        """Evaluate f = H w as precisely as possible, and bound the error of every entry."""
+
+    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+        """Evaluate the edges of s as precisely as possible, and bound the error of every entry."""
+
+    def score_errors(self, w: Array, f: Array) -> Array:
+        """Bound how far `f`, whoever evaluated it, is from H w."""
+
+    def edge_errors(self, s: Array, edges: Array) -> Array:
+        """Bound how far `edges`, whoever evaluated them, are from those of s."""
+
+    def derive_weights(self, s: Array, penalty: Penalty) -> Array:
+        """Return weights to start with where only signed multipliers are known."""
+
+    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
+        """Return multipliers to start with where only margins are known."""
+
+    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
+        """Evaluate the penalty of weights with scores f."""
+
+    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
+        """Bound the rounding error of `penalise`, and what mending a sum of coefficients that misses 0 can change."""
+
+    def summarise(
+        self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
+    ) -> Edges:
+        """Summarise edges for a dual bound, at the worst of their errors; s misses its balance by `missed`."""
+
+    def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Measure how far weights are from the best for their edges; relative."""
+
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
+
+    @property
+    def n_coordinates(self) -> int:
+        """The number of cvxpy variables that weights are modelled by."""
+
+    def link(self, v: Any) -> tuple[Any, list[Any]]:
+        """Model the scores of the cvxpy variable `v`: an affine expression and the constraints that define it."""
+
+    def expand(self, v: Any) -> Any:
+        """Return the weights of the cvxpy variable `v`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Shifted:
+class ColumnMap:
     """Columns less a constant each, which an intercept makes good: ``H w + b = (H - 1 c') w + (b + c'w)``.
 
     Parameters
@@ -338,37 +409,294 @@ class Shifted:
     """
 
     H: Columns
-    centre: Array | None
+    centre: Array | None = None
 
     @classmethod
-    def from_columns(cls, H: Columns) -> Shifted:
-        """Shift the columns of an array that are far from 0 beside their range, by the middle of it.
+    def from_columns(cls, H: Columns, intercept: bool) -> ColumnMap:
+        """Shift the columns of an array that are far from 0 beside their range, if there is an intercept.
 
         As the largest entry is at most twice the smallest, the differences are floats (Sterbenz): no digit is lost.
         """
-        if not isinstance(H, DenseColumns) or not H.H.size:
-            return cls(H, None)
+        if not (intercept and isinstance(H, DenseColumns) and H.H.size):
+            return cls(H)
         centre = centres(H.H.T)
-        return cls(DenseColumns(H.H - centre), centre) if centre.any() else cls(H, None)
+        return cls(DenseColumns(H.H - centre), centre) if centre.any() else cls(H)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_columns)."""
+        return self.H.shape
+
+    @property
+    def spread(self) -> float:
+        """The largest |H_ij|: what a unit of one multiplier changes an edge by."""
+        return self.H.largest
+
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return ``b + sign c'w``, of arrays with one rounding for each output."""
+        if self.centre is None:
+            return b
+        if not isinstance(w, np.ndarray):
+            return b + (sign * self.centre) @ w
+        factors = np.vstack([sign * w.reshape(len(w), -1), np.reshape(b, (1, -1))])
+        return np.reshape([dot(np.append(self.centre, 1.0), column) for column in factors.T], np.shape(b))
+
+    def scores(self, w: Array) -> Array:
+        """Evaluate H w."""
+        return self.H.scores(w)
+
+    def edges(self, s: Array) -> Array:
+        """Evaluate H's."""
+        return self.H.edges(s)
+
+    def measured_scores(self, w: Array) -> tuple[Array, Array]:
+        """Evaluate H w, of an array in twice the precision, with errors."""
+        return product(self.H.H, w) if isinstance(self.H, DenseColumns) else self._measure_sums(self.scores(w), w)
+
+    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+        """Evaluate H's, of an array in twice the precision, with errors."""
+        return product(self.H.H.T, s) if isinstance(self.H, DenseColumns) else self._measure_sums(self.edges(s), s)
+
+    def _measure_sums(self, values: Array, x: Array) -> tuple[Array, Array]:
+        """Bound the error of products by prefix sums over all columns, or in any other order.
+
+        A running sum over n + m entries has an error of at most (n + m) eps times the sizes it adds up, and a score or
+        an edge is made of at most four such sums (a jump is twice a weight, and a staircase has two ends).
+        """
+        size = self.H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
+        return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
+
+    def score_errors(self, w: Array, f: Array) -> Array:
+        """Compare scores with measured ones."""
+        values, errors = self.measured_scores(w)
+        return np.abs(f - values) + errors
+
+    def edge_errors(self, s: Array, edges: Array) -> Array:
+        """Compare edges with measured ones."""
+        values, errors = self.measured_edges(s)
+        return np.abs(edges - values) + errors
+
+    def derive_weights(self, s: Array, penalty: Penalty) -> Array:
+        """Return 0."""
+        return np.zeros((self.shape[1], *s.shape[1:]))
+
+    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
+        """Return 0."""
+        return np.zeros(z.shape)
+
+    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
+        """Evaluate the penalty of w."""
+        return penalty.value(w)
+
+    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
+        """Bound the error of a sum over the columns."""
+        return sum_error(w.size, abs(penalty.value(w)))
+
+    def summarise(
+        self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
+    ) -> Edges:
+        """Summarise edges, larger by their errors; mending a balance moves an edge by at most ``missed max |H_ij|``."""
+        counted, share = edges if one_sided else np.abs(edges), 1.0
+        if errors is not None:
+            # a sum over the columns is rounded too
+            counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
+        squares = share * float((np.maximum(counted, 0) ** 2).sum())
+        return Edges(float(counted.max()), squares, lambda: share * counted, 0.0)
+
+    def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Ask the penalty.
+
+        Where w >= 0, weights of rounding size, at most 1e-9 of the largest, may have edges below the threshold.
+        """
+        if one_sided:
+            counted = (w > 1e-9 * w.max()) | (edges >= penalty.threshold(w, edges))
+            w, edges = w[counted], edges[counted]
+        return penalty.stationarity(w, edges) if w.size else 0.0
+
+    @property
+    def n_coordinates(self) -> int:
+        """The number of columns."""
+        return self.H.shape[1]
+
+    def link(self, v: Any) -> tuple[Any, list[Any]]:
+        """Model H v."""
+        return self.H.link(v)
+
+    def expand(self, v: Any) -> Any:
+        """Return v."""
+        return v
 
 
-ColumnsLike: TypeAlias = Array | Columns
-"""An array H (n_samples, n_columns), or an object that stands for it."""
+class KernelMap(ABC):
+    """Functions in the space of a kernel, known by coefficients c on the sample; penalised by their squared norm.
+
+    A subclass multiplies by the kernel matrix; it may be conditionally PSD where coefficients sum to 0.
+    """
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of samples."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """At least the range of the entries of K, or of any column."""
+
+    @abstractmethod
+    def matrix(self) -> Array:
+        """Return K as an array, for cvxpy."""
+
+    @abstractmethod
+    def scores(self, c: Array) -> Array:
+        """Evaluate K c."""
+
+    @abstractmethod
+    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+        """Evaluate K c as precisely as possible, and bound the error of every entry."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_samples)."""
+        return self.n_samples, self.n_samples
+
+    def edges(self, s: Array) -> Array:
+        """Evaluate K s."""
+        return self.scores(s)
+
+    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+        """Evaluate K s, with errors."""
+        return self.measured_scores(s)
+
+    def score_errors(self, c: Array, f: Array) -> Array:
+        """Compare scores with measured ones."""
+        values, errors = self.measured_scores(c)
+        return np.abs(f - values) + errors
+
+    def edge_errors(self, s: Array, edges: Array) -> Array:
+        """Compare edges with measured ones."""
+        return self.score_errors(s, edges)
+
+    def derive_weights(self, s: Array, penalty: Any) -> Array:
+        """Return the best coefficients for s, where weight c = s."""
+        return s / penalty.weight
+
+    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
+        """Return minus the slopes of the loss."""
+        with np.errstate(over="ignore"):
+            return loss.multipliers(z)
+
+    def penalise(self, penalty: Any, c: Array, f: Array) -> float:
+        """Evaluate ``weight/2 c'K c``."""
+        return penalty.weight / 2 * self.form(c, f)
+
+    def penalty_error(self, penalty: Any, c: Array, f: Array, errors: Array, missed: float) -> float:
+        """Bound the error of the form."""
+        return penalty.weight / 2 * self.form_error(c, f, errors, missed)
+
+    def form(self, c: Array, f: Array) -> float:
+        """Evaluate ``c'K c`` for f = K c; inf where it overflows, as the form of a PSD matrix is not below 0."""
+        value = float((c * f).sum())
+        return value if np.isfinite(value) else np.inf
+
+    def form_error(self, c: Array, f: Array, errors: Array, missed: float) -> float:
+        """Bound the error of `form`: of f, of the sum of products, and of mending a sum of c that misses 0.
+
+        One coefficient is moved by `missed`, which changes the form by at most 2 |f_j| of it and K_jj of its square.
+        """
+        moved = 2 * missed * (abs(float(f[np.abs(c).argmax()])) + missed * self.spread) if missed else 0.0
+        return float((np.abs(c) * errors).sum()) + self.sum_error(c, f) + moved
+
+    def sum_error(self, c: Array, f: Array) -> float:
+        """Bound the error of summing c'f."""
+        return sum_error(c.size, float((np.abs(c) * np.abs(f)).sum()))
+
+    def summarise(
+        self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
+    ) -> Edges:
+        """Summarise edges by their sum of squares over all hypotheses, s'K s."""
+        form = self.form(s, edges)
+        return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
+
+    def measure_stationarity(self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
+        """Return max |f - edges / weight|, relative to the larger of 1 and max |f|."""
+        return float(np.abs(f - edges / penalty.weight).max()) / max(1.0, float(np.abs(f).max()))
+
+    @cached_property
+    def factor(self) -> Factor:
+        """K = F F'."""
+        return factor(self.matrix())
+
+    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
+        """Return b: kernels are not shifted."""
+        return b
+
+    @property
+    def n_coordinates(self) -> int:
+        """The rank of K."""
+        return self.factor.F.shape[1]
+
+    def link(self, v: Any) -> tuple[Any, list[Any]]:
+        """Model F v, v the coordinates of a function by the factored kernel."""
+        return self.factor.F @ v, []
+
+    def expand(self, v: Any) -> Any:
+        """Return the coefficients of the function with coordinates v."""
+        return self.factor.expand @ v
 
 
-def as_columns(H: Any, n_samples: int | None = None) -> Columns:
-    """Return `H` as `Columns`: itself if it is, else a checked array."""
-    columns: Columns = H if hasattr(H, "link") else DenseColumns(validation.finite_array("H", H, ndim=2))
-    if n_samples is not None and columns.shape[0] != n_samples:
-        raise InvalidInput("H", f"found {columns.shape[0]} rows for {n_samples} labels", "give one row of H per label")
-    return columns
+@dataclass(frozen=True, eq=False)
+class Kernel(KernelMap):
+    """A kernel matrix that is PSD but for rounding, or PSD on coefficients that sum to 0.
 
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Symmetric.
+    lift : float
+        With lift I added, the matrix is PSD to the rounding of its eigenvalues; mostly 0.
+    """
 
-NEGLIGIBLE = 1e-13
-"""Eigenvalues below this, relative to the largest, are left out of a factor."""
+    K: Array
+    lift: float = 0.0
 
-NEGATIVE = 1e-9
-"""Eigenvalues below minus this, relative to the largest, make a kernel indefinite."""
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return len(self.K)
+
+    @cached_property
+    def spread(self) -> float:
+        """The range of the entries of K."""
+        return float(np.ptp(self.K))
+
+    @cached_property
+    def norms(self) -> Array:
+        """The norms of the rows, which bound the sizes of what a product sums up."""
+        return np.sqrt(np.einsum("ij,ij->i", self.K, self.K))
+
+    def matrix(self) -> Array:
+        """Return K."""
+        return self.K
+
+    def scores(self, c: Array) -> Array:
+        """Evaluate K c."""
+        return self.K @ c
+
+    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+        """Evaluate K c, and bound how far it is from the product with the PSD matrix."""
+        # stored by columns, as K' = K is, products in twice the precision are evaluated several entries at a time
+        f, errors = product(self.K.T, c, self.norms)
+        return f, errors + self.lift * np.abs(c)
+
+    def form(self, c: Array, f: Array) -> float:
+        """Evaluate ``c'K c`` with one rounding."""
+        value = dot(c, f)
+        return value if np.isfinite(value) else np.inf
+
+    def sum_error(self, c: Array, f: Array) -> float:
+        """Bound the error of one rounding, and of what a penalty and an objective make of the form."""
+        return 4 * EPSILON * abs(self.form(c, f))
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,35 +721,6 @@ def doubly_centred(K: Array) -> Array:
     K = K - K.flat[0]
     rows = K.mean(axis=0)
     return K - rows - rows[:, None] + rows.mean()
-
-
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """A kernel matrix that is PSD but for rounding, or PSD on coefficients that sum to 0.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Symmetric.
-    lift : float
-        With lift I added, the matrix is PSD to the rounding of its eigenvalues; mostly 0.
-    """
-
-    K: Array
-    lift: float
-
-    def product(self, c: Array) -> tuple[Array, Array]:
-        """Evaluate K c, and bound how far it is from the product with the PSD matrix."""
-        f, errors = product(self.K, c)
-        return f, errors + self.lift * np.abs(c)
-
-    def form(self, c: Array) -> tuple[float, float]:
-        """Evaluate c'K c and bound its error."""
-        f, errors = self.product(c)
-        value = dot(c, f)
-        if not np.isfinite(value):  # overflow: the form of a PSD matrix is not below 0
-            return np.inf, 0.0
-        return value, float(np.abs(c) @ errors) + EPSILON * abs(value)
 
 
 def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kernel:

@@ -1,21 +1,43 @@
-"""What every formulation is: a cvxpy problem that can also be evaluated, repaired and certified in numpy."""
+"""A formulation on data: modelled in cvxpy, and evaluated, repaired and certified in numpy.
+
+A problem is a loss on margins and a penalty on weights, tied by a linear map: minimise ``loss(z) + penalty(w)`` with
+``z = y * (H w + b)``. The multiplier u of that one equality has ``u = -loss'(z)`` at the optimum, and the dual problem
+is to maximise ``-loss*(-u) - penalty*(H'(y u))``, with y'u = 0 where there is an intercept.
+
+`Problem.evaluate` is the one place where both objectives are evaluated. A point is first repaired, that is, moved to
+where both are finite, and each product with H is made once; `certify`, masters and solvers read the record.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, final, overload
 
+import numpy as np
+
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
-from cvxens.errors import CvxensError, InvalidInput
-from cvxens.problems.modelling import Model, solve_model, tell_of_fallback
-from cvxens.types import Point, Solution
+from cvxens.errors import CvxensError, InvalidInput, NotSeparable
+from cvxens.problems.duality import Edges, balance_classes, balance_exactly, edge_rounding, imbalance
+from cvxens.problems.formulation import Formulation
+from cvxens.problems.losses import Loss, dual_rounding, rise
+from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
+from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
+from cvxens.problems.penalties import Penalty
+from cvxens.rounding import EPSILON, dot, sum_error
+from cvxens.types import Array, Point, Solution
+
+FEASIBLE = 1e-12
+"""How far weights may be from the domain of a penalty through rounding, relative to their sum or to 1."""
+
+NEAR = 1e-6
+"""The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
 
 
-class Swept:
-    """A positive number of a problem, or one per sample, that may be changed between solves.
+class Parameter:
+    """A number of a problem, or one per sample, that may be changed between solves.
 
     It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation.
 
@@ -28,11 +50,12 @@ class Swept:
     def __init__(self, check: Callable[[str, Any], Any] = validation.positive) -> None:
         self.check = check
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __set_name__(self, owner: type[Problem], name: str) -> None:
         self.name = name
+        owner.swept = (*owner.__dict__.get("swept", ()), name)
 
     @overload
-    def __get__(self, problem: None, owner: type) -> Swept: ...
+    def __get__(self, problem: None, owner: type) -> Parameter: ...
     @overload
     def __get__(self, problem: Problem, owner: type) -> Any: ...
     def __get__(self, problem: Problem | None, owner: type) -> Any:
@@ -41,15 +64,135 @@ class Swept:
     def __set__(self, problem: Problem, value: Any) -> None:
         value = problem.admit(self.name, self.check(self.name, value))
         problem.__dict__[self.name] = value
+        # what was evaluated or modelled at the last value
+        problem.__dict__.pop("formulation", None)
         if "_model" in problem.__dict__:
             problem._model.parameters[self.name].value = value
 
 
-class Problem(ABC):
-    """A formulation on given data.
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """A repaired point, and both objectives there.
 
-    A concrete problem states its equation and source, models itself in cvxpy (`build`), and evaluates,
-    completes and repairs points in numpy. Solving and certifying are the same for all.
+    Parameters
+    ----------
+    problem : Problem
+        What was evaluated.
+    point : mapping of str to ndarray
+        The repaired arrays, by the problem's letters.
+    primal, dual : float
+        The objectives, in the problem's sense.
+    w, b, u : ndarray
+        Weights, intercept and multipliers; of the shifted columns, where the problem shifts them.
+    f, edges : ndarray
+        The scores H w, without b, and the edges H'(y u).
+    f_errors, edge_errors : ndarray or None
+        Bounds on the rounding errors of these; None where they are plain products, whose errors are measured when
+        `rounding` is asked for.
+    products : Products or None
+        The products that were made, for `residuals`.
+    drift : float
+        A bound on what scores may be off beside the rounding of one product, as a sum of many changes is.
+
+    Examples
+    --------
+    >>> from cvxens.problems import SVMPrimal
+    >>> evaluated = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=1.0).evaluate({"w": np.array([1.0])})
+    >>> evaluated.primal, evaluated.dual, evaluated.z
+    (0.5, 0.0, array([1., 1.]))
+    """
+
+    problem: Problem
+    point: Point
+    primal: float
+    dual: float
+    w: Array = field(default_factory=lambda: np.zeros(0))
+    b: Array = field(default_factory=lambda: np.zeros(()))
+    u: Array = field(default_factory=lambda: np.zeros(0))
+    f: Array = field(default_factory=lambda: np.zeros(0))
+    edges: Array = field(default_factory=lambda: np.zeros(0))
+    f_errors: Array | None = None
+    edge_errors: Array | None = None
+    products: Products | None = None
+    drift: float = 0.0
+
+    @property
+    def z(self) -> Array:
+        """The margins y (f + b)."""
+        return self.problem.signs * (self.f + self.b)
+
+    @cached_property
+    def rounding(self) -> float:
+        """A bound on what rounding can have done to the two objectives together."""
+        return self.problem.measure_rounding(self)
+
+    def residuals(self, given: Point) -> dict[str, float]:
+        """Evaluate the named KKT residuals of the given arrays, completed by the repaired ones."""
+        return self.problem.residuals({**self.point, **given}, self.products)
+
+
+class Products:
+    """The products with a map that were made so far; a vector that comes again costs nothing.
+
+    Parameters
+    ----------
+    linear_map : LinearMap
+        The map. Scores and edges of a kernel are the same product.
+    precise : bool
+        Whether products are measured: as precise as possible, with error bounds.
+    """
+
+    def __init__(self, linear_map: LinearMap, precise: bool = True) -> None:
+        self.linear_map, self.precise = linear_map, precise
+        self._scores: list[tuple[Array, Array, Array | None]] = []
+        self._edges = self._scores if isinstance(linear_map, KernelMap) else []
+
+    def scores(self, w: Array) -> tuple[Array, Array | None]:
+        """Evaluate H w, and its errors where products are measured."""
+        return self._recall(
+            self._scores, w, self.linear_map.measured_scores if self.precise else self.linear_map.scores
+        )
+
+    def edges(self, s: Array) -> tuple[Array, Array | None]:
+        """Evaluate H's, and its errors where products are measured."""
+        H = self.linear_map
+        return self._recall(self._edges, s, H.measured_edges if self.precise else H.edges)
+
+    def add_scores(self, w: Array, f: Array, errors: Array | None = None) -> None:
+        """Take scores that somebody else evaluated, or that follow from others."""
+        self._scores.append((w, f, errors))
+
+    def add_edges(self, s: Array, edges: Array) -> None:
+        """Take edges that follow from others."""
+        self._edges.append((s, edges, None))
+
+    def _recall(self, known: list[Any], x: Array, multiply: Callable[[Array], Any]) -> tuple[Array, Array | None]:
+        for at, values, errors in known:
+            if at is x or np.array_equal(at, x):
+                return values, errors
+        values, errors = multiply(x) if self.precise else (multiply(x), None)
+        known.append((x, values, errors))
+        return values, errors
+
+
+class Problem:
+    """min loss(z) + penalty(w) with z = y * (H w + b): a formulation on hypotheses and labels.
+
+    The classes of this package are such problems, each with an equation, a source and the letters of that source. With
+    several outputs, w, b, z and u have a column for each and y is a column of ones: z are scores.
+
+    Where there is an intercept, columns far from 0 are shifted to it inside: ``H w + b = (H - 1 c') w + (b + c'w)``, so
+    that an offset in the data costs no digits. Points are those of H; an `Evaluated` one also has the intercept
+    ``b + c'w`` of the shifted columns, which holds digits that b cannot.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Loss and penalty.
+    H : array-like of shape (n_samples, n_columns), Columns, or a LinearMap
+        The hypotheses on the sample: H[i, j] = h_j(x_i). A kernel map stands for all functions in its space.
+    y : array-like of shape (n_samples,), optional
+        Labels -1 and +1; None for a loss that holds targets.
 
     Attributes
     ----------
@@ -57,51 +200,346 @@ class Problem(ABC):
         The formulation in one line, and where it is from.
     aliases : mapping of str to str
         Other names that `certify` understands for these arrays.
-    maximise : bool
-        Whether the primal is a maximum.
+    arrays : tuple of str
+        The arrays of a point: primal first, then dual.
+    letters : tuple of str
+        What the source calls w, b and u.
+    swept : tuple of str
+        The parameters that may be set anew between solves.
+
+    Examples
+    --------
+    >>> from cvxens.problems import formulations
+    >>> problem = Problem(formulations.svm(C=1.0), [[1.0], [-1.0]], [1.0, -1.0])
+    >>> solution = problem.solve()
+    >>> round(solution.objective, 6), problem.certify(solution).holds(1e-6)
+    (0.5, True)
     """
 
-    equation: ClassVar[str]
-    source: ClassVar[str]
+    equation: ClassVar[str] = "min loss(z) + penalty(w), z = y (H w + b)"
+    source: ClassVar[str] = "any"
     aliases: ClassVar[Mapping[str, str]] = {}
-    maximise: ClassVar[bool] = False
+    arrays: ClassVar[tuple[str, ...]] = ("w", "b", "xi", "u")
+    letters: ClassVar[tuple[str, str, str]] = ("w", "b", "u")
+    swept: ClassVar[tuple[str, ...]] = ()
+    unit: ClassVar[float] = 1.0
+    y: Array
+    H: Columns
+
+    def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
+        self.formulation = formulation
+        # a map, or the ones of several scores, come with what flows inside and are not checked again
+        inside = isinstance(H, ColumnMap | KernelMap) or (formulation.outputs is not None and y is not None)
+        self.y = y if inside else formulation.signs(y)
+        self._place(H)
+
+    @final
+    def _place(self, H: Any) -> None:
+        """Set the hypotheses: a map, or columns that become one."""
+        if isinstance(H, ColumnMap | KernelMap):
+            self.linear_map = H
+        if not isinstance(H, KernelMap):
+            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(self.y))
+
+    @cached_property
+    def linear_map(self) -> LinearMap:
+        """The linear map from weights to scores; its columns are shifted where there is an intercept."""
+        return ColumnMap.from_columns(self.H, self.intercept)
+
+    @cached_property
+    def formulation(self) -> Formulation:
+        """Loss and penalty at the values of the parameters."""
+        return self.formulate(*(getattr(self, name) for name in self.swept))
+
+    def formulate(self, *parameters: Any) -> Formulation:
+        """Return the formulation at values of the swept parameters: numbers, or cvxpy parameters."""
+        return self.formulation
 
     @property
-    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss."""
+        return self.formulation.terms[0]
+
+    @property
+    def penalty(self) -> Penalty:
+        """The penalty."""
+        return self.formulation.terms[1]
+
+    @property
+    def maximise(self) -> bool:
+        """True if the primal is a maximum."""
+        return self.formulation.maximise
+
+    @property
+    def intercept(self) -> bool:
+        """True if there is a b, unpenalised."""
+        return self.formulation.intercept
+
+    @property
+    def nonnegative(self) -> bool:
+        """True if w >= 0."""
+        return self.formulation.nonnegative
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The shape of b: () for one output."""
+        return () if self.formulation.outputs is None else (self.formulation.outputs,)
+
+    @property
+    def signs(self) -> Array:
+        """What scores are multiplied by to make margins: the labels, or ones."""
+        return self.y
+
+    @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The arrays of a point and their shapes: primal first, then dual."""
-
-    @abstractmethod
-    def build(self) -> Model:
-        """Model the problem in cvxpy."""
-
-    @abstractmethod
-    def repair(self, point: Point) -> Point:
-        """Complete and repair `point` into a primal and a dual feasible one."""
-
-    @abstractmethod
-    def value(self, point: Point) -> float:
-        """Evaluate the objective at a repaired point, in numpy."""
-
-    @abstractmethod
-    def dual_value(self, point: Point) -> float:
-        """Evaluate the dual objective at a repaired point, in numpy."""
-
-    @abstractmethod
-    def rounding(self, point: Point) -> float:
-        """Bound the rounding error of terms that cancel in the two objectives at a repaired point."""
-
-    @abstractmethod
-    def residuals(self, point: Point) -> dict[str, float]:
-        """Evaluate the named KKT residuals of a complete point."""
+        n_samples, n_weights = self.linear_map.shape
+        weights, intercept, multipliers = self.letters
+        shapes = {
+            weights: (n_weights, *self.outputs),
+            intercept: self.outputs,
+            multipliers: (n_samples, *self.outputs),
+            "xi": (n_samples,),
+            "rho": (),
+        }
+        return {name: shapes[name] for name in self.arrays if name != intercept or self.intercept}
 
     def admit(self, name: str, value: Any) -> Any:
-        """Return the value of a swept number; raise InvalidInput where the problem has no solution at it."""
+        """Return the value of a parameter; raise InvalidInput where it has another shape or there is no solution."""
+        shape = np.shape(value)
+        if shape != np.shape(self.__dict__.get(name, value)) or shape not in {(), (len(self.y),)}:
+            raise InvalidInput(name, f"found shape {shape}", f"give one number or {len(self.y)}, as in the beginning")
         return value
+
+    def build(self) -> Model:
+        """Model weights, intercept and the margins z, tied by the one equality whose multiplier is u."""
+        parameters = {name: cp.Parameter(np.shape(getattr(self, name)), pos=True, name=name) for name in self.swept}
+        formulation = self.formulate(*parameters.values())
+        loss, penalty = formulation.terms
+        weights, intercept, multipliers = self.letters
+        w = cp.Variable((self.linear_map.n_coordinates, *self.outputs), nonneg=formulation.nonnegative, name=weights)
+        b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
+        f, tied = self.linear_map.link(w)
+        link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
+        on_z, on_w = loss.term(z), penalty.term(w)
+        total = self.unit * (on_z.expression + on_w.expression)
+        sense = cp.Maximize(-total) if formulation.maximise else cp.Minimize(total)
+        problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])
+        found = {**on_z.variables, intercept: self.linear_map.shift(w, b, -1.0), weights: self.linear_map.expand(w)}
+        shapes = self.shapes
+        variables = {
+            name: expression if expression.shape == shapes[name] else cp.reshape(expression, shapes[name], order="F")
+            for name, expression in found.items()
+            if name in shapes
+        }
+
+        def reshape(_: Point, duals: Point) -> Point:
+            return {name: np.reshape(values, shapes[name]) for name, values in duals.items()}
+
+        return Model(problem, variables, {multipliers: (link, 1 / self.unit)}, parameters, reshape)
+
+    def evaluate(self, point: Point, products: Products | None = None) -> Evaluated:
+        """Repair a point and evaluate both objectives there.
+
+        Weights and multipliers are moved into their domains and scaled to feasibility; an intercept that is not given
+        is the best one.
+
+        Parameters
+        ----------
+        point : mapping of str to ndarray
+            Some of the arrays, by the problem's letters.
+        products : Products, optional
+            Takes the products that are made. None for precise ones; plain ones are as BLAS makes them, and their
+            rounding errors are measured only if they are asked for.
+        """
+        (loss, penalty), y = self.formulation.terms, self.signs
+        balanced = y if self.intercept else None
+        products = Products(self.linear_map) if products is None else products
+        w, b, u = self._read(point)
+        u = None if u is None else loss.repair(u, balanced)
+        w = (
+            self.linear_map.derive_weights(np.zeros((len(y), *self.outputs)) if u is None else y * u, penalty)
+            if w is None
+            else w
+        )
+        w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
+        f, _ = products.scores(w)
+        if b is not None:
+            shifted = self.linear_map.shift(w, b)
+        else:
+            shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
+        z = y * (f + shifted)
+        u = loss.repair(self.linear_map.derive_multipliers(z, loss), balanced) if u is None else u
+
+        def value(scale: float) -> float:
+            return loss.value(scale * z) + self.linear_map.penalise(penalty, scale * w, scale * f)
+
+        scale = min(self._scales(z, w), key=value)
+        if scale != 1:
+            w, shifted, b = scale * w, scale * shifted, None
+            if not products.precise:
+                products.add_scores(w, scale * f)
+        edges, _ = products.edges(y * u)
+        shrink = penalty.shrink(self.linear_map.summarise(y * u, edges, self.nonnegative))
+        if shrink != 1:
+            u = u * shrink
+            if not products.precise:
+                products.add_edges(y * u, shrink * edges)
+        return self.evaluate_at(w, shifted, u, products, b)
+
+    @final
+    def evaluate_at(
+        self, w: Array, b: Array, u: Array, products: Products | None = None, b_of_H: Array | None = None
+    ) -> Evaluated:
+        """Evaluate both objectives at a feasible point of the shifted columns, as it is."""
+        (loss, penalty), y = self.formulation.terms, self.signs
+        products = Products(self.linear_map) if products is None else products
+        (f, f_errors), (edges, edge_errors) = products.scores(w), products.edges(y * u)
+        least = loss.value(y * (f + b)) + self.linear_map.penalise(penalty, w, f)
+        bound = self.bound(u, self.linear_map.summarise(y * u, edges, self.nonnegative))
+        found = dict(
+            zip(self.letters, (w, self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H, u), strict=True)
+        )
+        factor, shapes = self.unit * self.formulation.sense, self.shapes
+        return Evaluated(
+            self,
+            {name: np.reshape(values, shapes[name]) for name, values in found.items() if name in shapes},
+            factor * least,
+            factor * bound,
+            w,
+            b,
+            u,
+            f,
+            edges,
+            f_errors,
+            edge_errors,
+            products,
+        )
+
+    @final
+    def bound(self, u: Array, edges: Edges) -> float:
+        """Bound the minimum of loss + penalty from a repaired u and what is known of the edges of ALL hypotheses."""
+        loss, penalty = self.formulation.terms
+        return loss.dual_value(u * penalty.shrink(edges)) - penalty.conjugate(edges)
+
+    def repair(self, point: Point) -> Point:
+        """Complete and repair `point` into a primal and a dual feasible one."""
+        return self.evaluate(point).point
+
+    def value(self, point: Point) -> float:
+        """Evaluate the objective at a feasible point, as it is."""
+        (loss, penalty), (w, b, _) = self.formulation.terms, self._read(point)
+        f, _ = self.linear_map.measured_scores(w)
+        z = self.signs * (f if b is None else f + self.linear_map.shift(w, b))
+        return self.unit * self.formulation.sense * (loss.value(z) + self.linear_map.penalise(penalty, w, f))
+
+    def dual_value(self, point: Point) -> float:
+        """Evaluate the dual objective at a feasible point, as it is."""
+        _, _, u = self._read(point)
+        s = self.signs * u
+        edges = self.linear_map.summarise(s, self.linear_map.measured_edges(s)[0], self.nonnegative)
+        return self.unit * self.formulation.sense * self.bound(u, edges)
+
+    def measure_rounding(self, at: Evaluated) -> float:
+        """Bound what rounding can have done to the two objectives of an evaluated point, together.
+
+        Both are evaluated where the errors of margins and edges are at their worst.
+        """
+        s = self.signs * at.u
+        f_errors = self.linear_map.score_errors(at.w, at.f) if at.f_errors is None else at.f_errors
+        if at.edge_errors is not None:
+            edge_errors = at.edge_errors
+        else:
+            edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
+        return self.unit * (
+            self._measure_primal(at, f_errors + at.drift) + self._measure_dual(at.u, at.edges, edge_errors + at.drift)
+        )
+
+    @final
+    def _measure_primal(self, at: Evaluated, errors: Array) -> float:
+        """Evaluate the objective with every margin off by its error, rescaled where that makes it feasible."""
+        (loss, penalty), w, z = self.formulation.terms, at.w, at.z
+        value, of_w = loss.value(z), self.linear_map.penalise(penalty, w, at.f)
+        if not (np.isfinite(value) and np.isfinite(of_w)):
+            return 0.0
+        missed = self._measure_imbalance(w) if isinstance(self.linear_map, KernelMap) else 0.0
+        of_penalty = self.linear_map.penalty_error(penalty, w, at.f, errors, missed)
+        if self.intercept:
+            # f + b is rounded once, and b = b + c'w was
+            errors = errors + EPSILON * (np.abs(at.f) + np.abs(at.b)) + missed * self.linear_map.spread
+        risen = rise(loss, z, errors)
+        for scale in self._scales(z - errors, w):
+            if scale != 1:
+                at_scale = loss.value(scale * (z - errors)) + self.linear_map.penalise(penalty, scale * w, scale * at.f)
+                risen = min(risen, max(at_scale - value - of_w, 0.0) + sum_error(z.size, abs(value)))
+        return risen + of_penalty
+
+    @final
+    def _measure_dual(self, u: Array, edges: Array, errors: Array) -> float:
+        """Evaluate the bound at the worst edges; a balance missed by rounding is made good.
+
+        Penalties' conjugates rise with the sizes of edges, so they are evaluated at edges that are larger by their
+        errors. A sum y'u = d in place of 0 is mended by moving one multiplier by d: an edge moves by at most
+        d max |H_ij|, and the loss's part by d times its mean slope.
+        """
+        loss, s, one_sided = self.loss, self.signs * u, self.nonnegative
+        size, magnitude = float(np.abs(u).sum()), abs(loss.dual_value(u))
+        if not (size > 0 and np.isfinite(magnitude)):
+            return 0.0
+        missed = self._measure_imbalance(s)
+        nominal = self.bound(u, self.linear_map.summarise(s, edges, one_sided))
+        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed))
+        change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
+        return change + dual_rounding(loss, u) + missed * (magnitude / size)
+
+    def _measure_imbalance(self, s: Array) -> float:
+        """Return the largest |sum of s| over the outputs where an intercept wants it to be 0, with one rounding."""
+        if not self.intercept:
+            return 0.0
+        return max(abs(dot(side, np.ones(len(side)))) for side in s.reshape(len(s), -1).T)
+
+    def residuals(self, point: Point, products: Products | None = None) -> dict[str, float]:
+        """Evaluate the KKT residuals of a complete point, as it is: of loss, penalty, signs and intercept."""
+        (loss, penalty), (w, b, u) = self.formulation.terms, self._read(point)
+        products = Products(self.linear_map) if products is None else products
+        (f, _), (edges, _) = products.scores(w), products.edges(self.signs * u)
+        z = self.signs * (f if b is None else f + self.linear_map.shift(w, b))
+        one_sided, intercept = self.nonnegative, self.intercept
+        signs = max(0.0, float(-w.min())) if one_sided else 0.0
+        return {
+            "primal feasibility": max(signs, penalty.primal_violation(w), loss.primal_violation(z, point)),
+            "dual feasibility": max(loss.dual_violation(u), imbalance(u, self.signs) if intercept else 0.0),
+            "complementary slackness": loss.slackness(z, u),
+            "stationarity": self.measure_stationarity(w, f, edges),
+            "pricing slack": penalty.pricing_slack(edges if one_sided else np.abs(edges)),
+        }
+
+    def measure_stationarity(self, w: Array, f: Array, edges: Array) -> float:
+        """Measure how far weights are from the best for their edges; relative."""
+        return self.linear_map.measure_stationarity(self.penalty, w, f, edges, self.nonnegative)
+
+    @final
+    def _read(self, point: Point) -> tuple[Any, Any, Any]:
+        """Return weights, intercept and multipliers in the shapes of the map; None for those that are not given."""
+        n_samples, n_weights = self.linear_map.shape
+        shapes = (n_weights, *self.outputs), self.outputs, (n_samples, *self.outputs)
+        given = (point.get(letter) for letter in self.letters)
+        w, b, u = (None if a is None else np.reshape(a, shape) for a, shape in zip(given, shapes, strict=True))
+        return w, b if self.intercept else None, u
+
+    @final
+    def _scales(self, z: Array, w: Array) -> tuple[float, ...]:
+        """Return factors on w and b worth trying: 1, and what the loss suggests if the penalty's domain allows it."""
+        loss, penalty = self.formulation.terms
+        scale = loss.rescaling(z)
+        allowed = penalty.primal_violation(scale * w) <= FEASIBLE * max(1.0, float(np.abs(w).sum()))
+        return (1.0, scale) if scale != 1 and allowed else (1.0,)
 
     def infeasibility(self) -> CvxensError | None:
         """Prove that there is no feasible point, where a solver claims so; None where there is no such proof."""
-        return None
+        if np.isfinite(self.loss.value(np.zeros((len(self.y), *self.outputs)))):
+            return None
+        return not_separable(self.H, self.y, self.intercept, self.nonnegative)
 
     @cached_property
     def _model(self) -> Model:
@@ -150,8 +588,7 @@ class Problem(ABC):
         tell_of_fallback(solution.attempts)
         return solution
 
-    @final
-    def certify(self, solution: Solution | Mapping[str, Any] | None = None, /, **arrays: Any) -> Certificate:
+    def certify(self, solution: Any = None, /, **arrays: Any) -> Certificate:
         """Say how far a solution is from the optimum.
 
         Parameters
@@ -168,3 +605,47 @@ class Problem(ABC):
         if isinstance(solution, Solution):
             solution = {**solution.variables, **solution.duals}
         return certify(self, **{**(solution or {}), **arrays})
+
+
+def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> NotSeparable | None:
+    """Find the Farkas vector of margins of at least 1, or None where they can be reached.
+
+    The largest margin of weights with ``sum |w| <= 1`` equals the least largest edge of sample weights u with sum 1;
+    at 0 the multipliers u of the margins are the proof. A solver finds them to its digits only. So they are moved to
+    where the edges that it takes for 0 are, and are a proof if no edge is above 0 by more than rounding.
+    """
+    w = cp.Variable(H.shape[1], nonneg=nonnegative)
+    b, z, rho = cp.Variable(), cp.Variable(len(y)), cp.Variable()
+    f, tied = H.link(w / max(H.largest, np.finfo(float).tiny))
+    link = z == cp.multiply(y, f + b if intercept else f)
+    size = cp.sum(w) if nonnegative else cp.norm1(w)
+    game = cp.Problem(cp.Maximize(rho), [link, *tied, z >= rho, size <= 1])
+    u = np.maximum(solve_model(Model(game, {}, {"u": (link, 1.0)}), None, {}).duals["u"], 0)
+
+    def signed_edges(u: Array) -> Array:
+        edges = H.edges(y * u)
+        return edges if nonnegative else np.abs(edges)
+
+    for candidate in (u, _polished(H, y, u, intercept, nonnegative)):
+        balanced = balance_exactly(balance_classes(candidate, y), y) if intercept else candidate
+        if not balanced.any():
+            continue
+        farkas = balanced / balanced.sum()
+        max_edge = float(signed_edges(farkas).max())
+        if max_edge <= edge_rounding(len(y), H.largest):
+            return NotSeparable(farkas, max_edge)
+    return None
+
+
+def _polished(H: Columns, y: Array, u: Array, intercept: bool, nonnegative: bool) -> Array:
+    """The nearest weights, on the samples that u is on, under which the edges near 0 are 0."""
+    kept = np.flatnonzero(u > NEAR * u.max())
+    signs = np.zeros((len(y), len(kept)))
+    signs[kept, np.arange(len(kept))] = y[kept]
+    edges = H.edges(signs)
+    tight = edges @ u[kept] > -NEAR * H.largest * u.sum() if nonnegative else np.full(len(edges), True)
+    equations = np.vstack([edges[tight], *([y[kept]] if intercept else [])])
+    polished = np.zeros_like(u)
+    step = np.linalg.lstsq(equations, equations @ u[kept])[0]
+    polished[kept] = np.maximum(u[kept] - step, 0.0)
+    return polished

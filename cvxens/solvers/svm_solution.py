@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from cvxens.certificates import Certificate, relative
+from cvxens import validation
+from cvxens.certificates import Certificate, certify_evaluated, relative
 from cvxens.deadline import Ending
-from cvxens.problems.duality import imbalance
-from cvxens.problems.losses import Hinge
-from cvxens.problems.svm_dual import svm_rounding
+from cvxens.problems import Evaluated, SVMDual
+from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
 
 
@@ -43,26 +43,7 @@ class Level:
     seconds: float
 
 
-class PricedSample(Protocol):
-    """What a solution needs to know of its problem."""
-
-    @property
-    def y(self) -> Array:
-        """Labels -1 and +1, (n_samples,)."""
-
-    @property
-    def C(self) -> Array:
-        """Upper bounds of the multipliers, (n_samples,)."""
-
-    @property
-    def spread(self) -> float:
-        """At least the range of the entries of a column of K."""
-
-    def score_errors(self, u: Array, f: Array) -> Array | float:
-        """Bound how far scores f are from K (y u)."""
-
-
-P = TypeVar("P", bound=PricedSample)
+P = TypeVar("P", bound=SVMDual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +52,10 @@ class SVMSolution(Generic[P]):
 
     Parameters
     ----------
-    problem : AdditiveSVM or KernelSVM
-        What was solved.
-    u : ndarray of shape (n_samples,)
-        Multipliers, feasible.
-    b : float
-        The best intercept for them.
+    evaluated : Evaluated
+        The multipliers, the best intercept for them, and both objectives there.
     f : ndarray of shape (n_samples,)
         K (y u): the scores on the sample less b.
-    objective, bound : float
-        ``1/2 u'(K o yy')u - sum u``, and the value of the dual problem at u and b: the optimum is not below it.
     history : sequence of Level
         One row for every point that was certified.
     ending : Ending
@@ -89,24 +64,44 @@ class SVMSolution(Generic[P]):
         A bound on the rounding error of f, which is a sum of many changes; 0 where f was evaluated at once.
     """
 
-    problem: P
-    u: Array
-    b: float
+    evaluated: Evaluated
     f: Array
-    objective: float
-    bound: float
     history: Sequence[Level] = field(default=(), repr=False)
     ending: Ending = Ending.OPTIMAL
     drift: float = 0.0
 
     @classmethod
-    def at(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
+    def from_scores(cls, problem: P, u: Array, f: Array) -> SVMSolution[P]:
         """Evaluate both problems at feasible multipliers, with f = K (y u)."""
-        hinge = Hinge(problem.C)
-        b = float(hinge.best_intercept(f, problem.y))
-        half_norm = float((problem.y * u) @ f) / 2
-        loss = hinge.value(problem.y * (f + b))
-        return cls(problem, u, b, f, half_norm - float(u.sum()), -half_norm - loss)
+        products = Products(problem.gram, precise=False)
+        products.add_scores(problem.y * u, f)
+        return cls(problem.evaluate_multipliers(u, None, products), f)
+
+    @property
+    def problem(self) -> P:
+        """What was solved."""
+        problem: Any = self.evaluated.problem
+        return problem
+
+    @property
+    def u(self) -> Array:
+        """The multipliers, feasible, shape (n_samples,)."""
+        return self.evaluated.point["u"]
+
+    @property
+    def b(self) -> float:
+        """The best intercept for them."""
+        return float(self.evaluated.point["b"])
+
+    @property
+    def objective(self) -> float:
+        """``1/2 u'(K o yy')u - sum u``."""
+        return self.evaluated.primal
+
+    @property
+    def bound(self) -> float:
+        """The value of the dual problem at u and b: the optimum is not below it."""
+        return self.evaluated.dual
 
     @property
     def relative_gap(self) -> float:
@@ -126,29 +121,42 @@ class SVMSolution(Generic[P]):
     @property
     def certificate(self) -> Certificate:
         """The gap, and how far the point is from the conditions of optimality; f is taken as K (y u)."""
-        problem, hinge = self.problem, Hinge(self.problem.C)
-        errors = problem.score_errors(self.u, self.f) + self.drift
-        slackness = hinge.slackness(self.problem.y * (self.f + self.b), self.u)
-        return Certificate.between(
-            self.objective,
-            self.bound,
-            residuals={
-                "primal feasibility": max(hinge.dual_violation(self.u), imbalance(self.u, self.problem.y)),
-                "dual feasibility": 0.0,
-                "complementary slackness": slackness,
-                "stationarity": 0.0,
-                "pricing slack": 0.0,
-            },
-            repair={"u": 0.0, "b": 0.0},
-            rounding=svm_rounding(problem.C, problem.y, self.u, self.b, self.f, errors=errors, spread=problem.spread),
-        )
+        evaluated = replace(self.evaluated, drift=self.drift)
+        return certify_evaluated(self.problem, evaluated, evaluated.point)
 
     def level(self, steps: int, seconds: float) -> Level:
-        """The row of a history for this point."""
+        """Return the row of a history for this point."""
         return Level(self.objective, self.bound, self.relative_gap, self.n_support, self.n_free, steps, seconds)
 
     def solution(self) -> Solution:
-        """The same as a Solution, which `SVMDual.certify` takes too."""
+        """Return the same as a Solution, which `SVMDual.certify` takes too."""
         seconds = self.history[-1].seconds if self.history else 0.0
         duals = {"b": np.asarray(self.b)}
         return Solution(self.objective, {"u": self.u}, duals, self.ending.name.lower(), "svm", seconds)
+
+
+S = TypeVar("S", bound=SVMSolution[Any])
+
+
+def along_prices(solve: Callable[..., S], Cs: Any) -> Sequence[S]:
+    """Call ``solve(C)``, then ``solve(C, start=last)`` for each further C; Ctrl-C ends the path.
+
+    Parameters
+    ----------
+    solve : callable
+        From a factor of the prices, and a solution to start from, to a solution.
+    Cs : array-like of shape (n_values,)
+        Factors, above 0.
+
+    Returns
+    -------
+    tuple
+        The solutions, the last one interrupted where Ctrl-C ended the path.
+    """
+    solutions: list[S] = []
+    for C in validation.finite_array("Cs", Cs, ndim=1):
+        last = {"start": solutions[-1]} if solutions else {}
+        solutions.append(solve(validation.positive("Cs", C), **last))
+        if solutions[-1].ending is Ending.INTERRUPTED:
+            break
+    return tuple(solutions)

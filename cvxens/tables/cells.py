@@ -15,17 +15,7 @@ MISSING = frozenset({"", "?", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", 
 
 
 class OddCell(InvalidInput):
-    """A cell that cannot be what its column is.
-
-    Parameters
-    ----------
-    row : int
-        The position of the cell in its column.
-    odd, column : str
-        What is in the cell, and what the column is called.
-    remedy : str
-        As in `InvalidInput`.
-    """
+    """A cell that cannot be what its column is: the position, what is there, and what the column is called."""
 
     def __init__(self, row: int, odd: str, column: str, remedy: str) -> None:
         super().__init__("X", f"found {odd} in row {row}, in {column}", remedy)
@@ -53,12 +43,7 @@ def read_cells(series: Any, na: Collection[str] = ()) -> Any:
     """Return a column of pandas or polars as a `pandas.Series` of one of four kinds of type, missing where it has none.
 
     Its ``dtype.kind`` is "f" for numbers, "M" for moments in UTC, "b" for truth values, and "O" for texts without the
-    blanks around them; `na` are further texts for missing values.
-
-    Raises
-    ------
-    InvalidInput
-        Cells are of other types.
+    blanks around them; `na` are further texts for missing values. `InvalidInput` if cells are of other types.
     """
     import pandas as pd
 
@@ -67,10 +52,8 @@ def read_cells(series: Any, na: Collection[str] = ()) -> Any:
     known = values[~missing]
     if known.dtype.kind == "O" and known.size:
         known = _unify(known)
-    dtype = {"b": "boolean", "M": "datetime64[us]", "i": "float64", "u": "float64", "f": "float64"}.get(
-        known.dtype.kind
-    )
-    if dtype is not None:
+    if known.dtype.kind in "biufM":
+        dtype = {"b": "boolean", "M": "datetime64[us]"}.get(known.dtype.kind, "float64")
         cells = pd.Series(index=range(len(values)), dtype=dtype)
         cells[~missing] = known.astype("bool" if dtype == "boolean" else dtype)
         return cells

@@ -53,18 +53,10 @@ def _check(record: Column, **kinds: type | tuple[type, ...]) -> None:
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers or dates, one feature.
+    """A column of numbers or dates, one feature, in which the median stands for a missing value.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    median : float
-        What is put in the place of a missing value.
-    writing : Numerals or Dates
-        How the values are written where they are text. Of dates the feature is days since 1970.
-    note : str
-        What people should know about it; empty for nothing.
+    `writing` says how the values are written where they are text (of dates the feature is days since 1970), and `note`
+    what people should know about the column; it is empty for nothing.
     """
 
     name: str
@@ -117,17 +109,7 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class NominalColumn:
-    """A column of categories, one 0/1 feature per level.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    levels : tuple of str
-        The categories, in the order of their features; "?" stands for missing values, if there were any.
-    note : str
-        What people should know about it; empty for nothing.
-    """
+    """A column of categories, one 0/1 feature per level; the level "?" stands for missing values, if there were any."""
 
     name: str
     levels: tuple[str, ...]
@@ -205,21 +187,9 @@ def learn_columns(
     that are all different, more than 20 levels with less than two samples each, or whole numbers that are all different
     under a name such as "id".
 
-    Parameters
-    ----------
-    cells : mapping of str to pandas.Series
-        The columns by name, as `read_cells` returns them.
-    keep : collection of str
-        Columns that are not left out though they look like dates or identifiers.
-    decimal : {".", ","} or None
-        The decimal mark; None to find it out.
-    separator : str
-        What separates the cells of the file, a hint on the decimal mark.
-
-    Raises
-    ------
-    OddCell
-        A column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
+    `cells` are columns by name, as `read_cells` returns them; those to `keep` are not left out though they look like
+    dates or identifiers. The decimal mark is found out if it is None; what separates the cells of the file is a hint on
+    it. `OddCell` if a column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
     """
     texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
     mark = decimal or choose_decimal_mark(texts, separator)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.tables.cells import columns_of, is_frame, read_cells
 from cvxens.tables.columns import Column, LeftOutColumn, NominalColumn, NumericColumn, learn_columns
-
-Learnt: TypeAlias = float | tuple[str, ...]
-"""What is learnt of a column that becomes features: the median of its numbers, or its levels."""
 
 
 @dataclass(frozen=True)
@@ -76,24 +73,13 @@ class TableEncoder:
         cells = {name: read_cells(column, na) for name, column in columns_of(frame).items() if name != target}
         return cls(learn_columns(cells, keep=keep, decimal=decimal, separator=separator), target, raw, na)
 
-    @classmethod
-    def from_learnt(cls, learnt: Mapping[str, Learnt]) -> TableEncoder:
-        """Make the encoder of medians and levels, as models of version 0.1 hold them."""
-        columns: list[Column] = []
-        for name, of in learnt.items():
-            if isinstance(of, tuple):
-                columns.append(NominalColumn(name, of) if of else LeftOutColumn(name))
-            else:
-                columns.append(NumericColumn(name, of))
-        return cls(tuple(columns))
-
     @property
     def used(self) -> tuple[NumericColumn | NominalColumn, ...]:
         """The columns that become features."""
         return tuple(column for column in self.columns if not isinstance(column, LeftOutColumn))
 
     @property
-    def learnt(self) -> dict[str, Learnt]:
+    def learnt(self) -> dict[str, float | tuple[str, ...]]:
         """The median or the levels of every column that is used."""
         return {c.name: c.levels if isinstance(c, NominalColumn) else c.median for c in self.used}
 

@@ -1,5 +1,7 @@
 """certify on a problem of the textbook kind, with a fake, and on solutions from elsewhere."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import AdaBoostClassifier
@@ -25,20 +27,15 @@ class Toy:
     def __init__(self):
         self.aliases, self.shapes = {"weight": "x"}, {"x": (), "u": ()}
 
-    def repair(self, point):
-        return {"x": np.maximum(point.get("x", 1.0), 1.0), "u": np.maximum(point.get("u", 0.0), 0.0)}
+    def evaluate(self, point):
+        x, u = np.maximum(point.get("x", 1.0), 1.0), np.maximum(point.get("u", 0.0), 0.0)
 
-    def value(self, point):
-        return float(point["x"] ** 2)
+        def residuals(given):
+            at = {"x": x, "u": u, **given}
+            return {"primal feasibility": float(1 - at["x"]), "stationarity": float(2 * at["x"] - at["u"])}
 
-    def dual_value(self, point):
-        return float(point["u"] - point["u"] ** 2 / 4)
-
-    def rounding(self, point):
-        return 0.0
-
-    def residuals(self, point):
-        return {"primal feasibility": float(1 - point["x"]), "stationarity": float(2 * point["x"] - point["u"])}
+        primal, dual = float(x**2), float(u - u**2 / 4)
+        return SimpleNamespace(point={"x": x, "u": u}, primal=primal, dual=dual, rounding=0.0, residuals=residuals)
 
 
 def test_values_are_at_the_repaired_point_and_residuals_at_the_given_one():

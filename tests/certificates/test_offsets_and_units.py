@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from cvxens import certify, rounding
 from cvxens.problems import (
     SLSSVM,
+    Formulation,
     HardMarginBoosting,
+    Problem,
     RegularizedLeastSquares,
     RhoSVM,
     SoftMarginBoosting,
@@ -20,7 +22,6 @@ from cvxens.problems import (
 )
 from cvxens.problems.losses import Hinge
 from cvxens.problems.maps import check_kernel
-from cvxens.problems.margin_problem import MarginProblem
 from cvxens.problems.penalties import Simplex
 
 seeds = st.integers(0, 10**6)
@@ -141,21 +142,9 @@ def test_a_point_ten_times_too_large_holds_in_no_unit(unit):
     assert far.relative_gap == pytest.approx(0.9)
 
 
-class HingeOnTheSimplex(MarginProblem):
-    """min C sum xi over convex combinations: weights must not be rescaled to spare slack."""
-
-    nonnegative = True
-    swept = ()
-
-    def loss(self):
-        return Hinge(1.0)
-
-    def penalty(self):
-        return Simplex()
-
-
 def test_weights_are_not_scaled_out_of_the_domain_of_their_penalty():
-    problem = HingeOnTheSimplex(np.array([[0.5, 0.4], [-0.5, -0.4]]), [1.0, -1.0])
+    hinge_on_the_simplex = Formulation(Hinge(1.0), Simplex(), nonnegative=True)
+    problem = Problem(hinge_on_the_simplex, np.array([[0.5, 0.4], [-0.5, -0.4]]), [1.0, -1.0])
     certificate = certify(problem, w=[1.0, 0.0])
     assert certificate.primal == pytest.approx(1.0)
     assert problem.solve().objective == pytest.approx(1.0)
@@ -169,11 +158,11 @@ def test_bounds_from_edges_in_single_precision_of_work_are_within_their_rounding
     y = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
     problem = SoftMarginBoosting(rng.normal(size=(40, 6)) + 1e7, y, 1.0)
     u = np.repeat(rng.uniform(0.4, 0.6, 20), 2)  # y'u = 0 cancels the offset, not its rounding
-    point = problem.repair({"u": u})
-    u = list(map(Fraction, point["u"].tolist()))
+    found = problem.evaluate({"u": u})
+    u = list(map(Fraction, found.u.tolist()))
     edges = [sum(Fraction(s) * Fraction(h) * v for s, h, v in zip(y, h, u, strict=True)) for h in problem.H.H.T]
     truth = sum(u) / max(1, *edges)
-    assert 0 < abs(Fraction(problem.dual_value(point)) - truth) <= Fraction(problem.dual_rounding(point))
+    assert 0 < abs(Fraction(found.dual) - truth) <= Fraction(found.rounding)
 
 
 @pytest.mark.parametrize("offset", [1e4, -1e6])
@@ -195,12 +184,13 @@ def test_the_form_of_a_kernel_that_is_indefinite_by_rounding_may_be_that_of_a_ps
     Q, _ = np.linalg.qr(rng.normal(size=(6, 6)))
     kernel = check_kernel((Q * [1.0, 0.5, 0.1, 0, 0, -1e-10]) @ Q.T, 6)
     assert 0.9e-10 < kernel.lift < 1.1e-10
-    value, error = kernel.form(Q[:, -1])
+    f, errors = kernel.measured_scores(Q[:, -1])
+    value, error = kernel.form(Q[:, -1], f), kernel.form_error(Q[:, -1], f, errors, 0.0)
     assert value < 0
     assert value + error > -1e-14  # where eigenvalues are rounded
     c = rng.normal(size=6)
     psd = (Q * [1.0, 0.5, 0.1, 0, 0, 0]) @ Q.T @ c
-    f, errors = kernel.product(c)
+    f, errors = kernel.measured_scores(c)
     assert (np.abs(f - psd) <= 2 * np.linalg.norm(c) * kernel.lift).all()
     assert (errors >= kernel.lift * np.abs(c)).all()
 
@@ -224,17 +214,18 @@ def test_objectives_at_scores_that_cancel_are_within_their_rounding(monkeypatch,
     signs, w, codes = list(map(int, y)), np.full(6, 0.3), simplex_codes(2)[(y > 0).astype(int)]
 
     problem = SoftMarginBoosting(H, y, 1.0)
-    point = problem.repair({"w": w})
-    f = exact_product(H, point["w"].tolist())
-    truth = sum(map(Fraction, point["w"].tolist())) + sum(max(1 - s * z, 0) for s, z in zip(signs, f, strict=True))
-    assert 0 < abs(Fraction(problem.value(point)) - truth) <= Fraction(problem._primal_rounding(point))
+    found = problem.evaluate({"w": w})
+    f = exact_product(H, found.w.tolist())
+    truth = sum(map(Fraction, found.w.tolist())) + sum(max(1 - s * z, 0) for s, z in zip(signs, f, strict=True))
+    assert 0 < abs(Fraction(found.primal) - truth) <= Fraction(problem._measure_primal(found, found.f_errors))
 
     problem = SLSSVM(H, codes, 1.0)
-    point = problem.repair({"W": w[:, None], "b": np.zeros(1)})
+    found = problem.evaluate({"W": w[:, None], "b": np.zeros(1)})
+    point = found.point
     f = exact_product(H, point["W"].ravel().tolist())
     squares = [(Fraction(c) - z - Fraction(float(point["b"][0]))) ** 2 for c, z in zip(codes.ravel(), f, strict=True)]
     truth = (sum(Fraction(v) ** 2 for v in point["W"].ravel().tolist()) + sum(squares)) / 2
-    assert 0 < abs(Fraction(problem.value(point)) - truth) <= Fraction(problem._primal_rounding(point))
+    assert 0 < abs(Fraction(found.primal) - truth) <= Fraction(problem._measure_primal(found, found.f_errors))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -243,10 +234,11 @@ def test_the_margin_of_a_kernel_whose_scores_cancel_is_within_its_rounding(monke
     H, y = cancelling(seed)
     K = np.tril(H @ H.T + 30 * np.eye(30))
     problem = RhoSVM(K + np.tril(K, -1).T, y)
-    point = problem.repair({"c": y / 30, "u": np.full(30, 1 / 30)})
+    found = problem.evaluate({"c": y / 30, "u": np.full(30, 1 / 30)})
+    point = found.point
     c, u = point["c"].tolist(), (y * point["u"]).tolist()
     f, from_u = exact_product(problem.K, c), exact_product(problem.K, u)
     norm, form = (sum(Fraction(a) * b for a, b in zip(v, g, strict=True)) for v, g in ((c, f), (u, from_u)))
     primal = 2 * min(int(s) * z for s, z in zip(y, f, strict=True)) - norm
-    off = abs(Fraction(problem.value(point)) - primal) + abs(Fraction(problem.dual_value(point)) - form)
-    assert off <= Fraction(problem.rounding(point))
+    off = abs(Fraction(found.primal) - primal) + abs(Fraction(found.dual) - form)
+    assert off <= Fraction(found.rounding)

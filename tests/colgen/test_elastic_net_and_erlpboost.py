@@ -13,8 +13,7 @@ from cvxens.colgen import Checkpoint, Formulation, column_generation, formulatio
 from cvxens.colgen.oracles import Pool, QuantileStumps, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.problems import StumpColumns
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem, StumpColumns
 from cvxens.problems.losses import EntropicMinimumMargin, Hinge, Logistic
 from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
 
@@ -93,14 +92,14 @@ def test_no_bound_is_above_the_optimum_whatever_is_known(seed, l2, told):
 def test_the_conjugate_is_the_supremum(seed, nonnegative):
     rng = np.random.default_rng(seed)
     H, y = rng.normal(size=(6, 4)), np.array([1.0, -1, 1, -1, 1, 1])
-    problem = FormulationProblem(elastic(Hinge(1.0), 0.8, 0.3, nonnegative=nonnegative), H, y)
+    problem = Problem(elastic(Hinge(1.0), 0.8, 0.3, nonnegative=nonnegative), H, y)
     u = rng.uniform(0, 1, 6)
     edges = H.T @ (y * u)
     w = np.sign(edges) * np.maximum(np.abs(edges) - 0.8, 0) / 0.3
     w = np.maximum(w, 0) if nonnegative else w
-    supremum = edges @ w - problem.penalty().value(w)
+    supremum = edges @ w - problem.penalty.value(w)
     assert problem.dual_value({"u": u}) == pytest.approx(u.sum() - supremum)
-    counted, penalty = np.maximum(edges, 0) if nonnegative else edges, problem.penalty()
+    counted, penalty = np.maximum(edges, 0) if nonnegative else edges, problem.penalty
     assert penalty.stationarity(w, counted) == pytest.approx(0, abs=1e-12)
     off = 0.1 * 0.3 * np.abs(w).max() / max(0.8, np.abs(counted).max())
     assert penalty.stationarity(1.1 * w, counted) == pytest.approx(off, abs=1e-12)
@@ -108,7 +107,7 @@ def test_the_conjugate_is_the_supremum(seed, nonnegative):
 
 def test_certificates_of_a_finite_problem_close():
     X, y = drawn(3)
-    problem = FormulationProblem(elastic(Logistic(0.8), intercept=True), every_stump(X), y)
+    problem = Problem(elastic(Logistic(0.8), intercept=True), every_stump(X), y)
     assert problem.certify(problem.solve()).holds(1e-6)
 
 

@@ -15,10 +15,9 @@ from cvxens.colgen import Ending, Formulation, column_generation, formulations, 
 from cvxens.colgen.masters import CvxpyMaster
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.problems import simplex_codes
+from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
-from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 
@@ -205,15 +204,15 @@ def test_outputs_that_are_not_those_of_the_loss(loss, outputs, labels):
 def test_what_a_formulation_says_of_itself():
     assert str(formulations.svm(1.0)) == "Hinge + SquaredL2 with free w and an intercept"
     assert str(formulations.soft_margin(1.0)) == "Hinge + L1 with w >= 0 and no intercept"
-    assert all(f.certified for f in (formulations.svm(1.0), formulations.lpboost(0.5), formulations.hard_margin()))
+    assert all(f.has_conjugate for f in (formulations.svm(1.0), formulations.lpboost(0.5), formulations.hard_margin()))
     assert formulations.lpboost(0.5).sense == -1.0
-    assert not Formulation(cp.sum, L1()).certified
-    assert not Formulation(Hinge(1.0), cp.norm1).certified
+    assert not Formulation(cp.sum, L1()).has_conjugate
+    assert not Formulation(Hinge(1.0), cp.norm1).has_conjugate
     assert formulations.simplex_least_squares(y, 1.0).outputs == 1
 
 
 def test_a_formulation_on_columns_is_a_problem_that_certifies():
-    problem = FormulationProblem(formulations.soft_margin(0.5), np.hstack([H, -H]), y)
+    problem = Problem(formulations.soft_margin(0.5), np.hstack([H, -H]), y)
     assert problem.certify(problem.solve()).holds(1e-6)
 
 
@@ -247,7 +246,7 @@ def test_residuals_of_expressions_are_spot_checks():
     assert loss.slackness(z, u) < 1e-4
     assert loss.slackness(z, 2 * u) > 0.1
     assert loss.slackness(z, u / 2) > 0.1
-    assert (loss.dual_value(u), loss.dual_violation(-u), loss.scale(z)) == (-inf, 0.0, 1.0)
+    assert (loss.dual_value(u), loss.dual_violation(-u), loss.rescaling(z)) == (-inf, 0.0, 1.0)
     assert_allclose(loss.repair(-u, None), -u)
     assert loss.primal_violation(z, {}) == 0.0
     assert ExpressionLoss(lambda v: cp.sum(-cp.log(v))).primal_violation(z, {}) == inf

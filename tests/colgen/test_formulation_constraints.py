@@ -77,8 +77,8 @@ def test_a_constrained_formulation_has_the_master_that_takes_everything():
         assert isinstance(fastest_master(held, signs), CvxpyMaster)
         assert not isinstance(fastest_master(plain, signs), CvxpyMaster)
         assert not any(master.supports(held) for master in (HighsMaster, HingeMaster, InteriorPointMaster))
-        assert plain.certified
-        assert not held.certified
+        assert plain.has_conjugate
+        assert not held.has_conjugate
     assert str(held) == "ConstrainedLoss + SquaredL2 with free w and an intercept"
 
 

@@ -19,8 +19,8 @@ from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns
 from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.margin_problem import not_separable
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.problem import not_separable
 
 RNG = np.random.default_rng(0)
 # eighths, so that adding an offset up to 2^49 rounds nothing

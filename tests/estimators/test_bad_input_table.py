@@ -158,8 +158,9 @@ BEFORE_A_FIT = {"get_params", "set_params", "get_metadata_routing", "load", "set
 
 def uses_of_a_fit(name):
     """The public methods and properties of an estimator that want it fitted."""
+    others = {"fit", *BEFORE_A_FIT, *inspect.signature(type(PUBLIC[name])).parameters}
     for use, value in inspect.getmembers_static(type(PUBLIC[name])):
-        own = not use.startswith("_") and use not in BEFORE_A_FIT and not use.endswith("_request") and use != "fit"
+        own = not use.startswith("_") and use not in others and not use.endswith("_request")
         if own and (callable(value) or hasattr(value, "__get__")):
             yield use
 

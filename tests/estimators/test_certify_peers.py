@@ -263,7 +263,7 @@ def test_sub_problems_are_certified_one_by_one(estimator, multi_class):
     model = clone(estimator).set_params(multi_class=multi_class).fit(Z, y)
     certificates = model.certify(Z, y)
     assert len(certificates) == 3
-    parts = model.decomposition_.estimators_
+    parts = model.estimators_
     rows = [np.isin(y, pair) for pair in ([0, 1], [0, 2], [1, 2])] if multi_class == "ovo" else [y >= 0] * 3
     for part, among, own, k in zip(parts, rows, certificates, range(3), strict=True):
         labels = (y[among] == y[among].max()) if multi_class == "ovo" else y == k

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from cvxens import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.colgen.oracles import Stump, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.voting.coded import CodedOracle, Pairs
+from cvxens.estimators.boosting import CodedOracle, Pairs
 
 X, Y = three_classes()
 MH, ECC = AdaBoostMHClassifier(n_rounds=30), AdaBoostECCClassifier(n_rounds=30)
@@ -143,20 +143,20 @@ def test_many_classes_have_random_codes(estimator):
     assert (fits[0].decision_function(X) != fits[2].decision_function(X)).any()
 
 
-@pytest.mark.parametrize("pairs_of", [Pairs.of_labels, Pairs.of_differences])
+@pytest.mark.parametrize("pairs_of", [Pairs.from_labels, Pairs.from_differences])
 def test_gathering_is_the_adjoint_of_margins(pairs_of):
     rng = np.random.default_rng(0)
     labels = rng.integers(4, size=9)
     pairs, votes = pairs_of(labels, 4), rng.normal(size=(9, 4))
     s = rng.normal(size=len(pairs.signs))
-    assert (pairs.gathered(s) * votes).sum() == pytest.approx((s * pairs.signs) @ pairs.margins(votes))
+    assert (pairs.collect(s) * votes).sum() == pytest.approx((s * pairs.signs) @ pairs.margins(votes))
 
 
-@pytest.mark.parametrize("pairs_of", [Pairs.of_labels, Pairs.of_differences])
+@pytest.mark.parametrize("pairs_of", [Pairs.from_labels, Pairs.from_differences])
 def test_columns_have_the_edges_that_they_say(pairs_of):
     pairs = pairs_of(Y, 3)
     s = pairs.signs * np.random.default_rng(0).uniform(size=len(pairs.signs))
-    priced = CodedOracle(Stumps(X), X, pairs, np.random.default_rng(0)).price(s)
+    priced = CodedOracle(Stumps(X), pairs, np.random.default_rng(0)).price(s)
     assert len(priced.columns) == X.shape[1] + 1
     assert [column.edge for column in priced.columns] == pytest.approx([s @ column.values for column in priced.columns])
     assert priced.best_edge == pytest.approx(priced.edge_bound)

@@ -98,7 +98,7 @@ def test_the_text_of_three_classes_is_the_model(estimator, scheme):
         pairs = ["ant vs rest", "bee vs rest", "cat vs rest"]
         pairs = pairs if scheme == "ovr" else ["bee vs ant", "cat vs ant", "cat vs bee"]
         assert list(read) == pairs
-        scores = [part.decision_function(X.to_numpy()) for part in model.decomposition_.estimators_]
+        scores = [part.decision_function(X) for part in model.estimators_]
     else:
         scores = model.decision_function(X).T
     for expected, found in zip(scores, read.values(), strict=False):

@@ -88,7 +88,7 @@ def test_simplex_least_squares_take_three_classes_at_once():
 
 def test_two_classes_after_three_leave_no_decomposition():
     model = LPBoostClassifier().fit(*three_classes()).fit(X, Y)
-    assert not hasattr(model, "decomposition_")
+    assert not hasattr(model, "estimators_")
     assert model.decision_function(X).shape == (len(X),)
 
 

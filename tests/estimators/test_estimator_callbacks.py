@@ -23,7 +23,7 @@ from cvxens import (
     RhoSVC,
     load_model,
 )
-from cvxens.estimators.fitting import callbacks
+from cvxens.estimators import progress
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")
@@ -126,14 +126,14 @@ def test_sub_problems_are_tasks_of_the_fit(backend, multi_class):
     with parallel_config(backend=backend):
         model.set_callbacks(follower, own).fit(*three_classes())
     lengths = sorted(len(history) for history in model.history_)
-    parts = {k: [p for p in follower.ended if p.startswith(f"fit 0, fit {k}, round")] for k in range(3)}
+    parts = {k: [p for p in follower.ended if p.startswith(f"fit 0, sub-problem {k}, round")] for k in range(3)}
     assert sorted(len(part) for part in parts.values()) == lengths
     assert sorted(follower.ended) == sorted(own.ended) == sorted(follower.begun)
-    assert follower.life == ["setup", "teardown"]
-    assert sorted(own.life) == ["setup"] * 4 + ["teardown"] * 4
-    assert not any(
-        "_part_of" in vars(part) for part in (model.decomposition_.estimator, *model.decomposition_.estimators_)
-    )
+    assert follower.life == own.life == ["setup", "teardown"]
+    plain = LPBoostClassifier(multi_class=multi_class).fit(*three_classes())
+    assert vars(model).keys() == vars(plain).keys() | {"_skl_callbacks"}
+    for part, alone in zip(model.estimators_, plain.estimators_, strict=True):
+        assert vars(part).keys() == vars(alone).keys()
 
 
 def test_a_stop_is_one_of_the_sub_problem():
@@ -228,8 +228,8 @@ def test_a_round_that_is_interrupted_ends_without_a_fit():
 
 def test_without_callbacks_of_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    support, decorate = callbacks._support()
-    assert support is callbacks.WithoutCallbacks
+    support, decorate = progress._find_support()
+    assert support is progress.WithoutCallbacks
     assert decorate(path) is path
     assert not hasattr(support(), "set_callbacks")
 

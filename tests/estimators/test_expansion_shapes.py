@@ -63,7 +63,7 @@ def test_importances_of_infinite_ensembles_are_those_of_their_cells():
     several = InfiniteEnsembleSVC(C=0.1).fit(*three_classes())
     np.testing.assert_allclose(
         several.feature_importances_,
-        np.mean([part.feature_importances_ for part in several.decomposition_.estimators_], axis=0),
+        np.mean([part.feature_importances_ for part in several.estimators_], axis=0),
     )
     assert not hasattr(InfiniteEnsembleSVC("gaussian").fit(X, Y), "feature_importances_")
 

@@ -20,7 +20,7 @@ from sklearn.utils import compute_sample_weight
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
 from cvxens.estimators import certify_model, reweight
-from cvxens.estimators.voting.foreign_votes import LIBRARIES, ForeignVote, Library
+from cvxens.estimators.foreign import LIBRARIES, ForeignVote, Library
 from cvxens.problems import LPBoost, SoftMarginBoosting, SVMDual, SVMPrimal
 
 X, Y = two_classes(80)

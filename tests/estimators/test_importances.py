@@ -57,7 +57,7 @@ def test_stumps(estimator, sample):
     X, y = sample
     model, d = clone(estimator).fit(X, y), X.shape[1]
     found = model.feature_importances_
-    if hasattr(model, "decomposition_"):
+    if hasattr(model, "estimators_"):
         parts = zip(model.weak_learners_, model.weights_, strict=True)
         expected = np.mean([by_hand(*part, d, of_stump(d)) for part in parts], axis=0)
     else:

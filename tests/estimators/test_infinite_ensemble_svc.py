@@ -186,7 +186,7 @@ def test_the_expansions_of_several_classes(scheme):
     sample, y = three_classes()
     model = InfiniteEnsembleSVC("gaussian", C=1.0, multi_class=scheme).fit(sample, y)
     pairs = list(combinations(range(3), 2))
-    for part, (estimator, u) in enumerate(zip(model.decomposition_.estimators_, model.dual_weights_, strict=True)):
+    for part, (estimator, u) in enumerate(zip(model.estimators_, model.dual_weights_, strict=True)):
         vectors, coefficients = model.support_vectors_[part], model.dual_coef_[part]
         signs = np.where(y == (part if scheme == "ovr" else pairs[part][1]), 1.0, -1.0)
         assert_allclose(coefficients, (signs * u)[model.support_[part]])

@@ -16,7 +16,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting import progress
+from cvxens.estimators import progress
 from cvxens.kernels import Laplacian
 
 pytestmark = pytest.mark.filterwarnings("ignore:PartialSVMEnsembleClassifier. the updates have ended")

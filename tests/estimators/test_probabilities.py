@@ -14,7 +14,7 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from cvxens import AdaBoostClassifier, RegAdaBoostClassifier
-from cvxens.estimators.fitting.links import LEAST, coupled
+from cvxens.estimators.probabilities import LEAST, couple
 
 SAMPLES = {2: two_classes(40), 3: three_classes(45)}
 METHODS = ("predict", "predict_proba", "decision_function")
@@ -65,7 +65,7 @@ def test_pairs_that_agree_are_coupled_exactly(n_classes, seed):
     p = np.random.default_rng(seed).dirichlet(np.ones(n_classes), size=4).clip(1e-3)
     p /= p.sum(axis=1, keepdims=True)
     first, second = np.triu_indices(n_classes, 1)
-    assert_allclose(coupled(np.log(p[:, second] / p[:, first]), n_classes), p, atol=1e-9)
+    assert_allclose(couple(np.log(p[:, second] / p[:, first]), n_classes), p, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=20)
@@ -79,7 +79,7 @@ def test_pairs_that_disagree_are_coupled_at_the_least_distance(n_classes, seed):
     def distance(p):
         return ((r * p[first] - (1 - r) * p[second]) ** 2).sum()
 
-    found = coupled(log_odds, n_classes)[0]
+    found = couple(log_odds, n_classes)[0]
     simplex = {"type": "eq", "fun": lambda p: p.sum() - 1}
     start = np.full(n_classes, 1 / n_classes)
     best = minimize(distance, start, bounds=[(0, 1)] * n_classes, constraints=simplex, options={"ftol": 1e-14})
@@ -90,14 +90,14 @@ def test_pairs_that_disagree_are_coupled_at_the_least_distance(n_classes, seed):
 def test_pairs_without_doubt():
     sure = 1e4
     # the first class beats all, however they beat each other; three that beat each other in a circle are alike
-    assert_allclose(coupled(np.array([[-sure, -sure, sure]]), 3), [[1, 0, 0]], atol=1e-6)
-    assert_allclose(coupled(np.array([[-sure, sure, -sure]]), 3), np.full((1, 3), 1 / 3), atol=1e-6)
-    assert_allclose(coupled(np.zeros((2, 6)), 4), np.full((2, 4), 0.25))
+    assert_allclose(couple(np.array([[-sure, -sure, sure]]), 3), [[1, 0, 0]], atol=1e-6)
+    assert_allclose(couple(np.array([[-sure, sure, -sure]]), 3), np.full((1, 3), 1 / 3), atol=1e-6)
+    assert_allclose(couple(np.zeros((2, 6)), 4), np.full((2, 4), 0.25))
 
 
 @pytest.mark.parametrize("estimator", [AdaBoostClassifier(n_rounds=5), RegAdaBoostClassifier()])
 def test_the_probabilities_of_one_against_one_are_those_of_its_parts(estimator):
     X, y = SAMPLES[3]
     model = clone(estimator).set_params(multi_class="ovo").fit(X, y)
-    parts = np.stack([part.decision_function(X) for part in model.decomposition_.estimators_], axis=1)
-    assert_allclose(model.predict_proba(X), coupled(2 * parts, 3))
+    parts = np.stack([part.decision_function(X) for part in model.estimators_], axis=1)
+    assert_allclose(model.predict_proba(X), couple(2 * parts, 3))

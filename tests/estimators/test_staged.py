@@ -56,7 +56,7 @@ def test_the_ensemble_after_k_rounds_is_that_of_a_fit_with_k_rounds(case):
 
 
 def rounds_of(model):
-    several = hasattr(model, "decomposition_")
+    several = hasattr(model, "estimators_")
     return max(map(len, model.history_)) if several else len(model.history_)
 
 

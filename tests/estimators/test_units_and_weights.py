@@ -26,10 +26,9 @@ from cvxens import (
 )
 from cvxens.colgen.oracles import Fourier, Perceptrons
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Weighted
-from cvxens.estimators.fitting.sample import Accepts, Sample, class_factors
 from cvxens.estimators.machines import kernels as machine_kernels
 from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
+from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
 from cvxens.problems.maps import doubly_centred
 
@@ -172,14 +171,14 @@ def test_the_default_gamma_is_the_documented_one(kernel, estimator):
     of_three, classes = of_three[REPEATED % 45], classes[REPEATED % 45]
     for scheme in ("ovr", "ovo"):
         model = estimator(kernel, multi_class=scheme, class_weight="balanced").fit(of_three, classes)
-        for part in model.decomposition_.estimators_:
+        for part in model.estimators_:
             assert gamma(part) == pytest.approx(GAMMAS[kernel](of_three), rel=1e-12)
 
 
 def fitted_to(model, merged, monkeypatch, *sample):
     with monkeypatch.context() as patch:
         if not merged:
-            patch.setattr(Sample, "merged", lambda self: self)
+            patch.setattr(Sample, "merge", lambda self: self)
         return clone(model).fit(*sample)
 
 
@@ -241,7 +240,7 @@ def test_rows_are_in_one_order_sparse_or_dense(seed):
     unsorted = csr_array(dense)
     unsorted = csr_array((unsorted.data, unsorted.indices, unsorted.indptr), shape=dense.shape)
     stored = csc_array((dense.T.ravel(), np.tile(np.arange(n), d), np.arange(0, n * d + 1, n)), shape=(n, d))
-    merged = [Sample.read(model, kind, y, Accepts(sparse=("csc",))).merged() for kind in (dense, unsorted, stored)]
+    merged = [Sample.read(model, kind, y, Accepts(sparse=("csc",))).merge() for kind in (dense, unsorted, stored)]
     for other in merged[1:]:
         assert_array_equal(other.X.toarray(), merged[0].X)
         assert_array_equal(other.places, merged[0].places)
@@ -333,9 +332,8 @@ def test_ranges_that_are_left_open_do_not_matter_to_new_samples(name):
 
 
 def test_a_weighted_estimator_takes_weights():
-    for name in CLASSIFIERS:
-        if isinstance(PUBLIC[name], Weighted):
-            assert "sample_weight" in inspect.signature(PUBLIC[name].fit).parameters
+    weighted = {name for name in CLASSIFIERS if "sample_weight" in inspect.signature(PUBLIC[name].fit).parameters}
+    assert set(CLASSIFIERS) - weighted == {"SupervisedKernelRLSClassifier"}
 
 
 def test_the_mean_of_a_kernel_is_over_samples_and_not_over_their_prices():

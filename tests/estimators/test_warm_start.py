@@ -11,8 +11,8 @@ from sklearn.base import clone
 from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, oracles
 from cvxens.errors import InvalidInput
-from cvxens.estimators.voting import ensemble
-from cvxens.estimators.voting.warm_start import WarmStart
+from cvxens.estimators import ensembles
+from cvxens.estimators.ensembles import Ensemble
 
 X, Y = two_classes(80)
 PATHS = {"LPBoostClassifier": [0.05, 0.1, 0.2, 0.5], "CGEnsClassifier": [0.003, 0.01, 0.03, 0.1]}
@@ -20,12 +20,12 @@ EXACT = {"tol": 1e-6}
 
 
 def rounds(model):
-    histories = model.history_ if hasattr(model, "decomposition_") else [model.history_]
+    histories = model.history_ if hasattr(model, "estimators_") else [model.history_]
     return [len(history) for history in histories]
 
 
 def primals(model):
-    certificates = model.certificate_ if hasattr(model, "decomposition_") else [model.certificate_]
+    certificates = model.certificate_ if hasattr(model, "estimators_") else [model.certificate_]
     assert all(certificate.holds(model.tol) for certificate in certificates)
     return [certificate.primal for certificate in certificates]
 
@@ -81,12 +81,13 @@ def test_each_sub_problem_starts_from_its_own(estimator, multi_class, monkeypatc
         starts.append(start)
         return column_generation(*arguments, start=start, **options)
 
-    monkeypatch.setattr(ensemble, "column_generation", listening)
+    monkeypatch.setattr(ensembles, "column_generation", listening)
     # without the first ten it is another sample, of the same sub-problems
     model.fit(Z[10:], labels[10:])
     assert starts == own
-    parts = (model, model.decomposition_.estimator, *model.decomposition_.estimators_)
-    assert all("_starts" not in vars(part) for part in parts)
+    once = clone(model).fit(Z, labels)
+    for part, fresh in zip((model, *model.estimators_), (once, *once.estimators_), strict=True):
+        assert vars(part).keys() == vars(fresh).keys()
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -185,5 +186,5 @@ def test_sample_weights_and_frames():
 
 
 def test_every_ensemble_by_column_generation_has_it():
-    assert all(isinstance(estimator, WarmStart) and estimator.warm_start is False for estimator in EVERY)
+    assert all(isinstance(estimator, Ensemble) and estimator.warm_start is False for estimator in EVERY)
     assert all("warm_start : bool" in type(estimator).__doc__ for estimator in EVERY)

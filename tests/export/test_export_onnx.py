@@ -121,7 +121,7 @@ def thresholds(model):
 
 def knots(model):
     fitted = getattr(model, "best_estimator_", model)
-    every = fitted.shape_functions_ if hasattr(fitted, "decomposition_") else [fitted.shape_functions_]
+    every = fitted.shape_functions_ if hasattr(fitted, "estimators_") else [fitted.shape_functions_]
     return [(d, knot) for parts in every for d, (places, _) in enumerate(parts) for knot in places.tolist()]
 
 

@@ -43,7 +43,9 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
-from cvxens.problems.margin_problem import SHIFTED
+
+SHIFTED = "intercept of the shifted columns"
+"""The name of that intercept among the arrays of a repaired point."""
 
 SLACK = Fraction(1, 10**12)
 """What a value may be off, relative to itself, that `rounding` does not speak of."""
@@ -224,9 +226,12 @@ def certified(random, known):
     for arrays in points(random, known.arrays):
         certificate = certify(known.problem, **arrays)
         with np.errstate(all="ignore"):
-            repaired = known.problem.repair(
+            evaluated = known.problem.evaluate(
                 {name: np.asarray(values, float).reshape(known.problem.shapes[name]) for name, values in arrays.items()}
             )
+        repaired = dict(evaluated.point)
+        if getattr(getattr(known.problem, "linear_map", None), "centre", None) is not None:
+            repaired[SHIFTED] = evaluated.b
         finite = all(np.isfinite(values).all() for values in repaired.values())
         point = known.at({k: fractions(v) for k, v in repaired.items()}) if certificate.proven and finite else None
         text = f"{type(known.problem).__name__} given {', '.join(arrays)}"
@@ -247,7 +252,7 @@ def hinge(problem, H, y, C):
     def at(point):
         w, b = point["w"], point.get("b", Fraction(0))
         if SHIFTED in point:
-            b = point[SHIFTED] - dot(fractions(problem._shifted.centre), w)
+            b = point[SHIFTED] - dot(fractions(problem.linear_map.centre), w)
         z = [a * (f + b) for a, f in zip(y, product(H, w), strict=True)]
         scales = [Fraction(1), *([1 / min(z)] if min(z) > 0 else [])]
 
@@ -343,7 +348,7 @@ def slssvm(random):
     def at(point):
         b = point["b"]
         if SHIFTED in point:
-            moves = [dot(fractions(problem._shifted.centre), w) for w in transposed(point["W"])]
+            moves = [dot(fractions(problem.linear_map.centre), w) for w in transposed(point["W"])]
             b = [shifted - move for shifted, move in zip(point[SHIFTED], moves, strict=True)]
         scores = [[dot(row, w) for w in transposed(point["W"])] for row in h]
         errors = [

@@ -34,7 +34,6 @@ from cvxens.problems import (
     SVMPrimal,
     simplex_codes,
 )
-from cvxens.problems.formulation import FormulationProblem
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.maps import DenseColumns
 from cvxens.problems.penalties import L1, SquaredL2
@@ -246,7 +245,7 @@ def variant(random):
     intercept, nonnegative = bool(random.random() < 0.5), bool(random.random() < 0.5)
     formulation = Formulation(loss, penalty, intercept=intercept, nonnegative=nonnegative)
     both = np.hstack([H, -H]) if nonnegative else H
-    return by_columns(FormulationProblem(formulation, both, y), formulation, H, y)
+    return by_columns(Problem(formulation, both, y), formulation, H, y)
 
 
 KINDS = (

@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from cvxens.colgen import column_generation, formulations, oracles
-from cvxens.problems.slssvm import simplex_codes
+from cvxens.problems import simplex_codes
 
 
 @pytest.fixture(autouse=True)

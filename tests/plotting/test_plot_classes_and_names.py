@@ -41,7 +41,7 @@ def axes(n):
 
 
 def histories(model):
-    return model.history_ if hasattr(model, "decomposition_") else [model.history_]
+    return model.history_ if hasattr(model, "estimators_") else [model.history_]
 
 
 @pytest.mark.parametrize("estimator", [AdaBoostClassifier(n_rounds=8), AdaBoostMHClassifier(n_rounds=8)])
@@ -124,8 +124,8 @@ MANY = [
 
 def scores_of(model):
     """The scores of sub-problems, or of classes."""
-    if hasattr(model, "decomposition_"):
-        return [part.decision_function(X.to_numpy()) for part in model.decomposition_.estimators_]
+    if hasattr(model, "estimators_"):
+        return [part.decision_function(X) for part in model.estimators_]
     return list(np.atleast_2d(model.decision_function(X).T))
 
 
@@ -140,9 +140,7 @@ def test_shapes_of_all_scores_add_up_to_them(estimator, y):
     elif getattr(model, "multi_class", None) == "ovo":
         assert names == ["bee vs ant", "cat vs ant", "cat vs bee"]
     else:
-        assert names == (
-            ["ant vs rest", "bee vs rest", "cat vs rest"] if hasattr(model, "decomposition_") else [*CLASSES]
-        )
+        assert names == (["ant vs rest", "bee vs rest", "cat vs rest"] if hasattr(model, "estimators_") else [*CLASSES])
     for name, scores in zip(names, scores_of(model), strict=True):
         mine = [shape for shape in display.shapes if shape.of == name]
         total = sum(shape.at(X[shape.name].to_numpy()) for shape in mine)

@@ -130,7 +130,7 @@ def test_an_estimator_is_drawn_by_its_history(display, run, ax):
 
 def test_an_estimator_of_several_classes_is_drawn_by_its_sub_problems(run, ax):
     classes = {"classes_": np.array(["a", "b"]), "multi_class": "ovr"}
-    several = estimator(history_=[run.history, run.history[:2]], decomposition_=object(), **classes)
+    several = estimator(history_=[run.history, run.history[:2]], estimators_=object(), **classes)
     drawn = ConvergenceDisplay.from_estimator(several, ax=ax)
     assert [len(part.objective) for part in drawn.traces] == [len(run.history), 2]
     assert legend_of(ax) == ["a vs rest", "b vs rest"]

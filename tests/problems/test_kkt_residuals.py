@@ -8,8 +8,7 @@ from problem_cases import CASES, SEPARATING, C, D, H, K, q, y
 
 from cvxens.colgen import Formulation, column_generation, formulations
 from cvxens.colgen.oracles import Stumps
-from cvxens.problems import RegularizedExpLoss, RhoSVM
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import Hinge
 from cvxens.problems.penalties import SquaredL2
 
@@ -199,9 +198,7 @@ def test_where_the_optimum_vanishes_residuals_do_not_explode():
 
 
 def test_weights_of_rounding_size_are_no_support():
-    problem = FormulationProblem(
-        Formulation(Hinge(1.0), SquaredL2(), nonnegative=True), np.array([[1.0, -1.0]] * 2), y[:2]
-    )
+    problem = Problem(Formulation(Hinge(1.0), SquaredL2(), nonnegative=True), np.array([[1.0, -1.0]] * 2), y[:2])
     u = np.array([1.0, 0.25])
     for tiny, expected in ((1e-12, 0.0), (1e-3, 0.751)):
         point = {"w": np.array([0.75, tiny]), "u": u}

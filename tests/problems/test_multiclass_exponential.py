@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem
 from cvxens.problems.formulations import multiboost
 from cvxens.problems.losses import Exponential, MulticlassExponential
 from cvxens.problems.penalties import L1
@@ -122,7 +122,7 @@ def test_the_problem_is_certified(seed, C, nonnegative):
     labels = np.r_[0, 1, 2, rng.integers(3, size=15)]
     H = np.sign(rng.normal(size=(18, 6)))
     formulation = Formulation(MulticlassExponential(C, labels, 3), L1(), outputs=3, nonnegative=nonnegative)
-    problem = FormulationProblem(formulation, H, np.ones((18, 1)))
+    problem = Problem(formulation, H, np.ones((18, 1)))
     assert problem.certify(problem.solve("CLARABEL")).holds(1e-5)
 
 
@@ -132,9 +132,9 @@ def test_two_classes_are_the_exponential_loss_of_one_score(seed):
     rng = np.random.default_rng(seed)
     labels = np.r_[0, 1, rng.integers(2, size=14)]
     H = np.sign(rng.normal(size=(16, 5)))
-    of_two = FormulationProblem(multiboost(0.8, labels), H, np.ones((16, 1))).solve("CLARABEL")
+    of_two = Problem(multiboost(0.8, labels), H, np.ones((16, 1))).solve("CLARABEL")
     y = 2.0 * labels - 1
-    of_one = FormulationProblem(Formulation(Exponential(0.8), L1()), H, y).solve("CLARABEL")
+    of_one = Problem(Formulation(Exponential(0.8), L1()), H, y).solve("CLARABEL")
     assert of_two.objective == pytest.approx(of_one.objective, rel=1e-6)
     w = of_two.variables["w"]
     assert_allclose(H @ (w[:, 1] - w[:, 0]), H @ of_one.variables["w"], atol=1e-3)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cvxens.errors import CvxensError, NotSeparable
 from cvxens.problems import DenseColumns, HardMarginBoosting, Signed, StumpColumns
-from cvxens.problems.margin_problem import not_separable
+from cvxens.problems.problem import not_separable
 
 SOLVERS = [None, "CLARABEL", "SCS"]
 

@@ -188,7 +188,7 @@ def test_an_interrupt_before_the_first_point_is_passed_on(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(AdditiveSVM, "evaluate", interrupted)
+    monkeypatch.setattr(AdditiveSVM, "solution_at", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve_additive_svm(PROBLEM)
 

@@ -149,7 +149,7 @@ def test_a_start_at_other_prices_is_made_feasible():
 def test_multipliers_out_of_balance_are_primal_infeasible():
     problem = KernelSVM.of(np.eye(4), [1.0, 1.0, 1.0, -1.0], 1.0)
     u = np.array([0.5, 0.5, 0.5, 0.5])
-    residuals = problem.at(u, problem.rows.product(problem.y * u)).certificate.residuals
+    residuals = problem.solution_at(u, problem.rows.product(problem.y * u)).certificate.residuals
     assert residuals["primal feasibility"] == pytest.approx(0.5)
 
 
@@ -273,7 +273,7 @@ def test_kernels_that_are_indefinite_by_little_are_refused(rows, scale):
         direction = np.outer(y, y) / (y @ y)
         K = np.ones((n, n)) - 1e-6 * direction
         with pytest.raises(InvalidInput, match="PSD"):
-            KernelSVM.of(rows(scale * K), np.sign(y), 1 / scale).evaluate(np.abs(y) / scale)
+            KernelSVM.of(rows(scale * K), np.sign(y), 1 / scale).solution_at(np.abs(y) / scale)
 
 
 @pytest.mark.parametrize("bad", [{"tol": 0.0}, {"max_time": -1.0}])

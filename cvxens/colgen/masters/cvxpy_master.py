@@ -10,8 +10,8 @@ import numpy as np
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted, intercept_of
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
+from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import Edges
-from cvxens.problems.formulation import Formulation, FormulationProblem
 from cvxens.types import Array
 
 
@@ -59,16 +59,16 @@ class CvxpyMaster:
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; taken from the solver's point where a conjugate is not known."""
-        if self.restricted.formulation.certified:
+        if self.restricted.formulation.has_conjugate:
             return self.restricted.bound(solution, priced)
         return self._claimed_bound(solution, priced)
 
     def _start(self) -> MasterSolution:
         """Without columns; a loss that is an expression is solved at w = 0 for its multipliers."""
         formulation = self.restricted.formulation
-        if formulation.certified:
+        if formulation.has_conjugate:
             return self.restricted.start()
-        nothing = FormulationProblem(formulation, np.zeros((len(self.restricted.y), 1)), self.restricted.y)
+        nothing = Problem(formulation, np.zeros((len(self.restricted.y), 1)), self.restricted.y)
         try:
             solution = nothing.solve(self.solver, **self.options)
         except SolverFailed as failure:
@@ -79,7 +79,7 @@ class CvxpyMaster:
         b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
         w = np.zeros((0, *nothing.outputs))
         threshold = formulation.terms[1].threshold(w, np.zeros(0))
-        return MasterSolution(w, b, u, self.restricted.y * u, solution.objective, threshold)
+        return MasterSolution(w, b, u, self.restricted.y * u, formulation.sense * solution.objective, threshold)
 
     def _claimed_bound(self, solution: MasterSolution, priced: Priced) -> float:
         """By Fenchel's equality -loss*(-u) = loss(z) + u'z at the solver's optimum.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Any, TypeAlias
@@ -110,8 +110,8 @@ def _on_support(solution: Any, X: NDArray, support: NDArray[np.intp], scale: Arr
     rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
     kernel = AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), scale)
     problem = AdditiveSVM(kernel, solution.problem.y[support], solution.problem.C[support])
-    u, f = solution.u[support], solution.f[support]
-    return SVMSolution(problem, u, solution.b, f, solution.objective, solution.bound)
+    point = {**solution.evaluated.point, "u": solution.u[support]}
+    return SVMSolution(replace(solution.evaluated, problem=problem, point=point), solution.f[support])
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import ParameterGrid
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.multiclass import combined, scheme_of
-from cvxens.estimators.fitting.sample import class_factors
 from cvxens.estimators.machines.choice import Choice
 from cvxens.estimators.machines.kernels import TrainingKernel
 from cvxens.estimators.machines.training import Limits, Trainer
+from cvxens.estimators.multiclass import SCHEMES, combine_scores
+from cvxens.estimators.samples import class_factors
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -91,7 +91,7 @@ class Folds:
         test = split[1]
         train, weights, classes, labels = self._training(split[0])
         several = len(classes) > 2
-        parts_of = scheme_of(self.multi_class)[1]
+        parts_of = SCHEMES[self.multi_class]
         scores, gaps = [], []
         for rows, part in parts_of(labels, len(classes)) if several else [(np.full(len(labels), True), labels)]:
             trainer, evaluate = kernel.on(train[rows], test)
@@ -102,7 +102,7 @@ class Folds:
             gaps.append([solution.relative_gap for solution in solutions])
         found = scores[0]
         if several:
-            found = np.stack([combined(self.multi_class, s, len(classes)) for s in np.stack(scores, axis=-1)])
+            found = np.stack([combine_scores(self.multi_class, s, len(classes)) for s in np.stack(scores, axis=-1)])
         return self._scored(test, [Answers(classes, each) for each in found]), np.max(gaps, axis=0)
 
     def _training(self, train: Indices) -> tuple[Indices, Array, NDArray, NDArray[np.intp]]:

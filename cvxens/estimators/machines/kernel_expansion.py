@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,9 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending
 from cvxens.deadline import Deadline, Pace, limit_time, time_left
-from cvxens.estimators.fitting.audit import shaped
-from cvxens.estimators.fitting.multiclass import certify_parts
-from cvxens.estimators.fitting.parameters import documented
-from cvxens.estimators.fitting.sample import Accepts, Sample
+from cvxens.estimators.base import BinaryClassifier, check_shape
 from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts, variation_shares
+from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.solvers import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.blockwise import expand
@@ -80,37 +78,48 @@ class FixedKernel:
         return X if self.box is None else np.clip(X, *self.box)
 
 
-class KernelExpansion(ABC):
-    """f(x) = sum_j c_j k(x, x_j) over some of the training samples; for a `Classifier`.
+@dataclass(eq=False, repr=False)
+class KernelExpansion(BinaryClassifier):
+    """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
     ----------
-    kernel, gamma, max_rank, tol, multi_class, n_jobs
-        As the estimators document them.
+    kernel : str or callable
+        "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
+        "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
+        from two samples to the matrix between them; PSD. All but the first want features of one scale.
+    gamma : float, optional
+        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
+        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
+    max_rank : int
+        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+
+    Attributes
+    ----------
+    kernel_ : FixedKernel
+        The kernel as a function of two samples, with what it took from the training sample.
+    support_ : ndarray of int, shape (n_support,)
+        Training samples that scores are expanded over.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features.
+    dual_coef_ : ndarray of shape (n_support,)
+        Coefficients c of ``f(x) = sum_j c_j k(x, x_j)``.
+    intercept_ : ndarray of shape ()
+        0.
     """
 
-    fitted: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "kernel_",
-        "support_",
-        "support_vectors_",
-        "dual_coef_",
-        "intercept_",
-        "dual_weights_",
-    )
-    kernel_: FixedKernel
-    support_vectors_: Array
-    dual_coef_: Array
-
-    def __init__(
-        self, kernel: Any, *, gamma: float | None, max_rank: int, tol: float, multi_class: str, n_jobs: int | None
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_rank = max_rank
-        self.tol = tol
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
+    certificate_: Certificate = field(init=False)
+    kernel_: FixedKernel = field(init=False)
+    support_: NDArray[np.intp] = field(init=False)
+    support_vectors_: Array = field(init=False)
+    dual_coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
+    kernel: Any = "middle-stump"
+    _: KW_ONLY
+    gamma: float | None = None
+    max_rank: int = 500
+    tol: float = 1e-4
 
     @property
     def shape_functions_(self) -> Any:
@@ -120,12 +129,15 @@ class KernelExpansion(ABC):
         "decision-stump"; a list over the sub-problems where there are several.
         """
         check_is_fitted(self)
-        if hasattr(self, "decomposition_"):
-            return [part.shape_functions_ for part in self.decomposition_.estimators_]
-        kernel = self.kernel_.function
-        if not isinstance(kernel, Kernel):
-            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
-        return kernel.shape_functions(self.support_vectors_, self.dual_coef_, self.kernel_.box)
+        found = []
+        for part in self._parts():
+            kernel = part.kernel_.function
+            if not isinstance(kernel, Kernel):
+                raise AttributeError(
+                    f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
+                )
+            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
+        return self._show(found)
 
     @property
     def feature_importances_(self) -> Array:
@@ -133,17 +145,14 @@ class KernelExpansion(ABC):
 
         That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
         """
-        shapes = self.shape_functions_
-        each = shapes if hasattr(self, "decomposition_") else [shapes]
-        return np.mean([variation_shares(part) for part in each], axis=0)
+        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
 
     @abstractmethod
     def _certified(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
 
-    @documented
     def certify(
-        self: Any, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
     ) -> Certificate | list[Certificate]:
         """Say how far the function, or another one over the same support vectors, is from the optimum on a sample.
 
@@ -152,7 +161,12 @@ class KernelExpansion(ABC):
 
         Parameters
         ----------
-        <CERTIFIED_SAMPLE>
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
         weights : array-like, shaped as `dual_coef_`, optional
             Coefficients from anywhere; by default the fitted ones.
 
@@ -162,10 +176,11 @@ class KernelExpansion(ABC):
             Of the problem on that sample, with the exact kernel; a list over the sub-problems where there are several,
             for which weights are a list as well.
         """
-        sample = self._sample_again(X, y, sample_weight)
-        if hasattr(self, "decomposition_"):
-            return certify_parts(self, sample, weights=weights)
-        c = self.dual_coef_ if weights is None else shaped("weights", weights, self.dual_coef_.shape)
+        sample = self._read_again(X, y, sample_weight)
+        return self._map_problems(type(self)._certify, sample, weights=self.dual_coef_ if weights is None else weights)
+
+    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+        c = check_shape("weights", weights, self.dual_coef_.shape)
         inside = replace(sample, X=self.kernel_.within(validation.samples(sample.X)))
         norm = float(c @ self._expand(self.support_vectors_, c))
         return self._certified(self.kernel_, inside, self._expand(inside.X, c), norm)

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from cvxens.certificates import Certificate
-from cvxens.estimators.fitting.sample import Sample
 from cvxens.estimators.machines.kernel_expansion import FixedKernel, left_out
+from cvxens.estimators.samples import Sample
 from cvxens.rounding import sum_error
 from cvxens.solvers import LowRankKernel, solve_low_rank_rho_svm
 from cvxens.types import Array

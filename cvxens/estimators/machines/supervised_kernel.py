@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -15,8 +16,8 @@ from sklearn.utils import get_tags
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.fitting.audit import shaped
-from cvxens.estimators.fitting.sample import Accepts
+from cvxens.estimators.base import check_shape
+from cvxens.estimators.samples import Accepts
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import KINDS
 from cvxens.memory import SMALL, available
@@ -39,45 +40,59 @@ BLOCK = 2**24
 """Numbers in the parts in which new samples are scored: 128 MiB."""
 
 
+@dataclass(eq=False, repr=False)
 class SupervisedKernelExperts(ABC):
     """Experts on one supervised kernel matrix; for a classifier or a regressor.
 
     Parameters
     ----------
-    forest, kernel, gamma, n_experts, sample_share, random_state, n_jobs
-        As the estimators document them.
+    forest : estimator, optional
+        A tree, forest or gradient boosting of scikit-learn; by default a random forest. A clone of it is fitted, with a
+        seed from `random_state` if it has none. One that is fitted already, to an array, is taken as it is if it is
+        wrapped into a `sklearn.frozen.FrozenEstimator`.
+    kernel : {"depth", "leaf"}
+        TT06 (9), the depth of the deepest node that both samples pass, a mean over the trees; or TT06 (8), the share of
+        the trees in which they reach the same leaf. The latter is smaller by about the depth of the trees, and sees
+        little where leaves have few samples, as they have in regression: give the forest a `min_samples_leaf`.
+    gamma : float
+        Weight of the penalty, above 0.
+    n_experts : int
+        Number of experts; TT06 has 100 to 250.
+    sample_share : float or pair of floats
+        Size of their samples in proportion to all samples, above 0 and at most 1; of two numbers, the least and the
+        largest, between which sizes are uniform. Samples are drawn without replacement.
+    random_state : int, RandomState instance, Generator or None
+        Seed of the forest and of the samples.
+    n_jobs : int, optional
+        Trees grown and experts fitted at a time, as joblib counts, on threads. It does not change the model.
 
     Attributes
     ----------
-    default_forest : class
-        The forest where none is given.
+    kernel_ : TreeEnsemble
+        The kernel, with the fitted forest as `kernel_.forest`; the trees alone where the model was read from a file.
+    experts_ : LeastSquaresExperts
+        Coefficients, samples and certificate of every expert.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training samples.
     """
 
     certified: ClassVar[str] = "the objective of the expert that is furthest from its optimum"
+    # the forest where none is given
     default_forest: ClassVar[Any]
     source: ClassVar[str] = "TT06"
-    kernel_: TreeEnsemble
-    experts_: LeastSquaresExperts
-    X_fit_: Array
 
-    def __init__(
-        self,
-        forest: Any = None,
-        *,
-        kernel: str = "depth",
-        gamma: float = 1e-3,
-        n_experts: int = 100,
-        sample_share: Any = (0.5, 0.9),
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.forest = forest
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_experts = n_experts
-        self.sample_share = sample_share
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    certificate_: Certificate = field(init=False)
+    experts_: LeastSquaresExperts = field(init=False)
+    kernel_: TreeEnsemble = field(init=False)
+    X_fit_: Array = field(init=False)
+    forest: Any = None
+    _: KW_ONLY
+    kernel: str = "depth"
+    gamma: float = 1e-3
+    n_experts: int = 100
+    sample_share: Any = (0.5, 0.9)
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _accepts(self) -> Accepts:
         forest = self.default_forest() if self.forest is None else self.forest
@@ -123,7 +138,7 @@ class SupervisedKernelExperts(ABC):
         Expert e is f_e(x) = sum_i c_ie k(x, x_i) with the squared norm c_e'K c_e, wherever it is evaluated.
         """
         gamma, fitted = validation.positive("gamma", self.gamma), self.experts_.coefficients
-        c = fitted if weights is None else shaped("weights", weights, fitted.shape)
+        c = fitted if weights is None else check_shape("weights", weights, fitted.shape)
         validation.n_jobs(self.n_jobs)
         check_room_for_experts((len(X), 1), targets.shape[1], len(X), self.n_jobs)
         X = X.astype(np.float64, copy=False)

@@ -19,7 +19,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFallbackWarning
-from cvxens.problems.formulation import FormulationProblem
+from cvxens.problems import Problem
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.solvers.additive import (
     AdditiveKernel,
@@ -131,9 +131,9 @@ class RowsTrainer:
         problem = KernelSVM.of(self.rows, y, weights)
         start = None
         if self.begin is not None:
-            priced = replace(problem, C=Cs[0] * problem.C)
+            priced = problem.priced(Cs[0] * problem.C)
             with suppress(TimeUp):
-                start = priced.evaluate(self.begin(priced, limits.tol))
+                start = priced.solution_at(self.begin(priced, limits.tol))
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certificate(self, solution: SVMSolution[KernelSVM]) -> Certificate:
@@ -173,4 +173,4 @@ def reference(problem: KernelSVM, _tol: float) -> Array:
     K = doubly_centred(problem.rows.block(np.arange(len(problem.y))))
     alike = (problem.C[0] == problem.C).all()
     formulation = formulations.svm(float(problem.C[0]) if alike else problem.C)
-    return FormulationProblem(formulation, factor(K).F, problem.y).solve().duals["u"]
+    return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]

@@ -17,8 +17,7 @@ from cvxens.deadline import Deadline, limit_time, time_is_up
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.additive.proximal import Line, Proximal
-from cvxens.solvers.price_path import along_prices
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -280,7 +279,7 @@ class _Search:
 
     def take(self, u: Array) -> SVMSolution[AdditiveSVM]:
         """Certify `u`, and keep it if it is the best so far."""
-        new = self.problem.evaluate(u)
+        new = self.problem.solution_at(u)
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
         self.history.append(new.level(self.n_steps, self.clock.seconds))

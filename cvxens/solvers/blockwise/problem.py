@@ -10,7 +10,8 @@ import numpy as np
 from cvxens import validation
 from cvxens.deadline import was_cut
 from cvxens.errors import InvalidInput
-from cvxens.problems.losses import Hinge
+from cvxens.problems import SVMDual
+from cvxens.problems.maps import KernelMap
 from cvxens.rounding import sum_error
 from cvxens.solvers.blockwise.rows import DenseRows, Indices, Rows
 from cvxens.solvers.svm_solution import SVMSolution
@@ -21,7 +22,46 @@ INDEFINITE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class KernelSVM:
+class RowsMap(KernelMap):
+    """Rows of a kernel matrix, in memory or evaluated when they are asked for, as the map of a problem."""
+
+    rows: Rows
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self.rows.n_samples
+
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
+
+    def matrix(self) -> Array:
+        """K, shape (n_samples, n_samples)."""
+        return self.rows.block(np.arange(self.n_samples))
+
+    def scores(self, c: Array) -> Array:
+        """K c."""
+        return self.rows.product(c)
+
+    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+        """K c, and errors."""
+        f = self.rows.product(c)
+        return f, self.score_errors(c, f)
+
+    def score_errors(self, c: Array, f: Array) -> Array:
+        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
+
+        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
+        them, stands for all.
+        """
+        if was_cut():
+            return np.full(len(c), sum_error(len(c), 1.0) * self.rows.largest_entry() * float(np.abs(c).sum()))
+        return sum_error(len(c), 1.0) * self.rows.absolute_product(np.abs(c))
+
+
+class KernelSVM(SVMDual):
     """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
 
     LL08 P2, as `cvxens.problems.SVMDual`, for samples whose kernel matrix need not fit into memory. K has to be PSD on
@@ -39,13 +79,13 @@ class KernelSVM:
     Examples
     --------
     >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> problem.evaluate(np.array([0.5, 0.5])).certificate.holds()
+    >>> problem.solution_at(np.array([0.5, 0.5])).certificate.holds()
     True
     """
 
-    rows: Rows
-    y: Array
-    C: Array
+    def __init__(self, rows: Rows, y: Array, C: Array) -> None:
+        self.rows, self.gram, self.y = rows, RowsMap(rows), y
+        self.C = C
 
     @classmethod
     def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
@@ -54,32 +94,25 @@ class KernelSVM:
         labels = validation.signs(y, rows.n_samples)
         return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
 
-    @property
-    def spread(self) -> float:
-        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
-        return 2 * float(np.abs(self.rows.block(np.arange(min(len(self.y), 8)))).max())
-
-    def score_errors(self, u: Array, f: Array) -> Array:
-        """Bound how far scores f are from K (y u): sums of at most n_samples terms.
-
-        Where there is no time to evaluate |K| u, the largest entry of the rows that were evaluated, those of u among
-        them, stands for all.
-        """
-        if was_cut():
-            return np.full(len(u), sum_error(len(u), 1.0) * self.rows.largest_entry() * float(np.abs(u).sum()))
-        return sum_error(len(u), 1.0) * self.rows.absolute_product(np.abs(u))
+    def priced(self, C: Array) -> KernelSVM:
+        """Return the problem with other prices, one per sample."""
+        return KernelSVM(self.rows, self.y, C)
 
     def among(self, chosen: Indices) -> KernelSVM:
-        """The problem on some of the samples."""
+        """Return the problem on some of the samples."""
         return KernelSVM(self.rows.among(chosen), self.y[chosen], self.C[chosen])
 
-    def evaluate(self, u: Array) -> SVMSolution[KernelSVM]:
-        """Make multipliers feasible, and evaluate both problems at them."""
-        u = Hinge(self.C).repair(u, self.y)
-        return self.at(u, self.rows.product(self.y * u))
+    def solution_at(self, u: Array, f: Array | None = None) -> SVMSolution[KernelSVM]:
+        """Evaluate both problems at multipliers: made feasible, or feasible ones with f = K (y u).
 
-    def at(self, u: Array, f: Array) -> SVMSolution[KernelSVM]:
-        """Evaluate both problems at feasible multipliers, with f = K (y u)."""
+        Raises
+        ------
+        InvalidInput
+            The kernel turns out to be indefinite.
+        """
+        if f is None:
+            u = self.loss.repair(u, self.y)
+            f = self.rows.product(self.y * u)
         v = self.y * u
         half_norm = float(v @ f) / 2
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
@@ -89,4 +122,4 @@ class KernelSVM:
                 f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
                 "give a kernel that is PSD, at least on such coefficients",
             )
-        return SVMSolution.at(self, u, f)
+        return SVMSolution.from_scores(self, u, f)

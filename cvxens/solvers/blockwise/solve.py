@@ -14,8 +14,7 @@ from cvxens import validation
 from cvxens.deadline import Deadline, Pace, TimeUp, limit_time
 from cvxens.solvers.blockwise.problem import KernelSVM
 from cvxens.solvers.blockwise.rows import Indices
-from cvxens.solvers.price_path import along_prices
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
 from cvxens.types import Array
 
 SINGULAR = 1e-12
@@ -195,7 +194,7 @@ def solve_blockwise_path(
     [-0.375, -0.5]
     """
     return along_prices(
-        lambda C, **last: solve_blockwise(replace(problem, C=C * problem.C), tol, **{**options, **last}), Cs
+        lambda C, **last: solve_blockwise(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
     )
 
 
@@ -219,7 +218,7 @@ class _Search:
 
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
-        new = self.problem.at(self.problem.y * self.v, self.f.copy())
+        new = self.problem.solution_at(self.problem.y * self.v, self.f.copy())
         self.waited += 1
         if not self.history or new.relative_gap < self.best.relative_gap:
             self.best, self.waited = new, 0
@@ -250,7 +249,7 @@ class _Search:
             return replace(self.best, history=tuple(self.history), ending=ending, drift=self.drift)
         best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
         if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
-            best = self.problem.evaluate(best.u)
+            best = self.problem.solution_at(best.u)
         return replace(best, history=tuple(self.history), ending=ending)
 
     def _optimise(self, r: Array, tol: float) -> None:

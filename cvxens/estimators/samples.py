@@ -16,9 +16,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.nominal import codes, features_of, words_in
 from cvxens.tables import is_frame
-from cvxens.trees import Feature
+from cvxens.trees import Feature, Table, match
+from cvxens.trees.tables import Cells, read_cells
 from cvxens.types import Array
 
 
@@ -67,7 +67,7 @@ class Accepts:
             return X
         if reset:
             vars(estimator).pop("features_", None)
-            features = features_of(X)
+            features = find_features(X)
             if features is None:
                 return X
             estimator.features_ = features
@@ -75,7 +75,7 @@ class Accepts:
             return X
         elif is_frame(X):
             validate_data(estimator, X, skip_check_array=True, reset=False)
-        return codes(estimator.features_, X)
+        return encode(estimator.features_, X)
 
     def _encoded(self, estimator: Any, X: Any) -> Any:
         features = estimator.encoder_.accept(X)
@@ -88,7 +88,7 @@ class Accepts:
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
-            words = words_in(data[0])
+            words = name_words(data[0])
             if not words:
                 raise
             remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
@@ -183,7 +183,21 @@ class Sample:
         """-1 for the first class, +1 for every other, shape (n_kept,)."""
         return np.where(self.labels > 0, 1.0, -1.0)
 
-    def merged(self) -> Sample:
+    def take(self, rows: NDArray[np.bool_], labels: NDArray[np.intp]) -> Sample:
+        """Return the sample of a sub-problem: some of the kept samples, with labels 0 and 1."""
+        kept = np.flatnonzero(rows)
+        return replace(
+            self,
+            X=self.X[kept],
+            labels=labels,
+            classes=np.arange(2),
+            weights=self.weights[kept],
+            masses=self.masses[kept],
+            places=np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
+            shares=self.shares * rows[self.places],
+        )
+
+    def merge(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
 
         A convex loss ``sum_i C_i phi(z_i)`` stays what it is, and so does the optimum; the order of the given samples
@@ -311,3 +325,68 @@ def _ranked(X: NDArray) -> NDArray:
     last = np.iinfo(bits.dtype).max
     bits = np.where(bits < 0, bits ^ last, bits) if X.dtype.kind == "f" else bits
     return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")
+
+
+def find_features(X: Any) -> tuple[Feature, ...] | None:
+    """What the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Only data frames have types by column.
+
+    Returns
+    -------
+    tuple of Feature or None
+        With the values that a nominal column has in `X`.
+
+    Raises
+    ------
+    InvalidInput
+        Columns of dates, or of one name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
+    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
+    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
+    True
+    """
+    if not is_frame(X):
+        return None
+    cells, _ = read_cells(X)
+    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
+    return Table.read(X, nominal=nominal).features if nominal else None
+
+
+def encode(features: tuple[Feature, ...], X: Any) -> Any:
+    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
+       town
+    0   1.0
+    1   NaN
+    """
+    if not is_frame(X):
+        named = ", ".join(feature.name for feature in features[:5])
+        raise InvalidInput(
+            "X", "found no data frame, after a fit to one with nominal columns", f"give one with the columns {named}"
+        )
+    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
+
+
+def name_words(X: Any) -> list[str]:
+    """The names of columns of a data frame with strings that are no numbers."""
+    cells = read_cells(X)[0] if is_frame(X) else []
+    return [column.name for column in cells if column.values.dtype.kind != "b" and column.numbers() is None]
+
+
+def _is_nominal(column: Cells, dtype: str) -> bool:
+    known = column.values[~column.missing]
+    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
+        return True
+    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))

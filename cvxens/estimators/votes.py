@@ -1,18 +1,21 @@
-"""A fitted ensemble as a table, as text, and as importances of features."""
+"""Weighted votes of weak learners: their scores, and what they tell of themselves as tables, text and importances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._optional_dependencies import check_pandas_support
+from sklearn.utils.validation import check_is_fitted
 
-from cvxens.estimators.fitting.multiclass import sides_of
-from cvxens.hypotheses import Constant, Negated, SignedTree, with_names
+from cvxens.certificates import Certificate
+from cvxens.estimators.base import Classifier
+from cvxens.estimators.multiclass import name_sides
+from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
 from cvxens.trees import Feature
 from cvxens.types import Array
 
@@ -22,22 +25,102 @@ Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""
 
 
-def parts(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
-    """The sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
-    several = hasattr(ensemble, "decomposition_")
-    learners = ensemble.weak_learners_ if several else [ensemble.weak_learners_]
-    weights = ensemble.weights_ if several else [ensemble.weights_]
-    for problem, found in enumerate(zip(learners, weights, strict=True)):
-        for hypothesis, w in zip(*found, strict=True):
+@dataclass(eq=False, repr=False)
+class Vote(Classifier):
+    """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several."""
+
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
+
+    def _scores(self, X: Any) -> Array:
+        return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
+
+        A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
+        that comes to each; that of a classifier of scikit-learn, or of another hypothesis, by its own
+        `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
+        have neither, such as perceptrons, have no importances.
+        """
+        check_is_fitted(self)
+        return compute_importances(self)
+
+    def to_frame(self) -> Any:
+        """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `problem` (the sub-problem), `hypothesis`, the `weight` (one column per output where there are several),
+            and where all weak learners are stumps `feature`, `threshold` and `sign`.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        check_is_fitted(self)
+        return tabulate(self)
+
+    def to_text(self, most: int = 20) -> str:
+        """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
+
+        Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
+        the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
+        for the classes where the test holds; where it does not, all of them change their signs. Trees take several
+        lines. Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
+
+        Parameters
+        ----------
+        most : int
+            At most so many weak learners; a last line says how many there are beside.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from cvxens import AdaBoostMHClassifier, LPBoostClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> y = y.map(dict(enumerate(["setosa", "versicolor", "virginica"])))
+        >>> two = y != "setosa"
+        >>> print(LPBoostClassifier().fit(X[two], y[two]).to_text(most=2))
+        +1  petal width (cm) >= 1.65 -> virginica
+        +1  petal length (cm) >= 4.95 -> virginica
+        and 1 more
+        >>> print(AdaBoostMHClassifier(n_rounds=3).fit(X, y).to_text())
+        -0.858178 setosa, -0.858178 versicolor, -0.858178 virginica  always
+        -0.755758 setosa, -0.755758 versicolor, +0.755758 virginica  if petal length (cm) >= 4.75
+        -0.626381 setosa, +0.626381 versicolor, +0.626381 virginica  if petal length (cm) >= 2.45
+        """
+        check_is_fitted(self)
+        return describe(self, most)
+
+
+def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
+    """Return `H w + b` on checked samples, (n_samples,) or (n_samples, n_outputs)."""
+    F = np.zeros((X.shape[0], *intercept.shape)) + intercept
+    for j in np.flatnonzero(weights.any(axis=tuple(range(1, weights.ndim)))).tolist():
+        F += np.multiply.outer(hypotheses[j](X), weights[j])
+    return F
+
+
+def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
+    """Yield the sub-problem, hypothesis and weights (n_outputs,) of every weak learner that has a weight."""
+    for problem, part in enumerate(ensemble._parts()):
+        for hypothesis, w in zip(part.weak_learners_, part.weights_, strict=True):
             if np.any(w):
                 yield problem, hypothesis, np.atleast_1d(w)
 
 
-def importances(ensemble: Any) -> Array:
-    """The share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
-    n_problems = len(ensemble.weights_) if hasattr(ensemble, "decomposition_") else 1
-    sums = np.zeros((n_problems, ensemble.n_features_in_))
-    for problem, hypothesis, w in parts(ensemble):
+def compute_importances(ensemble: Any) -> Array:
+    """Return the share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
+    sums = np.zeros((len(ensemble._parts()), ensemble.n_features_in_))
+    for problem, hypothesis, w in list_votes(ensemble):
         features, shares = shares_of(hypothesis)
         if np.max(features, initial=0) >= sums.shape[1]:
             found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
@@ -65,19 +148,19 @@ def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
     return np.arange(len(shares)), shares
 
 
-def frame(ensemble: Any) -> Any:
-    """The ensemble as a pandas data frame, see `Ensemble.to_frame`."""
+def tabulate(ensemble: Any) -> Any:
+    """Return the ensemble as a pandas data frame, see `Vote.to_frame`."""
     pd = check_pandas_support("to_frame")
     names = _names(ensemble)
     rows = [
         {"problem": problem, "hypothesis": _readable(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
-        for problem, hypothesis, w in sorted(parts(ensemble), key=_rank)
+        for problem, hypothesis, w in sorted(list_votes(ensemble), key=_rank)
     ]
     return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
 
-def text(ensemble: Any, most: int) -> str:
-    """The ensemble as lines, see `Vote.to_text`."""
+def describe(ensemble: Any, most: int) -> str:
+    """Return the ensemble as lines, see `Vote.to_text`."""
     names = _names(ensemble)
     found = []
     for head, sides, learners, votes in _problems(ensemble):
@@ -93,13 +176,13 @@ def _problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]
 
     Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
     """
-    if hasattr(ensemble, "decomposition_"):
-        parts = zip(ensemble.weak_learners_, ensemble.weights_, strict=True)
-        for sides, part in zip(sides_of(ensemble.multi_class, ensemble.classes_), parts, strict=True):
-            yield f"[{sides[1]} vs {sides[0]}] ", sides, *part
-    else:
+    parts = ensemble._parts()
+    if parts == [ensemble]:
         classes = tuple(str(label) for label in ensemble.classes_)
-        yield "", classes, ensemble.weak_learners_, ensemble._of_outputs(ensemble.weights_)
+        yield "", classes, ensemble.weak_learners_, ensemble._to_scores(ensemble.weights_)
+        return
+    for sides, part in zip(name_sides(parts[0].multi_class, ensemble.classes_), parts, strict=True):
+        yield f"[{sides[1]} vs {sides[0]}] ", sides, part.weak_learners_, part.weights_
 
 
 def _for_side(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:

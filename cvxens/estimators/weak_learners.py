@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -24,8 +23,7 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators.fitting.sample import Accepts
-from cvxens.trees import Feature
+from cvxens.estimators.samples import Accepts, Sample
 
 OracleFactory: TypeAlias = Callable[..., Oracle]
 """Makes an oracle from the features of the training sample: `Stumps`, ``partial(Perceptrons, refined=1)``, ..."""
@@ -54,8 +52,8 @@ REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to 
 """What to do about a parameter `oracle` that makes none."""
 
 
-def accepts(oracle: str | OracleFactory) -> Accepts:
-    """What X may be: a partial function takes what its function does, a learner of scikit-learn what its tags say.
+def find_accepted(oracle: str | OracleFactory) -> Accepts:
+    """Return what X may be: a partial function takes what its function does, scikit-learn's what their tags say.
 
     An oracle that is not ours is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
     """
@@ -68,7 +66,7 @@ def accepts(oracle: str | OracleFactory) -> Accepts:
 
 
 def _accepted_by(factory: Any) -> Accepts:
-    """What the learner of a partial `SklearnLearner` says that it takes; dense finite numbers where there is none."""
+    """Return what the learner of a partial `SklearnLearner` takes by its tags; dense finite numbers without one."""
     learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
     if not learners:
         return Accepts()
@@ -76,20 +74,17 @@ def _accepted_by(factory: Any) -> Accepts:
     return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
 
 
-def over_codes(oracle: str | OracleFactory, features: Sequence[Feature]) -> OracleFactory:
-    """The oracle for arrays of numbers and of the codes of nominal columns."""
-    return partial(ORACLES[oracle] if isinstance(oracle, str) else oracle, features=features)
-
-
-def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int | None, **offered: Any) -> Oracle:
+def make_oracle(
+    oracle: str | OracleFactory, sample: Sample, *, columns_per_round: int | None = None, **offered: Any
+) -> Oracle:
     """Make an oracle over a training sample.
 
     Parameters
     ----------
     oracle : str or callable
         A key of `ORACLES`, or a function from X to an oracle.
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        The features.
+    sample : Sample
+        The sample, whose features, masses and number of cases are offered as well.
     columns_per_round : int or None
         If given, the oracle must take it.
     **offered
@@ -104,6 +99,7 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     takes = _arguments(factory, oracle)
     validation.random_state(offered.get("random_state"))
+    offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": sample.n_given}
     bound = getattr(factory, "keywords", {})
     chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
     if columns_per_round is not None:
@@ -114,14 +110,14 @@ def make_oracle(oracle: str | OracleFactory, X: Any, *, columns_per_round: int |
                 "give None",
             )
         chosen["columns_per_round"] = columns_per_round
-    made = factory(X, **{name: value for name, value in chosen.items() if value is not None})
+    made = factory(sample.X, **{name: value for name, value in chosen.items() if value is not None})
     if not callable(getattr(made, "price", None)):
         raise InvalidInput("oracle", f"found {oracle!r:.100}, which makes {made!r:.100}", REMEDY)
     return made
 
 
 def _arguments(factory: Any, oracle: Any) -> Collection[str]:
-    """The names of what a function takes."""
+    """Return the names of what a function takes."""
     try:
         return signature(factory).parameters
     except (TypeError, ValueError):

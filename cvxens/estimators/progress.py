@@ -1,10 +1,15 @@
-"""How far a fit is, for those who follow it: a line on the standard error, and scikit-learn's callbacks."""
+"""How far a fit is, for those who follow it: a line on the standard error, and scikit-learn's callbacks from 1.9 on.
+
+A fit is a task, its rounds and sub-problems are subtasks. Whoever fits enters `follow_fit`; whatever iterates inside
+finds the task by `rounds_of`, and no argument is handed down to it.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, TypeAlias, TypeVar
@@ -12,14 +17,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
 from cvxens.certificates import Certificate, relative
 from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
 from cvxens.deadline import Pace, TimeUp
-from cvxens.estimators.fitting.callbacks import context_of
 
 T = TypeVar("T")
 
@@ -27,63 +30,77 @@ Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
 """Makes the fitted attributes as of now; called only where a callback asks for them."""
 
 
-class Stopped(KeyboardInterrupt):
-    """A callback has said to stop: what the user of a fit says in code, as Ctrl-C is by hand."""
+class WithoutCallbacks:
+    """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
+
+
+def _find_support() -> tuple[Any, Callable[[Any], Any]]:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+        return WithoutCallbacks, lambda method: method
+    return CallbackSupportMixin, with_callbacks
+
+
+CallbackSupport, with_callbacks = _find_support()
+"""The base class of estimators that take callbacks, and the decorator of the method that tells them."""
 
 
 @dataclass(frozen=True)
 class FitTask:
-    """A fit as scikit-learn's callbacks see it.
+    """A fit, or that of a sub-problem, as scikit-learn's callbacks see it.
 
     Parameters
     ----------
     estimator : estimator
-        That is fitted.
-    context : CallbackContext
-        Of the fit.
+        The one that is fitted.
+    context : CallbackContext or None
+        Of the fit; None where there are no callbacks.
     given : mapping
         X, y and metadata.
     known : mapping
         The fitted attributes that are known from the start.
-    routing : bool
-        Whether the user routes metadata.
     """
 
     estimator: Any
     context: Any
     given: Mapping[str, Any]
     known: Mapping[str, Any]
-    routing: bool = field(default_factory=lambda: get_config()["enable_metadata_routing"])
 
-    def begin(self) -> Any:
-        """Begin a round; returns its context."""
-        context = self.context.subcontext("round")
-        context.call_on_fit_task_begin(estimator=self.estimator, **self.given)
-        return context
+    def begin(self, name: str) -> Any:
+        """Begin a subtask; returns its context."""
+        if self.context is None:
+            return None
+        return self.context.subcontext(name).call_on_fit_task_begin(estimator=self.estimator, **self.given)
 
     def end(self, context: Any, fitted: Fitted | None = None) -> bool:
-        """End a round, after which there are fitted attributes or not; returns whether to stop."""
-        attributes = None if fitted is None else lambda: {**self.known, **fitted(), "_task": None}
+        """End a task, after which there are fitted attributes or not; returns True if a callback says to stop."""
+        if context is None:
+            return False
+        # what callbacks score is a copy of the estimator, which may be one of several classes from an earlier fit
+        attributes = None if fitted is None else lambda: {"estimators_": None, **self.known, **fitted()}
         told = {"estimator": self.estimator, "reconstruction_attributes": attributes, **self.given}
         return bool(context.call_on_fit_task_end(**told))
 
 
+_TASK: ContextVar[FitTask | None] = ContextVar("fit task", default=None)
+
+
 @contextmanager
-def fit_task(
-    estimator: Any, given: Mapping[str, Any], known: Mapping[str, Any], *, n_tasks: int | None, ordered: bool
-) -> Iterator[None]:
-    """Tell the callbacks of an estimator of its fit, and let `rounds_of` find it meanwhile."""
-    context = context_of(estimator, n_tasks=n_tasks, ordered=ordered)
-    if context is None:
-        yield
-        return
-    context.call_on_fit_task_begin(estimator=estimator, **given)
-    estimator._task = FitTask(estimator, context, given, known)
+def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
+    """Tell callbacks of a fit, and let `rounds_of` find it; `found` has the fitted attributes once it ends."""
+    if task.context is not None:
+        task.context.call_on_fit_task_begin(estimator=task.estimator, **task.given)
+    token = _TASK.set(task)
     try:
         yield
     finally:
-        del estimator._task
-    context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **given)
+        _TASK.reset(token)
+    task.end(task.context, lambda: found)
+
+
+class Stopped(KeyboardInterrupt):
+    """A callback has said to stop: what the user of a fit says in code, as Ctrl-C is by hand."""
 
 
 @dataclass
@@ -118,7 +135,7 @@ class Rounds:
         if self.stopped:
             raise Stopped
         if self.task is not None:
-            self._context = self.task.begin()
+            self._context = self.task.begin("round")
 
     def end(self, told: str, fitted: Fitted) -> None:
         """End the round."""
@@ -240,7 +257,7 @@ def time_limit(estimator: Any) -> float:
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
     with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
-        rounds = Rounds(getattr(estimator, "_task", None), tell)
+        rounds = Rounds(_TASK.get(), tell)
         try:
             yield rounds
         finally:

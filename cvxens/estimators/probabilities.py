@@ -9,62 +9,63 @@ from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.estimators.fitting.parameters import documented
 from cvxens.types import Array
 
 LEAST = 1e-7
 """The least probability of one of two classes."""
 
 
-def _linked(estimator: Any) -> bool:
-    """Whether there are probabilities, which is up to the parameters alone: under the exponential loss itself."""
+def _has_link(estimator: Any) -> bool:
+    """Return True if there are probabilities, which is up to the parameters alone: of the exponential loss itself."""
     if getattr(estimator, "nu", None) is not None:
         raise AttributeError(f"predict_proba: found nu={estimator.nu!r}, which aims at a margin; give nu=None")
     return True
 
 
-class ExponentialLink:
-    """The probabilities that the exponential loss estimates: its mean is least where f is half the log odds."""
+class Probabilities:
+    """Probabilities that an exponential loss estimates: those under which its mean is least at the scores."""
 
-    @available_if(_linked)
-    @documented
+    @available_if(_has_link)
     def predict_proba(self: Any, X: Any) -> Array:
-        """Return the probability of each class: ``1 / (1 + exp(-2 f(x)))`` for the second of two.
+        """Return the probability of each class that the exponential loss estimates.
 
-        Of more than two classes, those of one-vs-rest, divided by their sum. Of one-vs-one, those that are the nearest
-        to what all pairs of classes say (Wu, Lin & Weng, JMLR 5, 2004): the largest need not be that of the class with
-        the most votes, which `predict` returns.
+        Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one. Of one-vs-rest, and of AdaBoost.MH, these
+        divided by their sum; of one-vs-one, those that are the nearest to what all pairs of classes say (Wu, Lin &
+        Weng, JMLR 5, 2004): the largest need not be that of the class with the most votes, which `predict` returns. Of
+        AdaBoost.ECC and MultiBoost, where the loss has differences of scores, the softmax of F and of 2 F.
 
-        <PROBABILITIES>
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; rows sum to 1.
         """
         check_is_fitted(self)
-        if hasattr(self, "decomposition_") and self.multi_class == "ovo":
-            X = self._accepts().new(self, X)
-            parts = [part.decision_function(X) for part in self.decomposition_.estimators_]
-            return self._probabilities(np.stack(parts, axis=1))
-        return self._probabilities(self.decision_function(X))
+        return self._probabilities(self._raw_scores(self._accepts().new(self, X)))
 
     def _probabilities(self: Any, F: Array) -> Array:
-        """The probabilities (n_samples, n_classes) at which scores, of all sub-problems, have the least mean loss.
-
-        For one-vs-one those of all pairs are coupled.
-        """
-        if hasattr(self, "decomposition_") and self.multi_class == "ovo":
-            return coupled(2 * F, len(self.classes_))
-        return normalised(np.atleast_2d(2 * F.T).T)
+        """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean loss."""
+        parts = self._parts()
+        if parts != [self] and parts[0].multi_class == "ovo":
+            return couple(2 * F, len(self.classes_))
+        return normalise(np.atleast_2d(2 * F.T).T)
 
 
-def normalised(log_odds: Array) -> Array:
-    """Probabilities (n_samples, n_classes) from log odds of every class, or (n_samples, 1) of the second of two.
+def normalise(log_odds: Array) -> Array:
+    """Return probabilities (n_samples, n_classes) from log odds of every class, or (n_samples, 1) of the second of two.
 
     Those of each class against the rest are divided by their sum, in logarithms: none is lost far from all classes.
 
     Examples
     --------
-    >>> normalised(np.array([[0.0], [100.0]])).round(3)
+    >>> normalise(np.array([[0.0], [100.0]])).round(3)
     array([[0.5, 0.5],
            [0. , 1. ]])
-    >>> normalised(np.array([[-2000.0, -2000.0, -2010.0]])).round(3)
+    >>> normalise(np.array([[-2000.0, -2000.0, -2010.0]])).round(3)
     array([[0.5, 0.5, 0. ]])
     """
     if log_odds.shape[1] == 1:
@@ -73,8 +74,8 @@ def normalised(log_odds: Array) -> Array:
     return softmax(logs, axis=1)
 
 
-def coupled(log_odds: Array, n_classes: int) -> Array:
-    """Probabilities (n_samples, n_classes) from log odds (n_samples, n_pairs) of the second class of every pair.
+def couple(log_odds: Array, n_classes: int) -> Array:
+    """Return probabilities (n_samples, n_classes) from log odds (n_samples, n_pairs) of the second class of every pair.
 
     With r_kl the probability of k among k and l, they minimise ``sum_{k != l} (r_lk p_k - r_kl p_l)^2`` subject to
     sum p = 1 (Wu, Lin & Weng 2004, their second method), whose minimum has p >= 0.
@@ -82,7 +83,7 @@ def coupled(log_odds: Array, n_classes: int) -> Array:
     Examples
     --------
     >>> p = np.array([0.5, 0.3, 0.2])
-    >>> coupled(np.log([[p[1] / p[0], p[2] / p[0], p[2] / p[1]]]), 3).round(3)
+    >>> couple(np.log([[p[1] / p[0], p[2] / p[0], p[2] / p[1]]]), 3).round(3)
     array([[0.5, 0.3, 0.2]])
     """
     n_samples = len(log_odds)

@@ -1,0 +1,677 @@
+"""Boosting: coordinate descent on exponential losses, of two classes or of several at once, certified by margins.
+
+AdaBoost weighs hypotheses h; AdaBoost.MH and AdaBoost.ECC weigh pairs of a hypothesis and a code v, -1 or +1 for each
+class, whose votes are h(x) v. What is boosted are the margins of pairs of a sample and a class, a linear map of the
+votes: `Pairs`. For AdaBoost there is one pair of each sample, with the margin y f(x).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import product, zip_longest
+from math import exp, inf
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array
+from scipy.special import softmax
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import (
+    BoostingRound,
+    BoostingStep,
+    Column,
+    Hypothesis,
+    Oracle,
+    Priced,
+    boosting_steps,
+    column_generation,
+    formulations,
+    gathered,
+    round_bound,
+)
+from cvxens.colgen.adaboost import margin_certificate, sum_weights
+from cvxens.estimators.base import BinaryClassifier, Limited, check_shape
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of_ending
+from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.votes import Vote, sum_votes
+from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
+from cvxens.types import Array
+
+N_ROUNDS = 200
+"""The default number of rounds of AdaBoost without a nu."""
+
+MOST_CODES = 16
+"""Codes that are priced a round: all of them up to 5 classes."""
+
+TOL = 1e-3
+"""The relative gap to which the largest margin is known that an ensemble is held against."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """The hypothesis h(x) v: class k gets the vote v_k h(x).
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        The h.
+    code : tuple of int
+        The v, -1 or +1 for each class.
+
+    Examples
+    --------
+    >>> from cvxens.hypotheses import Stump
+    >>> coded = Coded(Stump(0, 0.5, 1), (1, -1, -1))
+    >>> print(coded)
+    x[0] >= 0.5 -> +1 for +--
+    >>> coded(np.array([[0.0], [1.0]]))
+    array([[-1.,  1.,  1.],
+           [ 1., -1., -1.]])
+    """
+
+    hypothesis: Hypothesis
+    code: tuple[int, ...]
+
+    def __call__(self, X: Any, /) -> Array:
+        """Evaluate on `X` (n_samples, n_features); returns (n_samples, n_classes)."""
+        return np.multiply.outer(self.hypothesis(X), self.code)
+
+    def __str__(self) -> str:
+        return f"{self.hypothesis} for {''.join('+' if vote > 0 else '-' for vote in self.code)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The margins of pairs of a sample and a class, as a linear map of the votes.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (n_samples, n_classes) or (n_samples,)
+        Which pairs there are; row by row.
+    signs : ndarray of shape (n_pairs,)
+        -1 or +1.
+    matrix : csr_array of shape (n_pairs, n_samples * n_classes)
+        The margin of a pair is its sign times its row here times the votes.
+    """
+
+    mask: NDArray[np.bool_]
+    signs: Array
+    matrix: csr_array
+
+    @classmethod
+    def from_signs(cls, signs: Array) -> Pairs:
+        """Two classes are one question, with the margins y_i f(x_i) of votes f (n_samples,)."""
+        return cls(np.full(len(signs), True), signs, csr_array(eye_array(len(signs))))
+
+    @classmethod
+    def from_labels(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
+        """Every class is a question, with the margins Y_ik F_k(x_i): Y_ik is 1 for the sample's class and -1 else.
+
+        Examples
+        --------
+        >>> Pairs.from_labels(np.array([1, 0]), 2).margins(np.array([[-0.5, 2.0], [3.0, 1.0]]))
+        array([ 0.5,  2. ,  3. , -1. ])
+        """
+        own = np.equal.outer(labels, np.arange(n_classes))
+        return cls(np.full(own.shape, True), np.where(own, 1.0, -1.0).ravel(), csr_array(eye_array(own.size)))
+
+    @classmethod
+    def from_differences(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
+        """The sample's class y_i against each other one, with the margins (F_{y_i} - F_k) / 2.
+
+        The sign of a pair is that of y_i - k.
+
+        Examples
+        --------
+        >>> Pairs.from_differences(np.array([1, 0]), 2).margins(np.array([[-0.5, 2.0], [3.0, 1.0]]))
+        array([1.25, 1.  ])
+        """
+        mask = np.not_equal.outer(labels, np.arange(n_classes))
+        rows, others = np.nonzero(mask)
+        signs = np.where(labels[rows] > others, 1.0, -1.0)
+        pairs, halves = np.arange(len(rows)), signs / 2
+        places = np.r_[rows * n_classes + labels[rows], rows * n_classes + others]
+        entries = (np.r_[halves, -halves], (np.r_[pairs, pairs], places))
+        return cls(mask, signs, csr_array(entries, shape=(len(rows), mask.size)))
+
+    def margins(self, votes: Array) -> Array:
+        """Return the margins (n_pairs,) of votes (n_samples, n_classes)."""
+        return self.signs * (self.matrix @ votes.ravel())
+
+    def collect(self, s: Array) -> Array:
+        """Return S (n_samples, n_classes), so that the edge of h with the code v under signed weights s is h'S v."""
+        return (self.matrix.T @ s).reshape(self.mask.shape)
+
+    def spread(self, per_sample: Array) -> Array:
+        """Return numbers of samples as numbers of pairs."""
+        return per_sample[np.nonzero(self.mask)[0]]
+
+    def lay_out(self, u: Array) -> Array:
+        """Lay numbers of pairs out as (n_samples, n_classes), 0 where there is no pair."""
+        full = np.zeros(self.mask.shape)
+        full[self.mask] = u
+        return full
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumn(Column):
+    """A coded hypothesis whose values are those of pairs.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Of the sample.
+    """
+
+    pairs: Pairs
+
+    @cached_property
+    def values(self) -> Array:
+        """The margins of the pairs, times their signs."""
+        return self.pairs.matrix @ self.hypothesis(self.sample).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class CodedOracle:
+    """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Prices the hypotheses, of either sign.
+    pairs : Pairs
+        Of the sample.
+    random : Generator
+        Draws codes.
+
+    Examples
+    --------
+    >>> from cvxens.colgen.oracles import Stumps
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> pairs = Pairs.from_labels(np.array([0, 1, 2]), 3)
+    >>> priced = CodedOracle(Stumps(X), pairs, np.random.default_rng(0)).price(pairs.signs / 9)
+    >>> print(priced.columns[0].hypothesis, round(priced.columns[0].edge, 3), round(priced.edge_bound, 3))
+    x[0] >= 0.5 -> -1 for +-- 0.556 0.556
+    """
+
+    oracle: Oracle
+    pairs: Pairs
+    random: np.random.Generator
+
+    @property
+    def sample(self) -> Any:
+        """The sample of the oracle."""
+        return self.oracle.sample
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Price under signed weights (n_pairs,); each hypothesis that is found gets the code that is best for it."""
+        S = self.pairs.collect(s)
+        codes = np.array(list(self._codes()), dtype=float).T
+        priced = self.oracle.price(S @ codes)
+        columns = sorted((self._coded(column, S) for column in priced.columns), key=lambda column: -column.edge)
+        return Priced(columns, priced.edge_bound if self._exhaustive else inf)
+
+    @property
+    def _exhaustive(self) -> bool:
+        return 2 ** (self.pairs.mask.shape[1] - 1) <= MOST_CODES
+
+    def _codes(self) -> Iterator[tuple[int, ...]]:
+        n_classes = self.pairs.mask.shape[1]
+        if self._exhaustive:
+            yield from ((1, *rest) for rest in product((-1, 1), repeat=n_classes - 1))
+        else:
+            yield from self.random.choice([-1, 1], size=(MOST_CODES, n_classes)).tolist()
+
+    def _coded(self, column: Column, S: Array) -> CodedColumn:
+        edges = column.values @ S
+        code = tuple(np.where(edges >= 0, 1, -1).tolist())
+        return CodedColumn(Coded(column.hypothesis, code), self.sample, float(np.abs(edges).sum()), self.pairs)
+
+
+@dataclass(eq=False, repr=False)
+class Boosting(Limited, Probabilities, Vote):
+    """An ensemble by boosting: a hypothesis a round, and a vote of all.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per
+        feature), "perceptrons", "fourier", "trees", or a function from X to an oracle. Stumps take sparse X; trees take
+        NaN, and data frames with columns of categories, strings or booleans, whose values `features_` then lists.
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+
+    Attributes
+    ----------
+    history_ : tuple of BoostingRound
+        Hypothesis, edge, weight and loss, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,); each once.
+    """
+
+    certified: ClassVar[str] = "the smallest margin of the vote"
+
+    oracle: str | OracleFactory = "stumps"
+    _: KW_ONLY
+    random_state: Any = None
+
+    @abstractmethod
+    def _most_rounds(self, sample: Sample) -> int:
+        """Return the largest number of rounds of a fit."""
+
+    @abstractmethod
+    def _pairs(self, sample: Sample) -> Pairs:
+        """Return the pairs of samples and classes whose exponential loss is boosted."""
+
+    @abstractmethod
+    def _oracle(self, sample: Sample, pairs: Pairs) -> Oracle:
+        """Return what prices hypotheses on the pairs."""
+
+    @abstractmethod
+    def _target(self, sample: Sample) -> Callable[[float], float] | None:
+        """Return what the margin aims at, of the smallest edge so far; None where the loss is all that counts."""
+
+    @abstractmethod
+    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> dict[str, Any]:
+        """Return the fitted attributes of hypotheses with weights."""
+
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)
+        oracle, prior = self._oracle(sample, pairs), pairs.spread(sample.weights)
+        steps = boosting_steps(oracle, pairs.signs, self._target(sample), prior=prior)
+        done: list[BoostingRound] = []
+
+        def noted() -> Iterator[BoostingStep]:
+            for step in steps:
+                done.append(step.round)
+                yield step
+
+        def fitted() -> dict[str, Any]:
+            weights = sum_weights(done)
+            return self._vote(tuple(weights), np.array(list(weights.values())), sample)
+
+        with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
+            boosted = gathered(rounds.over(noted(), n_rounds, _describe, fitted), len(pairs.signs))
+        reached = f"after {len(done)} of {n_rounds} rounds"
+        warn_of_ending(self, rounds.ending, reached, "raise max_time, or lower n_rounds")
+        return {
+            **self._vote(boosted.hypotheses, boosted.weights, sample),
+            "certificate_": boosted.certificate,
+            "history_": boosted.history,
+            "dual_weights_": sample.spread(pairs.lay_out(boosted.u)),
+        }
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
+
+        Where no margin is negative, the largest one is found anew on that sample for the bound, to a relative gap of
+        0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal weights of the samples, or
+        of pairs of a sample and a class. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes
+        with weights of that sum make them. P3 ignores sample weights, except that a weight of 0 drops a sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        weights : array-like, shaped as `weights_`, optional
+            Weights from anywhere; a negative one is that of -h. By default the ensemble's.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the largest margin on that sample, over all weak learners of the oracle on it, and all codes. A list over
+            the sub-problems where there are several, for which weights are a list.
+        """
+        sample = self._read_again(X, y, sample_weight)
+        return self._map_problems(type(self)._certify, sample, weights=self.weights_ if weights is None else weights)
+
+    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+        W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
+        F = sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_))
+        size, oracle = float(np.abs(np.atleast_2d(W.T)).max(axis=0).sum()), self._oracle(sample, pairs)
+        return certify_margins(pairs.margins(F), size, oracle, pairs.signs, time_limit(self))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Score samples after every round.
+
+        A round adds a hypothesis, or raises the weight of one: after round k the ensemble is the one of a fit with at
+        most k rounds. Of sub-problems with different numbers of rounds, those that ended first stay as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            After the last round what `decision_function` returns, up to rounding. Nothing where there was no round.
+        """
+        yield from map(self._to_scores, self._staged(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray]:
+        """Predict the classes of samples after every round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            After the last round what `predict` returns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from cvxens import AdaBoostClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = AdaBoostClassifier(n_rounds=20).fit(X, y)
+        >>> [int((classes != y).sum()) for classes in model.staged_predict(X)][::5]
+        [6, 5, 5, 4]
+        """
+        yield from map(self._classes, self.staged_decision_function(X))
+
+    @available_if(lambda self: callable(self.predict_proba))
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """Return the probabilities of the classes after every round; of ensembles that have `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            After the last round what `predict_proba` returns, up to rounding.
+        """
+        yield from map(self._probabilities, self._staged(X))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Return the accuracy after every round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
+            The classes of the samples.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples in the accuracy.
+
+        Yields
+        ------
+        float
+            After the last round what `score` returns.
+        """
+        for classes in self.staged_predict(X):
+            yield float(accuracy_score(y, classes, sample_weight=sample_weight))
+
+    def _staged(self, X: Any) -> Iterator[Array]:
+        """Yield the raw scores of samples after every round."""
+        check_is_fitted(self)
+        X = self._accepts().new(self, X)
+        parts = self._parts()
+        if parts == [self]:
+            yield from sum_rounds(self.history_, X)
+            return
+        # before its first round, and where it has none, a sub-problem has no say
+        scores = [np.zeros(X.shape[0]) for _ in parts]
+        for after in zip_longest(*(sum_rounds(part.history_, X) for part in parts)):
+            scores = [before if new is None else new for before, new in zip(scores, after, strict=True)]
+            yield np.stack(scores, axis=1)
+
+
+def _describe(step: BoostingStep) -> str:
+    return f"edge {step.round.edge:.3g}, loss {exp(step.round.log_loss):.3g}"
+
+
+def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
+    """Yield the sums of votes on checked samples after every round; from a perfect hypothesis on it is all that counts.
+
+    They are (n_samples,), or (n_samples, n_classes) of coded hypotheses; a new array for every round.
+    """
+    F: Any = 0.0
+    for row in history:
+        votes = row.hypothesis(X)
+        F = votes if np.isinf(row.weight) else F + row.weight * votes
+        yield F.copy()
+
+
+def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
+    """Hold an ensemble against the largest margin on a sample.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        The margins y f of the ensemble.
+    size : float
+        The least sum of weights w >= 0 that f takes.
+    oracle : Oracle
+        Over the sample; it has -h for every h.
+    y : ndarray of shape (n_samples,)
+        Signs.
+    max_time : float
+        Seconds after which the bound is not improved any more.
+
+    Returns
+    -------
+    Certificate
+        Of ``max_a min_i y_i (H a)_i`` over the simplex. The bound is searched for, by LL08 P3, where f separates the
+        classes; elsewhere it is the largest edge under equal weights of the samples.
+    """
+    # w = 0 is (h - h) / 2, a vote of the margin 0
+    margin = float(z.min()) / size if size > 0 else 0.0
+    bound = oracle.price(y / len(y)).edge_bound
+    bounded = bound < inf
+    if bounded and margin > 0:
+        run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
+        # u of P3 has the sum 1 / edge
+        bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
+    return margin_certificate(
+        margin, bound, n_terms=2 * len(y), proven=bounded, unproven="the oracle cannot bound the edges"
+    )
+
+
+@final
+@estimator
+class AdaBoostClassifier(Boosting, BinaryClassifier):
+    """AdaBoost: coordinate descent on the exponential loss, the best weak learner of the oracle a round.
+
+    Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
+    learners allow: AdaBoost need not come near it, so no fit warns of the gap. With `nu` it is AdaBoost*_nu (Raetsch &
+    Warmuth, JMLR 6, 2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh
+    their samples.
+
+    Parameters
+    ----------
+    n_rounds : int, optional
+        At most so many rounds; by default 200, with `nu` as many as its guarantee needs. Fewer after a perfect weak
+        learner, or where none is better than chance.
+    nu : float, optional
+        Precision of the margin of AdaBoost*_nu, above 0 and below 1; None for AdaBoost.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1: `primal` is the smallest
+        margin of the ensemble, `dual` a bound on that of every vote. A `primal` below 0 says that the ensemble does not
+        separate the classes, which soft margins are for: `LPBoostClassifier`.
+    weights_ : ndarray of shape (n_weak_learners,)
+        Their weights w, above 0. One weak learner without errors has the weight 1, and is alone.
+    intercept_ : ndarray of shape ()
+        0.
+    dual_weights_ : ndarray of shape (n_samples,)
+        The weights of the samples, with sum 1, of the round that proves the bound.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.99, model.certificate_.proven
+    (True, True)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[1., 0.]])
+    """
+
+    source: ClassVar[str] = "Freund & Schapire 1997; Raetsch & Warmuth 2005; LL08 P3"
+
+    _: KW_ONLY
+    n_rounds: int | None = None
+    nu: float | None = None
+
+    def _most_rounds(self, sample: Sample) -> int:
+        if self.n_rounds is not None:
+            return validation.whole("n_rounds", self.n_rounds)
+        return N_ROUNDS if self.nu is None else round_bound(len(sample.labels), self.nu)
+
+    def _target(self, sample: Sample) -> Callable[[float], float] | None:
+        nu = self.nu
+        if nu is None:
+            return None
+        round_bound(len(sample.labels), nu)  # checks it
+        return lambda smallest_edge: smallest_edge - nu
+
+    def _pairs(self, sample: Sample) -> Pairs:
+        return Pairs.from_signs(sample.signs)
+
+    def _oracle(self, sample: Sample, pairs: Pairs) -> Oracle:
+        return make_oracle(self.oracle, sample, random_state=self.random_state, square_sum=False)
+
+    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> dict[str, Any]:
+        return {"weak_learners_": tuple(hypotheses), "weights_": weights, "intercept_": np.zeros(())}
+
+
+@dataclass(eq=False, repr=False)
+class CodedBoosting(Boosting):
+    """`F(x) = sum_j w_j h_j(x)`, with a vote w_jk of every weak learner for every class.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners of two classes, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps"
+        (at most 32 per feature), "perceptrons", "fourier", or a function from X to an oracle that prices several
+        outputs at once. Stumps take sparse X.
+    n_rounds : int
+        At most so many rounds. Fewer where no weak learner is better than chance.
+    random_state : int, RandomState instance or None
+        Seed of random codes, and of an oracle that samples.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the largest margin over the pairs of a sample and a class: `primal` is the smallest margin of the ensemble,
+        `dual` a bound on that of every vote. Proven for stumps and up to 5 classes.
+    history_ : tuple of BoostingRound
+        Hypothesis, with its code, edge, weight and loss, round by round.
+    weights_ : ndarray of shape (n_weak_learners, n_classes)
+        Their votes for the classes: w v, summed over the rounds.
+    intercept_ : ndarray of shape (n_classes,)
+        0.
+    dual_weights_ : ndarray of shape (n_samples, n_classes)
+        The weights of the pairs, with sum 1, of the round that proves the bound; 0 where there is no pair.
+    """
+
+    certified: ClassVar[str] = "the smallest margin of the votes"
+
+    _: KW_ONLY
+    n_rounds: int = 200
+
+    def _most_rounds(self, sample: Sample) -> int:
+        return validation.whole("n_rounds", self.n_rounds)
+
+    def _target(self, sample: Sample) -> None:
+        """Return None: the loss is all that counts."""
+
+    def _oracle(self, sample: Sample, pairs: Pairs) -> CodedOracle:
+        random = validation.generator(self.random_state)
+        seed = int(random.integers(2**31))
+        return CodedOracle(make_oracle(self.oracle, sample, random_state=seed, square_sum=False), pairs, random)
+
+    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
+        n_classes = len(sample.classes)
+        summed: dict[Any, Array] = {}
+        for coded, weight in zip(hypotheses, weights.tolist(), strict=True):
+            summed[coded.hypothesis] = summed.get(coded.hypothesis, np.zeros(n_classes)) + weight * np.array(coded.code)
+        W = np.array(list(summed.values())).reshape(len(summed), n_classes)
+        return {"weak_learners_": tuple(summed), "weights_": W, "intercept_": np.zeros(n_classes)}
+
+    def _to_scores(self, F: Array) -> Array:
+        return (F[:, 1] - F[:, 0]) / 2 if len(self.classes_) == 2 else F
+
+
+@final
+@estimator
+class AdaBoostMHClassifier(CodedBoosting):
+    """AdaBoost.MH: coordinate descent on sum_i sum_k exp(-Y_ik F_k(x_i)), Y_ik = 1 for the class of x_i and -1 else.
+
+    Schapire & Singer (1999), one of the peers of SL's Table III. A round adds ``w v_k h(x)`` to every F_k, h from the
+    oracle and the code v in {-1, +1}^n_classes: the best pair of both up to 5 classes; above, h is priced with 16
+    random codes, and each h that is found gets the best code for it. Two classes are AdaBoost. To weigh classes, weigh
+    their samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoostMHClassifier(n_rounds=50).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.weights_.shape[1], 0 < model.certificate_.dual < 1
+    (True, 3, True)
+    """
+
+    source: ClassVar[str] = "Schapire & Singer 1999; SL Table III"
+
+    def _pairs(self, sample: Sample) -> Pairs:
+        return Pairs.from_labels(sample.labels, len(sample.classes))
+
+
+@final
+@estimator
+class AdaBoostECCClassifier(CodedBoosting):
+    """AdaBoost.ECC: coordinate descent on sum_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i)) / 2).
+
+    Guruswami & Sahai (1999), one of the peers of SL's Table III. A round colours the classes by a code v in
+    {-1, +1}^n_classes, and adds ``w v_k h(x)`` to every F_k, h from the oracle: the best pair of both up to 5 classes;
+    above, h is priced with 16 random codes, and each h that is found gets the best code for it. As printed, a round has
+    one random code. Two classes are AdaBoost. To weigh classes, weigh their samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoostECCClassifier(n_rounds=50).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.weights_.shape[1], 0 < model.certificate_.dual < 1
+    (True, 3, True)
+    """
+
+    source: ClassVar[str] = "Guruswami & Sahai 1999; SL Table III"
+
+    def _pairs(self, sample: Sample) -> Pairs:
+        return Pairs.from_differences(sample.labels, len(sample.classes))
+
+    def _probabilities(self, F: Array) -> Array:
+        return softmax(F, axis=1)

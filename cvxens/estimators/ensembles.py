@@ -1,0 +1,568 @@
+"""Ensembles by column generation: one formulation each, over any weak learners, with a certificate over all of them."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from math import inf
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import (
+    Column,
+    Ending,
+    Formulation,
+    Hypothesis,
+    Master,
+    Oracle,
+    Priced,
+    Run,
+    column_generation,
+    formulations,
+)
+from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.restricted import Restricted
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.probabilities import Probabilities, normalise
+from cvxens.estimators.progress import Watched, rounds_of
+from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.votes import Vote
+from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
+from cvxens.problems import simplex_codes
+from cvxens.problems.duality import Edges
+from cvxens.problems.losses import Exponential, Hinge
+from cvxens.problems.penalties import L1
+from cvxens.types import Array
+
+SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
+"""What solves the restricted masters of a run."""
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.MAX_COLUMNS: "raise max_columns or tol",
+    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+SLACK_PRICE = 100.0
+"""The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+PAIR_PRICE = 300.0
+"""The default sum of the weights of the losses of all samples in MultiBoost."""
+
+
+@dataclass(eq=False, repr=False)
+class Ensemble(Limited, Vote):
+    """A weighted vote of weak learners found by column generation.
+
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
+        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X; trees take NaN, and data frames
+        with columns of categories, strings or booleans, whose values `features_` then lists. Classifiers of
+        scikit-learn, as in ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take
+        what they take by themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are
+        sampled or learned, the last three, are heuristic: nothing is proven over all of them.
+    columns_per_round : int, optional
+        At most so many weak learners enter per round; None for the oracle's own choice.
+    tol : float
+        The relative certified gap at which the fit is done.
+    max_columns : int, optional
+        Stop, with a ConvergenceWarning, at so many weak learners.
+    solver : {"fast", "reference"}
+        What solves the restricted masters: the fastest way known for the formulation, or cvxpy.
+    warm_start : bool
+        Whether `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
+        the same features; each sub-problem from its own, where the classes are the same. They count among the
+        hypotheses that the certificate is over, also where the oracle has none of their kind on the new sample.
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the ensemble is at most from the optimum over all hypotheses of the oracle.
+    history_ : tuple of Round
+        Objective, bound and times, round by round.
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).
+    weights_ : ndarray of shape (n_weak_learners,)
+        Their weights w.
+    intercept_ : ndarray of shape ()
+        b; 0 where the formulation has none.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, the weights of the samples; the bound is from them.
+    """
+
+    _: KW_ONLY
+    columns_per_round: int | None = None
+    tol: float = 1e-3
+    max_columns: int | None = None
+    solver: str = "fast"
+    warm_start: bool = False
+    random_state: Any = None
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str | OracleFactory:
+        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
+
+    @abstractmethod
+    def _formulation(self, sample: Sample) -> Formulation:
+        """Return the problem that the estimator solves on a sample."""
+
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
+
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
+        before = getattr(self, "n_features_in_", None)
+        if self.warm_start and before not in {None, sample.X.shape[1]}:
+            raise InvalidInput(
+                "X",
+                f"found {sample.X.shape[1]} features for weak learners of {before}",
+                "give samples of as many features as before, or set warm_start=False",
+            )
+
+    def _most_rounds(self, sample: Sample) -> None:
+        """Return None: the number of rounds is not known in advance."""
+
+    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
+        """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
+        return make_oracle(
+            self.oracle,
+            sample,
+            columns_per_round=self.columns_per_round,
+            random_state=self.random_state,
+            square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+        )
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        formulation = self._formulation(sample)
+        # of several sub-problems, the weak learners of each are with its own classifier
+        warm = self.warm_start and not vars(self).get("estimators_")
+        start = getattr(self, "weak_learners_", ()) if warm else ()
+        run = self._run(formulation, self._oracle(sample, formulation), sample, start)
+        return {
+            "certificate_": run.certificate,
+            "history_": run.history,
+            "weak_learners_": tuple(column.hypothesis for column in run.columns),
+            "weights_": run.weights,
+            "intercept_": run.intercept,
+            "dual_weights_": sample.spread(run.u),
+        }
+
+    def _run(self, formulation: Formulation, oracle: Oracle, sample: Sample, start: Sequence[Hypothesis] = ()) -> Run:
+        make = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
+        with rounds_of(self) as rounds:
+            run = column_generation(
+                formulation,
+                oracle,
+                sample.signs if formulation.outputs is None else None,
+                tol=self.tol,
+                max_columns=self.max_columns,
+                max_time=inf if self.max_time is None else self.max_time,
+                master=lambda formulation, signs: Watched(make(formulation, signs), rounds),
+                start=start,
+            )
+        if run.ending in REMEDIES and not rounds.stopped:
+            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
+            message = f"{type(self).__name__}: {run.ending.value}; {reached}: {REMEDIES[run.ending]}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return run
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the ensemble, or other weights of its weak learners, are from the optimum on a sample.
+
+        The formulation is solved anew on that sample, within the limits of the estimator, for the bound.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
+        weights : array-like, shaped as `weights_`, optional
+            Weights from anywhere; by default the ensemble's.
+        intercept : float or array-like, shaped as `intercept_`, optional
+            By default the ensemble's, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the formulation on that sample, over all hypotheses of the oracle on it; a list over the
+            sub-problems where there are several, for which weights and intercept are lists as well.
+        """
+        sample = self._read_again(X, y, sample_weight)
+        if weights is None:
+            weights, intercept = self.weights_, self.intercept_ if intercept is None else intercept
+        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
+
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        formulation = self._formulation(sample)
+        oracle = self._oracle(sample, formulation)
+        run = self._run(formulation, oracle, sample)
+        y = sample.signs if formulation.outputs is None else None
+        return certify_ensemble(formulation, oracle, sample.X, y, self.weak_learners_, run.u, weights, intercept)
+
+
+def certify_ensemble(
+    formulation: Formulation,
+    oracle: Oracle,
+    X: Any,
+    y: Array | None,
+    hypotheses: Sequence[Hypothesis],
+    u: Array,
+    weights: Any,
+    intercept: Any = None,
+) -> Certificate:
+    """Say how far weights of given hypotheses are from the optimum of a formulation over the hypotheses of an oracle.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        The problem.
+    oracle : Oracle
+        Over the sample.
+    X : ndarray or csc_array of shape (n_samples, n_features)
+        The sample.
+    y : ndarray of shape (n_samples,) or None
+        Signs; None for a loss that holds its targets.
+    hypotheses : sequence of Hypothesis
+        At least one.
+    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The dual point that the bound is from.
+    weights : array-like of shape (n_hypotheses,) or (n_hypotheses, n_outputs)
+        From anywhere; they are repaired to be feasible.
+    intercept : float or array-like of shape (n_outputs,), optional
+        The best one if it is not given.
+
+    Returns
+    -------
+    Certificate
+        Over every hypothesis of the oracle, if it bounds their edges.
+    """
+    if not hypotheses:
+        raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
+    restricted = Restricted(formulation, formulation.signs(y))
+    restricted.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
+    outputs = restricted.problem.outputs
+    point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
+    if intercept is not None and formulation.intercept:
+        point["b"] = check_shape("intercept", intercept, outputs)
+    solution = restricted.evaluate(restricted.shifted(point))
+    priced = oracle.price(restricted.y * u)
+    bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
+    return Certificate.between(
+        formulation.sense * solution.objective,
+        formulation.sense * bound,
+        maximise=formulation.maximise,
+        residuals=restricted.residuals(solution, u, priced),
+        repair={},
+        rounding=restricted.rounding(solution, u),
+        proven=formulation.has_conjugate and priced.edge_bound < inf,
+        note="over every hypothesis of the oracle" if priced.edge_bound < inf else "the oracle cannot bound the edges",
+    )
+
+
+@final
+@estimator
+class LPBoostClassifier(Ensemble, BinaryClassifier):
+    """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
+
+    The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
+    margins of 1, which is the faster way for large samples. The weights are sparse: few of the weak learners are in the
+    ensemble. To weigh classes, weigh their samples.
+
+    Parameters
+    ----------
+    nu : float, optional
+        In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
+    C : float, optional
+        The price of a unit of slack in LL08 P4, in place of `nu`. If neither is given, 100 over the sum of the
+        sample weights, which is n_samples without weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier().fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.97
+    (True, True)
+    """
+
+    source: ClassVar[str] = "DBS02; LL08 P4"
+
+    nu: float | None = None
+    _: KW_ONLY
+    C: float | None = None
+    oracle: str | OracleFactory = "stumps"
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        if self.nu is None:
+            price = SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+            return formulations.soft_margin(price * sample.weights)
+        if self.C is not None:
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        nu = validation.positive("nu", self.nu)
+        if nu > 1:
+            raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
+        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
+
+
+@final
+@estimator
+class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
+    """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
+
+    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The l2 penalty wants all
+    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes
+    about as many columns; the default set is finite and small.
+
+    Parameters
+    ----------
+    C : float
+        Price of a unit of slack. In proportion to 1 over the number of hypotheses.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CGEnsClassifier(C=0.1).fit(X, y)
+    >>> [certificate.holds(1e-3) for certificate in model.certificate_], model.score(X, y) > 0.9
+    ([True, True, True], True)
+    """
+
+    source: ClassVar[str] = "SL (1)"
+
+    C: float = 0.01
+    _: KW_ONLY
+    oracle: str | OracleFactory = "quantile_stumps"
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        return formulations.svm(validation.positive("C", self.C) * sample.weights)
+
+
+@final
+@estimator
+class CGEnsSLSClassifier(ClassWeighted, Ensemble):
+    """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
+
+    All classes are learnt at once, with the same weak learners, and every master has a closed form. A sample's weight
+    is a factor on its C. As with `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the squared error. In proportion to 1 over the number of hypotheses.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_weak_learners, n_classes - 1)
+        Their weights W.
+    intercept_ : ndarray of shape (n_classes - 1,)
+        b.
+    dual_weights_ : ndarray of shape (n_samples, n_classes - 1)
+        U; the bound is from it.
+    codes_ : ndarray of shape (n_classes, n_classes - 1)
+        The code of every class: scores are the inner products with them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CGEnsSLSClassifier(C=0.1).fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    source: ClassVar[str] = "SL (10)"
+
+    C: float = 0.01
+    _: KW_ONLY
+    oracle: str | OracleFactory = "quantile_stumps"
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        codes = simplex_codes(len(sample.classes))
+        prices = validation.positive("C", self.C) * sample.weights
+        return formulations.simplex_least_squares(codes[sample.labels], prices)
+
+    def _known(self, sample: Sample) -> dict[str, Any]:
+        return {**super()._known(sample), "codes_": simplex_codes(len(sample.classes))}
+
+    def _to_scores(self, F: Array) -> Array:
+        scores = F @ self.codes_.T
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+
+def soft_margin(weights: Array) -> Formulation:
+    """Return LL08 P4 with an intercept; prices of slack of 100 in sum, in proportion to the weights of the samples."""
+    return Formulation(Hinge(SLACK_PRICE * weights / weights.sum()), L1(), intercept=True, nonnegative=True)
+
+
+@final
+@estimator
+class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
+    """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
+
+    Parameters
+    ----------
+    formulation : Formulation, or callable
+        The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
+        above 0, to it. It has one margin per sample. By default P4 with an intercept and prices of 100 in sum.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens.problems.losses import SquaredHinge
+    >>> from cvxens.problems.penalties import SquaredL2
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> squared_hinge = Formulation(SquaredHinge(0.01), SquaredL2(), intercept=True)
+    >>> model = ColumnGenerationClassifier(squared_hinge, "quantile_stumps").fit(X, y)
+    >>> model.score(X, y) > 0.95, model.certificate_.holds(1e-3)
+    (True, True)
+    """
+
+    source: ClassVar[str] = "any formulation; by default LL08 P4"
+
+    formulation: Formulation | Callable[[Array], Formulation] = soft_margin
+    oracle: str | OracleFactory = "stumps"
+
+    def _merges(self) -> bool:
+        return callable(self.formulation)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        given: Any = self.formulation
+        formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
+        if isinstance(formulation, type) or not hasattr(formulation, "terms"):
+            raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
+        if formulation.outputs is not None:
+            raise InvalidInput(
+                "formulation", "found one with several outputs", "use CGEnsSLSClassifier, or a loss on margins"
+            )
+        if not callable(given) and np.ptp(sample.weights):
+            raise InvalidInput(
+                "formulation",
+                "found one of fixed prices for samples of differing weights",
+                "give a function from the weights, (n_samples,), to a Formulation",
+            )
+        return formulation
+
+
+@dataclass(frozen=True, eq=False)
+class EveryClass:
+    """Prices every class by itself: a round has the best hypotheses of each, not only of the class with the best.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Prices one output.
+    most : int or None
+        At most so many hypotheses a round.
+    """
+
+    oracle: Oracle
+    most: int | None
+
+    @property
+    def sample(self) -> Any:
+        """The sample of the oracle."""
+        return self.oracle.sample
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Price under signed weights (n_samples, n_classes); nothing is excluded, as a class may lack a hypothesis."""
+        answers = [self.oracle.price(of_class) for of_class in s.T]
+        found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
+        best = {column.hypothesis: column for column in found}
+        columns = sorted(best.values(), key=lambda column: -column.edge)
+        return Priced(columns[: self.most], max(priced.edge_bound for priced in answers))
+
+
+@final
+@estimator
+class MultiBoostClassifier(Probabilities, Ensemble):
+    """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
+
+    Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights
+    of its own: F_k(x) = sum_j W_jk h_j(x). The problem is
+
+        min sum |W| + C sum_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i))).
+
+    Every round sets all weights anew. With weights v_ik >= 0 of the pairs of a sample and another class, and U_ik =
+    -v_ik, U_{i y_i} = sum_k v_ik, the dual problem is
+
+        max -sum (v_ik ln(v_ik / C) - v_ik) with |sum_i U_ik h(x_i)| <= 1 for every h and every class k,
+
+    so the pricing rule is the largest edge over all h and k, and from any v, divided by the largest edge if that
+    exceeds 1, there is a bound; at the optimum v_ik = C exp(F_k - F_{y_i}).
+
+    The paper has W >= 0, which is the same where with every h there is -h, and minimises the logarithm of the sum of
+    exponentials, with a weight nu of the penalty. A minimum of that, with a sum S, is the one for C = 1/(nu S), as
+    gradients are in proportion; but where classes are separable and nu is small, the logarithm has none.
+
+    Of two classes, min sum |w| + C sum_i exp(-y_i sum_j w_j h_j(x_i)): the loss of AdaBoost with an l1 penalty. To
+    weigh classes, weigh their samples.
+
+    Parameters
+    ----------
+    C : float, optional
+        Weight of the loss of a sample. The larger, the more weak learners; by default 300 over the sum of the sample
+        weights, which is n_samples without weights.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_weak_learners, n_classes) or (n_weak_learners,)
+        Their weights W; of two classes w.
+    intercept_ : ndarray of shape (n_classes,) or ()
+        0.
+    dual_weights_ : ndarray of shape (n_samples, n_classes) or (n_samples,)
+        U; the bound is from it. Of two classes, the weights of the samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MultiBoostClassifier().fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.97, model.weights_.shape[1]
+    (True, True, 3)
+    """
+
+    source: ClassVar[str] = "Shen & Hao 2011; SL Table III"
+
+    C: float | None = None
+    _: KW_ONLY
+    oracle: str | OracleFactory = "stumps"
+
+    def _probabilities(self, F: Array) -> Array:
+        # their logarithm is 2 F_k(x) and a constant where the loss is least
+        return softmax(2 * F, axis=1) if F.ndim > 1 else normalise(2 * F[:, None])
+
+    def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
+        oracle = super()._oracle(sample, formulation)
+        return oracle if formulation.outputs is None else EveryClass(oracle, self.columns_per_round)
+
+    def _formulation(self, sample: Sample) -> Formulation:
+        price = PAIR_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
+        prices = price * sample.weights
+        if len(sample.classes) == 2:
+            return Formulation(Exponential(prices), L1())
+        return formulations.multiboost(prices, sample.labels)

@@ -1,0 +1,97 @@
+"""Benchmarks beside those of another checkout: each side imports its own tree, and ratios are of the same rows."""
+
+import json
+from math import nan
+
+import pytest
+
+from benchmarks import _beside, take_least, take_times
+from benchmarks._beside import compare, is_time, run_beside
+
+BENCHMARK = """
+from cvxens import NAME
+SECONDS = 1.0
+def run():
+    return [{"task": "fit", "s": SECONDS, "objective": 2.0, "tree": NAME}]
+"""
+THREADS = """
+from contextlib import nullcontext
+def limit_threads(n):
+    return nullcontext()
+"""
+
+
+@pytest.fixture
+def checkouts(tmp_path, monkeypatch):
+    """Two small trees with a package and a benchmark, the first of which is this one."""
+    for name in ("new", "old"):
+        for file, text in {
+            "cvxens/__init__.py": f"NAME = {name!r}",
+            "cvxens/threads.py": THREADS,
+            "benchmarks/__init__.py": "",
+            "benchmarks/fits.py": BENCHMARK,
+        }.items():
+            path = tmp_path / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    monkeypatch.setattr(_beside, "HERE", tmp_path / "new")
+    return tmp_path
+
+
+def test_each_side_imports_its_own_tree(checkouts):
+    (row,) = run_beside("fits", checkouts / "old", 1, {"SECONDS": 3.0}, rounds=1)
+    assert (row["row"], row["time"], row["here"], row["there"], row["here / there"]) == ("fit", "s", 3.0, 3.0, 1.0)
+    assert row["others"] == "tree"
+
+
+def test_sides_take_turns(monkeypatch, checkouts):
+    sides, seconds = [], iter([1.0, 2.0, 8.0, 4.0])
+    monkeypatch.setattr(_beside, "run_in", lambda tree, *_: sides.append(tree.name) or [{"s": next(seconds)}])
+    (row,) = run_beside("fits", checkouts / "old", 1, {}, rounds=2)
+    assert sides == ["new", "old", "old", "new"]
+    assert (row["here"], row["there"], row["here / there"], row["median ratio"]) == (1.0, 2.0, 0.5, 0.5)
+
+
+def test_what_was_imported_from_elsewhere_is_refused(checkouts, tmp_path):
+    (checkouts / "old" / "cvxens" / "__init__.py").write_text(f"NAME = 'old'\n__file__ = {str(tmp_path / 'x.py')!r}")
+    with pytest.raises(RuntimeError, match="which is not in"):
+        run_beside("fits", checkouts / "old", 1, {}, rounds=1)
+
+
+@pytest.mark.parametrize("tree", ["new", "old/cvxens"])
+def test_another_checkout_is_needed(checkouts, tree):
+    with pytest.raises(RuntimeError, match="found no other checkout with a benchmark fits"):
+        run_beside("fits", checkouts / tree, 1, {}, rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("s", 0.1), ("fit s", 1), ("seconds", 2.0), ("ms", 3.0), ("s, first", 1.0)]
+)
+def test_times(column, value):
+    assert is_time(column, value)
+
+
+@pytest.mark.parametrize(("column", "value"), [("peer / s", 2.0), ("seconds", ""), ("s", nan), ("gap", 1e-3)])
+def test_numbers_that_are_no_times(column, value):
+    assert not is_time(column, value)
+
+
+def test_what_differs_is_named():
+    here = [{"task": "a", "s": 1.0, "gap": 1e-3, "objective": "2.0", "ratio": 1.0, "peak GB": 1.0}]
+    there = [{"task": "a", "s": 4.0, "gap": 2e-3, "objective": "2.0000001", "ratio": 2.0, "peak GB": 3.0}]
+    (row,) = compare([here], [there])
+    assert (row["here / there"], row["others"]) == (0.25, "gap")
+
+
+def test_other_rows_cannot_be_compared():
+    with pytest.raises(RuntimeError, match="other rows"):
+        list(compare([[{"s": 1.0}]], [[{"s": 1.0}, {"s": 2.0}]]))
+
+
+def test_tasks_are_timed_in_turn():
+    calls = []
+    found = take_times({"a": lambda: calls.append("a") or 1, "b": lambda: calls.append("b") or 2}, 2)
+    assert calls == ["a", "b", "a", "b"]
+    assert {name: (len(times), result) for name, (times, result) in found.items()} == {"a": (2, 1), "b": (2, 2)}
+    seconds, result = take_least(lambda: json.loads("[1]"), 3)
+    assert (seconds >= 0, result) == (True, [1])
