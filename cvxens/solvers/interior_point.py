@@ -1,4 +1,12 @@
-"""An interior-point method for linear programs with few rows over a box: the duals of soft margins and of LPBoost."""
+"""An interior-point method for linear programs with few rows over a box: the duals of soft margins and of LPBoost.
+
+The *program* is over multipliers v in a box ``0 <= v <= upper``, one per sample, with a row ``A v <= limit`` per column
+of a master and a few free rows ``F v = rhs`` (balanced classes, a fixed sum). Its *objective* is the sum of v under a
+fixed limit, or the limit itself. The *central path* are the points at which all products of a slack with its multiplier
+are alike; steps towards its end, where they are 0, are Newton's for these products (Mehrotra's predictor and corrector,
+Gondzio's centrality correctors), on normal equations with one unknown per row. A path can be interrupted, take rows in
+and give rows up, and be followed further: column generation does all three (Gondzio, Gonzalez-Brevis & Munari 2016).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +21,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
 
 from cvxens.deadline import TimeUp, check_time
-from cvxens.problems.losses import SoftMinimumMargin
+from cvxens.problems.losses import Loss
 from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
@@ -147,7 +156,7 @@ def _scale(values: NDArray[Any], roots: NDArray[Any], out: NDArray[Any]) -> None
 
 
 SPARE_ROOM = 0.1
-"""New rows are met with this share of what they were violated by to spare."""
+"""New rows are met with this share of what they were violated by to spare: less would start next to the boundary."""
 
 LEAST_VIOLATION = 1e-8
 """Rows that are violated by less, relative to the limit, count as violated by this: what they spare is no rounding."""
@@ -163,14 +172,14 @@ FAR_FROM_GAP = 100.0
 
 
 class Objective(Protocol):
-    """What a program maximises: the sum of v under a fixed limit, or minus the limit for a fixed sum.
+    """A program maximises the sum of v under a fixed limit, or minus the limit for a fixed sum.
 
     Attributes
     ----------
-    pull : float
-        What the objective gains with every v_i.
-    moves : bool
-        Whether the limit is a variable; then the multipliers w sum to 1.
+    gain : float
+        The coefficient of every v_i in the objective.
+    limit_is_free : bool
+        True if the limit is a variable; then the multipliers w sum to 1.
     """
 
     gain: ClassVar[float]
@@ -181,19 +190,19 @@ class Objective(Protocol):
         """The limit before there is a point."""
 
     def rhs(self, n_free: int) -> Array:
-        """F v, (n_free,)."""
+        """Return F v, (n_free,)."""
 
     def interior(self, v: Array, program: Program) -> Array:
-        """A point far from the bounds of the box, from one that may be on them."""
+        """Return a point far from the bounds of the box, from one that may be on them."""
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """A limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
+        """Return a limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
 
     def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
-        """The factor on v, and the limit, that leave room to a row with that edge; None where it is too far off."""
+        """Return the factor on v, and the limit, that leave room to a row with that edge; None if it is too far off."""
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
-        """The gap between feasible points that are made of the multipliers and of v."""
+        """Return the gap between feasible points that are made of the multipliers and of v."""
 
 
 @dataclass(frozen=True)
@@ -215,15 +224,15 @@ class MaxSum:
     limit: float
 
     def rhs(self, n_free: int) -> Array:
-        """Classes are balanced."""
+        """Return 0: classes are balanced."""
         return np.zeros(n_free)
 
     def interior(self, v: Array, program: Program) -> Array:
-        """Half of v, kept from the bounds."""
+        """Return half of v, kept from the bounds."""
         return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """The limit, and slacks of the size of the edges, feasible or not."""
+        """Return the limit, and slacks of the size of the edges, feasible or not."""
         return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
 
     def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
@@ -235,7 +244,7 @@ class MaxSum:
         return (scale, limit) if largest <= FAR * limit else None
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
-        """Between the objective at (free, w) and that at v, scaled to be feasible."""
+        """Return the objective at (free, w) less that at v, scaled to be feasible."""
         objective = self.limit * at.w.sum() + upper @ np.maximum(1 - margins, 0)
         bound = at.v.sum() * self.limit / max(self.limit, float(edges.max()))
         return float(objective - bound)
@@ -250,8 +259,8 @@ class MinLimit:
 
     Parameters
     ----------
-    loss : SoftMinimumMargin
-        Evaluates margins.
+    loss : Loss
+        With `caps`: evaluates margins.
     total : float
         Below the sum of the upper bounds.
     """
@@ -259,15 +268,15 @@ class MinLimit:
     gain: ClassVar[float] = 0.0
     limit_is_free: ClassVar[bool] = True
     limit: ClassVar[float] = -inf
-    loss: SoftMinimumMargin
+    loss: Loss
     total: float
 
     def rhs(self, n_free: int) -> Array:
-        """The sum of v, and classes that are balanced."""
+        """Return the sum of v, and 0 for classes that are balanced."""
         return self.total * (np.arange(n_free) == 0)
 
     def interior(self, v: Array, program: Program) -> Array:
-        """Halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
+        """Go halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
         labels = program.rows.values[1 : program.n_free]
         sides = (labels[0] > 0, labels[0] < 0) if len(labels) else (np.full(len(v), True),)
         middle = np.zeros(len(v))
@@ -276,7 +285,7 @@ class MinLimit:
         return (v + middle) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Multipliers w, product / s, sum to 1 at most."""
+        """Return a limit at which the multipliers w, product / s, sum to 1 at most."""
         limit = float(edges.max()) + product * len(edges)
         return limit, limit - edges
 
@@ -287,7 +296,7 @@ class MinLimit:
         return (1.0, at.limit + violation + room) if violation <= FAR_FROM_GAP * at.total else None
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
-        """Between the soft minimum margin at w over its sum and the largest edge at v over its sum."""
+        """Return the largest edge at v over its sum, less the soft minimum margin at w over its sum."""
         margin = -self.loss.value((margins - at.free[0]) / at.w.sum())
         bound = float(edges.max()) / float(at.v.sum())
         return self.total * (bound - margin)
@@ -295,7 +304,7 @@ class MinLimit:
 
 @dataclass(frozen=True)
 class Program:
-    """What is optimised subject to 0 <= v <= upper, A v <= limit and F v = totals; the rows are F, then A.
+    """A linear program: an objective subject to 0 <= v <= upper, A v <= limit and F v = totals; the rows are F, then A.
 
     Parameters
     ----------
@@ -306,7 +315,7 @@ class Program:
     upper : ndarray of shape (n_samples,)
         In (0, 1].
     objective : Objective
-        What is optimised.
+        MaxSum or MinLimit.
     """
 
     rows: Rows
@@ -358,7 +367,7 @@ class Iterate:
         return Iterate(v, t, z, xi, free, w, s, self.limit + p * d.limit)
 
     def max_steps(self, d: Iterate) -> tuple[float, float]:
-        """The longest steps along d that stay inside."""
+        """Return the longest steps along d that stay inside, in v, t, s and in the multipliers."""
         return (
             min(_max_step(self.s, d.s), _max_step(self.v, d.v), _max_step(self.t, d.t)),
             min(_max_step(self.w, d.w), _max_step(self.z, d.z), _max_step(self.xi, d.xi)),
@@ -370,7 +379,7 @@ class Iterate:
 
 
 def cold_start(v: Array, program: Program) -> Iterate:
-    """A point with all products alike, far from the boundary, feasible or not, from v."""
+    """Return a point with all products alike, far from the boundary, feasible or not, from v."""
     v = program.objective.interior(v, program)
     t, product = program.upper - v, float(v.mean()) / 2
     limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
@@ -378,7 +387,7 @@ def cold_start(v: Array, program: Program) -> Iterate:
 
 
 def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
-    """The point with further rows A, whose edges at v are given, as the last ones of the program.
+    """Return the point with further rows A, whose edges at v are given, as the last ones of the program.
 
     It is moved until it is inside them, their multipliers on the central path; where they are too far off, the path is
     started anew.
@@ -402,7 +411,7 @@ def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
 
 
 def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
-    """The point without some of the rows A, of little weight, before they are removed from the program."""
+    """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
     return replace(at, w=at.w[kept], s=at.s[kept]).absorb(program.rows.combine(gone))
 
@@ -418,6 +427,15 @@ MAX_STEPS = 60
 
 CORRECTORS = 3
 """At most so many correctors a step; each costs two products with the rows."""
+
+LONG_ENOUGH = 0.9
+"""The step length, of a full step of 1, that needs no corrector."""
+
+LENGTHEN = 0.3
+"""What a corrector is to lengthen the step by; Gondzio (1996) has 0.1, but here factors cost far more than products."""
+
+WORTHWHILE = 0.01
+"""What a corrector must lengthen the step by to be taken: gamma times delta of Gondzio (1996), 0.1 x 0.1."""
 
 SPREAD = 10.0
 """Products may differ from their target by this factor before a corrector moves them."""
@@ -438,13 +456,13 @@ REFINED: Mapping[type, float] = {np.float32: 1e-7, np.float64: 1e-14}
 """Residual of the Newton equations, relative to their right-hand side."""
 
 
-def _full(steps: tuple[float, float]) -> tuple[float, float]:
+def _cut(steps: tuple[float, float]) -> tuple[float, float]:
     return min(1.0, steps[0]), min(1.0, steps[1])
 
 
 @dataclass(frozen=True)
 class Products:
-    """Changes wanted of the products s w, v z and t xi."""
+    """The changes that a direction is to make of the products s w, v z and t xi."""
 
     s: Array
     v: Array
@@ -452,21 +470,22 @@ class Products:
 
     @classmethod
     def aim_at(cls, target: float, at: Iterate, second: Iterate | None = None) -> Products:
-        """To `target`, less the second-order terms of the direction `second` (Mehrotra)."""
+        """Aim at `target` for all, less the second-order terms of the direction `second` (Mehrotra 1992)."""
         s, v, t = target - at.s * at.w, target - at.v * at.z, target - at.t * at.xi
         if second is None:
             return cls(s, v, t)
         return cls(s - second.s * second.w, v - second.v * second.z, t - second.t * second.xi)
 
-    def centred(self, target: float, trial: Iterate) -> Products:
-        """Move those that would be far from the target at `trial` into its neighbourhood (Gondzio 1996)."""
+    def recentre(self, target: float, trial: Iterate) -> Products:
+        """Move products that would be far from the target at `trial` into its neighbourhood (Gondzio 1996)."""
 
-        def changed(wanted: Array, product: Array) -> Array:
+        def change(wanted: Array, product: Array) -> Array:
+            # those far above are moved by no more than SPREAD targets, lest they rule the direction
             near = np.clip(product, target / SPREAD, target * SPREAD)
             return wanted + np.maximum(near - product, -SPREAD * target)
 
         s, v, t = trial.s * trial.w, trial.v * trial.z, trial.t * trial.xi
-        return Products(changed(self.s, s), changed(self.v, v), changed(self.t, t))
+        return Products(change(self.s, s), change(self.v, v), change(self.t, t))
 
 
 class Newton:
@@ -497,11 +516,11 @@ class Newton:
         self._factor()
 
     def gap(self) -> float:
-        """The gap between the multipliers and v, each made feasible."""
+        """Return the gap between the multipliers and v, each made feasible."""
         return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
     def direction(self, wanted: Products) -> Iterate:
-        """The direction that restores feasibility and changes the products as wanted, to first order."""
+        """Return the direction that restores feasibility and changes the products as wanted, to first order."""
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
         g = self.defect + wanted.v / at.v - wanted.t / at.t
@@ -515,11 +534,11 @@ class Newton:
             dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
             multipliers = multipliers - dlimit * self.response_to_limit
         free, dw = multipliers[:k], multipliers[k:]
-        change, dv = self._balanced(self.theta * (g - rows.combine(multipliers)))
+        change, dv = self._restore_balance(self.theta * (g - rows.combine(multipliers)))
         dz, dxi = (wanted.v - at.z * dv) / at.v, (wanted.t + at.xi * dv) / at.t
         return Iterate(dv, -dv, dz, dxi, free + change, dw, (wanted.s - at.s * dw) / at.w, dlimit)
 
-    def _balanced(self, dv: Array) -> tuple[Array, Array]:
+    def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
         F = self.program.rows.values[: self.program.n_free]
         scaled = F * self.theta
@@ -528,7 +547,7 @@ class Newton:
 
     @cached_property
     def response_to_limit(self) -> Array:
-        """How the multipliers fall as the limit rises."""
+        """The rate at which the multipliers fall as the limit rises."""
         return self._solve(np.append(np.zeros(self.program.n_free), np.ones(len(self.at.w))))
 
     def _factor(self) -> None:
@@ -544,23 +563,14 @@ class Newton:
                 return
 
     def _solve(self, right: Array) -> Array:
-        """Conjugate gradients from, and preconditioned by, the factors."""
-        x = np.zeros(len(right))
-        rest, tolerance = right, REFINED[self.dtype] * float(np.abs(right).max())
-        step, old = x, inf
-        for _ in range(MAX_REFINEMENTS):
-            preconditioned = cho_solve(self._cholesky, rest, check_finite=False)
-            new = float(rest @ preconditioned)
-            step = preconditioned + new / old * step
-            image = self._image(step)
-            curvature = float(step @ image)
-            if not curvature > 0:
-                break
-            length = new / curvature
-            x, rest, old = x + length * step, rest - length * image, new
-            if np.abs(rest).max() <= tolerance:
-                return x
-        if self.dtype is np.float64:
+        """Solve the normal equations by conjugate gradients, preconditioned by the factors."""
+        shape = len(right), len(right)
+        image = LinearOperator(shape, self._image, dtype=np.float64)
+        inverse = LinearOperator(
+            shape, lambda rest: cho_solve(self._cholesky, rest, check_finite=False), dtype=np.float64
+        )
+        x, unfinished = cg(image, right, rtol=REFINED[self.dtype], maxiter=MAX_REFINEMENTS, M=inverse)
+        if not unfinished or self.dtype is np.float64:
             return x
         self.dtype = np.float64
         self._factor()
@@ -587,28 +597,31 @@ def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, 
             best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
             if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
                 break
-            d = _corrected(newton)
+            d = _find_direction(newton)
             p, q = at.max_steps(d)
-            at = at.advance(d, _full((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
+            at = at.advance(d, _cut((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
             dtype = newton.dtype
     return best, lowest
 
 
-def _corrected(newton: Newton) -> Iterate:
+def _find_direction(newton: Newton) -> Iterate:
+    """Return Mehrotra's direction with as many of Gondzio's correctors as lengthen the step."""
     at = newton.at
+    # the predictor aims at 0; how far it gets says how small a target the corrector may have
     d = newton.direction(Products.aim_at(0.0, at))
-    after = at.advance(d, _full(at.max_steps(d))).complementarity
+    after = at.advance(d, _cut(at.max_steps(d))).complementarity
+    # mu (mu_after / mu)^3: Mehrotra's rule (SIAM J. Optim. 2, 1992, section 2)
     target = at.complementarity * (after / at.complementarity) ** 3
     wanted = Products.aim_at(target, at, d)
     d = newton.direction(wanted)
     for _ in range(CORRECTORS):
-        steps = _full(at.max_steps(d))
-        if min(steps) > 0.9:
+        steps = _cut(at.max_steps(d))
+        if min(steps) > LONG_ENOUGH:
             break
-        further = _full((steps[0] + 0.3, steps[1] + 0.3))
-        wanted = wanted.centred(target, at.advance(d, further))
+        further = _cut((steps[0] + LENGTHEN, steps[1] + LENGTHEN))
+        wanted = wanted.recentre(target, at.advance(d, further))
         better = newton.direction(wanted)
-        if min(at.max_steps(better)) < min(steps) + 0.01:
+        if min(at.max_steps(better)) < min(steps) + WORTHWHILE:
             break
         d = better
     return d

@@ -1,26 +1,123 @@
-"""The hinge loss by proximal (augmented Lagrangian) steps, each a smooth problem for Newton's method."""
+"""The hinge loss by proximal steps (the method of multipliers), each a smooth problem for Newton's method.
+
+The proximal step of the dual from a *centre* p, with a *stiffness* 1/tau per sample, keeps multipliers near p: it
+adds ``sum_i (u_i - p_i)^2 / (2 tau_i)`` to the dual objective. On the primal side that rounds off the kink of the hinge
+(`SmoothedHinge`), so that a semismooth Newton method applies, whose linear system holds only the *free* samples, those
+with a multiplier strictly between its bounds (Rockafellar, *Augmented Lagrangians and applications of the proximal
+point algorithm in convex programming*, Math. Oper. Res. 1, 1976). Scores may come from a few columns (`ProximalHinge`,
+below) or from a kernel (`solvers.additive`); both take their multipliers, intercepts and step lengths from here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.deadline import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
-from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.newton import Iterate, SmoothProblem, find_root
 from cvxens.types import Array
 
 GROWTH = 5.0
+"""The factor on sigma after a step that closed most of the gap; its square after one that did not."""
+
+CLOSED = 0.3
+"""The share of the last gap below which a proximal step closed most of it, so that a larger sigma is not needed yet."""
+
 STEEPEST = 1e3
 """The largest sigma to start with from nothing, in units of the penalty's weight over the mean of |H_i|^2."""
+
+INEXACT = 0.1
+"""The share of the complementarity gap, and of the tolerance, down to which a proximal step is solved."""
 
 MAX_PROXIMAL_STEPS = 60
 PATIENCE = 8
 """Proximal steps without progress after which rounding is taken to forbid more."""
+
+
+class SmoothedHinge(NamedTuple):
+    """The hinge loss of prices C rounded off around a centre: ``-psi_i'(z) = clip(p_i + tau_i (1 - z), 0, C_i)``.
+
+    ``psi_i(z) = max over 0 <= u <= C_i of u (1 - z) - (u - p_i)^2 / (2 tau_i)``: the loss that a proximal step of the
+    dual from p minimises in place of the hinge, together with the squared norm.
+
+    Parameters
+    ----------
+    y, C : ndarray of shape (n_samples,)
+        Labels and prices of a unit of slack.
+    p : ndarray of shape (n_samples,)
+        The centre, 0 <= p <= C.
+    tau : ndarray of shape (n_samples,)
+        How far from the centre u may go: 1 / tau is the curvature of the proximal term.
+    """
+
+    y: Array
+    C: Array
+    p: Array
+    tau: Array
+
+    def restrict(self, kept: NDArray) -> SmoothedHinge:
+        """Keep some of the samples, by a mask or by indices."""
+        return SmoothedHinge(*(array[kept] for array in self))
+
+    def multipliers(self, z: Array) -> Array:
+        """Return ``u = clip(p + tau (1 - z), 0, C)``."""
+        return np.clip(self.p + self.tau * (1 - z), 0.0, self.C)
+
+    def curvature(self, u: Array) -> Array:
+        """Return tau for the free samples, 0 for those at a bound."""
+        return np.where((u > 0) & (u < self.C), self.tau, 0.0)
+
+    def find_intercept(self, f: Array, b: float) -> float:
+        """Find the b that minimises the loss of scores f + b, where y'u = 0; searched from `b` on."""
+        return b + self._search(f + b, np.ones(len(f)), (0.0, 0.0), 0.0, 0.0)
+
+    def find_step(self, scores: Array, change: Array, norm: tuple[float, float], rounding: float) -> float:
+        """Find how far to go from scores along a change of them.
+
+        Parameters
+        ----------
+        scores, change : ndarray of shape (n_samples,)
+            f + b, and how it changes by a step of 1.
+        norm : tuple of float
+            Slope and curvature of the squared norm along the step, at its start.
+        rounding : float
+            What rounding does to the slope of the objective.
+
+        Returns
+        -------
+        float
+            Where the slope has fallen to a tenth, or to rounding: an exact minimum is not wanted, as the next step
+            leaves it; 1 if that will do.
+        """
+        at_start = norm[0] - float((self.y * self.multipliers(self.y * scores)) @ change)
+        return self._search(scores, change, norm, 1.0, max(abs(at_start) / 10, rounding))
+
+    def _search(self, scores: Array, change: Array, norm: tuple[float, float], start: float, tolerance: float) -> float:
+        """Find the t where the objective's slope is 0, a piecewise linear function; long steps are not trusted."""
+        return find_root(lambda t: _slope(self, scores, change, norm, t), start, tolerance=tolerance, reach=2.0)
+
+
+@njit(cache=True, nogil=True)
+def _slope(
+    smoothed: SmoothedHinge, scores: Array, change: Array, norm: tuple[float, float], t: float
+) -> tuple[float, float]:
+    """Return slope and curvature of ``norm + sum_i psi_i(y_i (scores_i + t change_i))`` in t; 0 if all is rounding."""
+    y, C, p, tau = smoothed
+    value, rise, size = norm[0] + norm[1] * t, norm[1], 0.0
+    for i in range(len(scores)):
+        free = p[i] + tau[i] * (1.0 - y[i] * (scores[i] + t * change[i]))
+        u = min(max(free, 0.0), C[i])
+        value -= y[i] * u * change[i]
+        size += u * abs(change[i])
+        if u == free:
+            rise += tau[i] * change[i] * change[i]
+    return (0.0 if abs(value) <= 1e-14 * size else value), rise
 
 
 @dataclass(frozen=True)
@@ -52,7 +149,7 @@ class HingePoint:
 
     @classmethod
     def zero(cls, n_samples: int) -> HingePoint:
-        """Where a solver starts that knows nothing."""
+        """Return where a solver starts that knows nothing."""
         return cls(np.zeros(0), 0.0, np.zeros(n_samples), np.inf, -np.inf)
 
     @property
@@ -60,8 +157,8 @@ class HingePoint:
         """Primal less dual, relative to the primal."""
         return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
 
-    def joined(self, other: HingePoint) -> HingePoint:
-        """The better weights and the better multipliers of two points."""
+    def combine(self, other: HingePoint) -> HingePoint:
+        """Return the better weights and the better multipliers of two points."""
         over = self if self.primal <= other.primal else other
         under = self if self.dual >= other.dual else other
         return HingePoint(over.w, over.b, under.u, over.primal, under.dual)
@@ -71,12 +168,9 @@ class HingePoint:
 class ProximalHinge:
     """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b).
 
-    The proximal step from u minimises over (w, b) the smooth loss whose multipliers are
-    ``clip(u + sigma (1 - z), 0, C)``, which become the next u (Rockafellar's method of multipliers). Its Newton system
-    has only the samples strictly between the bounds, O(n_columns) of them near the optimum; samples far from there are
-    left out of a step with their u fixed (shrinking), and the step is repeated if one of them would have moved. As
-    y'u = 0 holds exactly after every step, its u gives a dual bound, and the step is solved only as far as the gap of
-    complementarity warrants.
+    Near the optimum O(n_columns) samples are free; samples far from there are left out of a proximal step with their u
+    fixed (shrinking), and the step is repeated if one of them would have moved. As y'u = 0 holds exactly after every
+    step, its u gives a dual bound, and the step is solved only as far as the gap of complementarity warrants.
 
     Parameters
     ----------
@@ -87,7 +181,7 @@ class ProximalHinge:
     weight : float
         Of the penalty.
     intercept : bool
-        Whether there is a b.
+        True if there is a b.
     tol : float
         Relative duality gap at which to stop.
     """
@@ -116,29 +210,32 @@ class ProximalHinge:
         w = np.concatenate([start.w, np.zeros(len(rows) - len(start.w))])
         at, u = Iterate(w, start.b, w @ rows), np.minimum(start.u, self.C)
         best = last = self._point(rows, at, u)
-        sigma, idle = self._sigma(rows, at), 0
+        sigma, idle = self._first_sigma(rows, at), 0
         for _ in range(MAX_PROXIMAL_STEPS):
             if best.gap <= self.tol or idle == PATIENCE:
                 break
+            smoothed = SmoothedHinge(self.y, self.C, u, np.full(len(u), sigma))
             try:
-                stepped, moved = self._proximal(rows, at, u, sigma, 0.1 * self.tol * max(0.0, best.dual))
+                ahead, u_ahead = self._proximal(rows, at, smoothed, INEXACT * self.tol * max(0.0, best.dual))
             except TimeUp:
                 break
-            if not stepped.solved:
-                sigma, at, idle = sigma / GROWTH**2, stepped, idle + 1
+            if not ahead.solved:
+                sigma, at, idle = sigma / GROWTH**2, ahead, idle + 1
                 continue
-            at, u = stepped, moved
+            at, u = ahead, u_ahead
             point = self._point(rows, at, u)
-            sigma *= GROWTH if point.gap < 0.3 * last.gap else GROWTH**2
-            rising = point.dual > last.dual + 0.1 * abs(point.dual)
-            better = best.joined(point)
-            idle = 0 if rising or better.gap < best.gap else idle + 1
+            sigma *= GROWTH if point.gap < CLOSED * last.gap else GROWTH**2
+            # dual values may fall on the way; one that rises by a tenth is progress, whatever the best gap does
+            is_rising = point.dual > last.dual + 0.1 * abs(point.dual)
+            better = best.combine(point)
+            idle = 0 if is_rising or better.gap < best.gap else idle + 1
             best, last = better, point
         return best
 
-    def _sigma(self, rows: Array, at: Iterate) -> float:
+    def _first_sigma(self, rows: Array, at: Iterate) -> float:
         """Start with a few samples per column between the bounds; from nothing, no steeper than the penalty allows."""
         off = np.abs(1 - self.y * (at.f + at.b))
+        # sigma moves u from bound to bound over a width of C / sigma around z = 1: here, of 4 samples a column
         rank = min(len(off) - 1, 4 * (len(rows) + 1))
         sigma = float(self.C.mean()) / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
         if at.w.any():
@@ -146,48 +243,39 @@ class ProximalHinge:
         square = float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1]
         return STEEPEST * self.weight / max(square, STEEPEST * self.weight / sigma)
 
-    def _proximal(self, rows: Array, at: Iterate, u: Array, sigma: float, allowed: float) -> tuple[Iterate, Array]:
-        """One proximal step, repeated with more samples until those left out stay where they are."""
-
-        def multipliers(f: Array, b: float) -> Array:
-            return np.clip(u + sigma * (1 - self.y * (f + b)), 0.0, self.C)
-
-        fixed = multipliers(at.f, at.b)
-        kept = _near(u + sigma * (1 - self.y * (at.f + at.b)), self.C, len(rows))
+    def _proximal(self, rows: Array, at: Iterate, smoothed: SmoothedHinge, allowed: float) -> tuple[Iterate, Array]:
+        """Take one proximal step, repeated with more samples until those left out stay where they are."""
+        z = self.y * (at.f + at.b)
+        fixed = smoothed.multipliers(z)
+        kept = _near(smoothed.p + smoothed.tau * (1 - z), self.C, len(rows))
         while True:
             check_time()
-            problem = self._smooth(rows, u, sigma, kept, fixed)
-            stepped = problem.minimise(replace(at, f=at.f[kept]), partial(self._allowance, allowed, self.C[kept]))
-            stepped = replace(stepped, f=stepped.w @ rows)
-            moved = multipliers(stepped.f, stepped.b)
-            strayed = (moved != fixed) & ~kept
-            if not strayed.any() and (stepped.solved or kept.all()):
-                return stepped, moved
+            near = smoothed if kept.all() else smoothed.restrict(kept)
+            problem = self._state_problem(rows, near, kept, fixed)
+
+            # a share of the gap of complementarity
+            def tolerate(_: Array, z: Array, u: Array, C: Array = near.C) -> float:
+                return max(allowed, INEXACT * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
+
+            ahead = problem.minimise(replace(at, f=at.f[kept]), tolerate)
+            ahead = replace(ahead, f=ahead.w @ rows)
+            u = smoothed.multipliers(self.y * (ahead.f + ahead.b))
+            strayed = (u != fixed) & ~kept
+            if not strayed.any() and (ahead.solved or kept.all()):
+                return ahead, u
             # without an answer there may be too few samples left to balance the fixed ones
-            strayed |= not stepped.solved
+            strayed |= not ahead.solved
             kept |= strayed
 
-    def _smooth(self, rows: Array, u: Array, sigma: float, kept: NDArray[np.bool_], fixed: Array) -> SmoothProblem:
-        """The proximal step over the samples that are kept, the others pulling with their fixed multipliers."""
-        y, C, pull, lean = self.y, self.C, np.zeros(len(rows)), 0.0
+    def _state_problem(self, rows: Array, near: SmoothedHinge, kept: NDArray[np.bool_], fixed: Array) -> SmoothProblem:
+        """State the proximal step over the samples that are kept, the others pulling with their fixed multipliers."""
+        edges, balance = np.zeros(len(rows)), 0.0
         if not kept.all():
-            left = np.where(kept, 0.0, y * fixed)
-            rows, pull, lean = np.compress(kept, rows, axis=1), rows @ left, float(left.sum())
-            y, C, u = y[kept], C[kept], u[kept]
+            s = np.where(kept, 0.0, self.y * fixed)
+            rows, edges, balance = np.compress(kept, rows, axis=1), rows @ s, float(s.sum())
         return SmoothProblem(
-            rows,
-            y,
-            self.weight,
-            self.intercept,
-            multipliers=lambda z: np.clip(u + sigma * (1 - z), 0.0, C),
-            curvature=lambda v: np.where((v > 0) & (v < C), sigma, 0.0),
-            pull=pull,
-            lean=lean,
+            rows, near.y, self.weight, self.intercept, near.multipliers, near.curvature, edges, balance
         )
-
-    def _allowance(self, allowed: float, C: Array, w: Array, z: Array, u: Array) -> float:
-        """A tenth of the gap of complementarity."""
-        return max(allowed, 0.1 * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
 
     def _point(self, rows: Array, at: Iterate, u: Array) -> HingePoint:
         """Evaluate, with the best intercept to w and u made feasible."""
@@ -200,7 +288,8 @@ class ProximalHinge:
 
 
 def _near(v: Array, C: Array, n_columns: int) -> NDArray[np.bool_]:
-    """The samples with v in [0, C] and twice as many around them; all where that is not much less."""
+    """Mark the samples with v in [0, C] and twice as many around them; all where that is not much less."""
     off = np.maximum(v - C, -v)
+    # at the optimum about n_columns + 1 samples are free: 8 times as many leave room for those that move
     rank = max(8 * (n_columns + 1), 3 * int((off <= 0).sum()))
     return off <= np.partition(off, rank)[rank] if 2 * rank < len(off) else np.full(len(off), True)

@@ -1,4 +1,10 @@
-"""Proximal Newton steps for a smooth loss with an l1 penalty, on the weights that move."""
+"""Proximal Newton steps for a smooth loss with an l1 penalty, on the weights that move.
+
+A step minimises a *quadratic model* of the loss plus the penalty itself over the *active* weights, those that are not 0
+or whose edge exceeds the penalty's slope, then searches along the way there (Lee, Sun & Saunders 2014; skglm's
+`ProxNewton` and glmnet are of this kind). The model is solved to the end: coordinate descent finds the signs, a
+Cholesky factor the optimum for them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +17,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.deadline import time_is_up
-from cvxens.solvers.newton import EPS, solve_definite
+from cvxens.rounding import EPSILON
+from cvxens.solvers.newton import solve_definite
 from cvxens.types import Array
 
 MAX_PASSES = 60
+"""Solutions on a support; each finds another sign, or ends the search."""
+
 SWEEPS = 20
 """Sweeps of coordinate descent between two solutions on the support."""
 
@@ -46,7 +55,8 @@ class QuadraticModel:
     def __post_init__(self) -> None:
         diagonal = self.B.ravel()[:: len(self.B) + 1]
         largest = float(diagonal.max(initial=0.0))
-        diagonal += 8 * len(self.B) * EPS * largest if largest > 0 else 1.0
+        # rounding of a sum of squares costs definiteness a few units of its size at most
+        diagonal += 8 * len(self.B) * EPSILON * largest if largest > 0 else 1.0
 
     def minimise(self, w: Array, r: Array) -> Array:
         """Return v, given the gradient r at w; zeros of v are exact."""
@@ -58,13 +68,13 @@ class QuadraticModel:
             support = np.flatnonzero((v != 0) | (self.price == 0))
             if not support.size:
                 break
-            whole = self._on_support(support, v, r)
-            if whole and self._solved(v, r):
+            is_optimal_inside = self._solve_support(support, v, r)
+            if is_optimal_inside and self._is_solved(v, r):
                 break
         return v
 
-    def _on_support(self, support: NDArray[np.intp], v: Array, r: Array) -> bool:
-        """Move v to the optimum of its support, or towards it if signs change on the way; whether it got there.
+    def _solve_support(self, support: NDArray[np.intp], v: Array, r: Array) -> bool:
+        """Move v to the optimum of its support, or towards it if signs change on the way; True if it got there.
 
         What would change its sign becomes 0. Where that leads uphill, v goes as far as to the first such change.
         """
@@ -72,25 +82,25 @@ class QuadraticModel:
         slope = r[support] + price * np.sign(inside)
         step = -solve_definite(self.B[np.ix_(support, support)], 0.0, slope)
         crossing = (price > 0) & (inside * (inside + step) <= 0)
-        ahead, pull = self._moved(support, np.where(crossing, -inside, step))
+        ahead, pull = self._extend(support, np.where(crossing, -inside, step))
         rise = float(r @ ahead + ahead @ pull / 2 + self.price @ (np.abs(v + ahead) - np.abs(v)))
         if rise > 0 and crossing.any():
             until = np.where(crossing, -inside / np.where(crossing, step, 1.0), np.inf)
             first = int(until.argmin())
-            ahead, pull = self._moved(support, until[first] * step)
+            ahead, pull = self._extend(support, until[first] * step)
             ahead[support[first]] = -inside[first]
         v += ahead
         r += pull
         return not crossing.any()
 
-    def _moved(self, support: NDArray[np.intp], step: Array) -> tuple[Array, Array]:
-        """A step on the support as one of all weights, and what it adds to the gradient."""
+    def _extend(self, support: NDArray[np.intp], step: Array) -> tuple[Array, Array]:
+        """Return a step on the support as one of all weights, and what it adds to the gradient."""
         ahead = np.zeros(len(self.B))
         ahead[support] = step
         return ahead, self.B @ ahead
 
-    def _solved(self, v: Array, r: Array) -> bool:
-        """Whether no zero wants to move."""
+    def _is_solved(self, v: Array, r: Array) -> bool:
+        """Return True if no zero wants to move."""
         zero = v == 0
         pull = np.where(self.low < 0, np.abs(r), -r)[zero]
         return bool((pull <= self.price[zero] * (1 + 1e-12)).all())
@@ -102,6 +112,7 @@ def descend(B: Array, r: Array, v: Array, price: Array, low: Array) -> None:
     for _ in range(SWEEPS):
         still = True
         for a in range(len(v)):
+            # the minimum in v_a: soft thresholding of the target, cut off at low
             curvature = B[a, a]
             target = curvature * v[a] - r[a]
             moved = max(abs(target) - price[a], 0.0) / curvature
@@ -122,6 +133,7 @@ FLAT = 1e-12
 """A promised decrease that rounding hides, relative to the objective."""
 
 MAX_HALVINGS = 60
+"""Halvings of a step, which leave no bit of it."""
 
 Hessian: TypeAlias = Callable[[Array, Array, NDArray[np.intp]], Array]
 """From U, the columns X (n_active, n_samples) of weights and their outputs to the second derivatives in these."""
@@ -159,7 +171,7 @@ class SparseProblem:
     weight : float
         Of the penalty, above 0.
     nonnegative, intercept : bool
-        Whether W >= 0; whether there is a b, for one output alone.
+        True if W >= 0; True if there is a b, for one output alone.
     loss : callable
         Its value from margins (n_samples, n_outputs).
     hessian : callable
@@ -175,7 +187,7 @@ class SparseProblem:
     hessian: Hessian
 
     def value(self, at: SparsePoint) -> float:
-        """The objective."""
+        """Evaluate the objective."""
         return self.loss(self.y * at.F) + self.weight * float(np.abs(at.W).sum())
 
     def step(self, at: SparsePoint, U: Array, edges: Array) -> SparsePoint:
@@ -207,24 +219,24 @@ class SparseProblem:
         slope = float(r @ (v - w)) + float(price @ (np.abs(v) - np.abs(w)))
         dF = np.stack([(v - w)[k == output] @ X[k == output] for output in range(at.F.shape[1])], axis=1)
 
-        def moved(t: float) -> SparsePoint:
+        def move(t: float) -> SparsePoint:
             ahead = v if t == 1.0 else w + t * (v - w)
             W = at.W.copy()
             W[j, k[: len(j)]] = ahead[: len(j)]
             return SparsePoint(W, float(ahead[-1]) if self.intercept else at.b, at.F + t * dF)
 
-        return self._searched(at, moved, slope)
+        return self._search(at, move, slope)
 
-    def _searched(self, at: SparsePoint, moved: Callable[[float], SparsePoint], slope: float) -> SparsePoint:
+    def _search(self, at: SparsePoint, move: Callable[[float], SparsePoint], slope: float) -> SparsePoint:
         """Halve the step until it decreases the objective by a share of what the slope promises.
 
         Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
         """
         start, t = self.value(at), 1.0
         if -slope <= FLAT * start:
-            return moved(1.0)
+            return move(1.0)
         for _ in range(MAX_HALVINGS):
-            ahead = moved(t)
+            ahead = move(t)
             if self.value(ahead) <= start + SUFFICIENT * t * slope:
                 return ahead
             t /= 2

@@ -9,15 +9,19 @@ from itertools import islice
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import brentq
 
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import SolverFailed
 from cvxens.problems import RegularizedExpLoss
+from cvxens.rounding import EPSILON
+from cvxens.solvers.newton import FLATNESS, find_root
 from cvxens.types import Array, Attempt, Solution
 
+TINY = float(np.finfo(float).tiny)
+
 MAX_STEPS = 1000
+"""Newton steps; tens are usual, more where lam is tiny against K."""
 
 STALLED = 1e-6
 """The relative gap within which a stall through rounding counts as an optimum."""
@@ -61,45 +65,47 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
         point = problem.repair({"eta": eta})
         value = problem.value(point)
         gap = value - problem.dual_value(point)
-        step = _newton_step(problem, eta, point["u"])
+        step = _find_step(problem, eta, point["u"])
         if gap <= tol * abs(value):
-            return _solution(problem, min(eta + step, eta, key=lambda e: _gap(problem, e)), start)
-        length = _backtrack(problem, eta, step, value)
-        if length == 0:
+            return _report(problem, min(eta + step, eta, key=lambda e: _measure_gap(problem, e)), start)
+        length = _find_length(problem, eta, step)
+        if length == 0 or not problem.value({"eta": eta + length * step}) < value:
             break
         eta = eta + length * step
     if gap <= STALLED * abs(value):
-        return _solution(problem, eta, start)
+        return _report(problem, eta, start)
     raise SolverFailed([Attempt("Newton", f"stalled at a gap of {gap:.3g}", time.perf_counter() - start)])
 
 
-def _solution(problem: RegularizedExpLoss, eta: Array, start: float) -> Solution:
+def _report(problem: RegularizedExpLoss, eta: Array, start: float) -> Solution:
     point = problem.repair({"eta": eta})
     seconds = time.perf_counter() - start
     return Solution(problem.value(point), {"eta": eta}, {"u": point["u"]}, "optimal", "Newton", seconds)
 
 
-def _gap(problem: RegularizedExpLoss, eta: Array) -> float:
+def _measure_gap(problem: RegularizedExpLoss, eta: Array) -> float:
     point = problem.repair({"eta": eta})
     return abs(problem.value(point) - problem.dual_value(point))
 
 
-def _newton_step(problem: RegularizedExpLoss, eta: Array, u: Array) -> Array:
-    """The step, or one that falls less steeply where 2 lam is lost against the size of K."""
-    root, ridge = np.sqrt(np.maximum(u, np.finfo(float).tiny)), 2 * problem.lam
+def _find_step(problem: RegularizedExpLoss, eta: Array, u: Array) -> Array:
+    """Return Newton's step, or one that falls less steeply where 2 lam is lost against the size of K."""
+    root, ridge = np.sqrt(np.maximum(u, TINY)), 2 * problem.lam
     inner = root[:, None] * problem.K * root
     inner += max(ridge, 1e-15 * float(np.trace(inner))) * np.eye(len(u))
     return root * cho_solve(cho_factor(inner), problem.y * root - ridge * eta / root)
 
 
-def _backtrack(problem: RegularizedExpLoss, eta: Array, step: Array, value: float) -> float:
-    """Halve from 1 until the objective falls; 0 where rounding hides any decrease."""
-    length = 1.0
-    while length > 1e-10:
-        if problem.value({"eta": eta + length * step}) < value:
-            return length
-        length /= 2
-    return 0.0
+def _find_length(problem: RegularizedExpLoss, eta: Array, step: Array) -> float:
+    """Return how far to go along the step, to where the slope of the objective has fallen to a thousandth."""
+    y, lam, f, df = problem.y, problem.lam, problem.K @ eta, problem.K @ step
+
+    def slope(t: float) -> tuple[float, float]:
+        u = problem.loss.multipliers(y * (f + t * df))
+        rise = 2 * lam * float(step @ (f + t * df)) - float((y * u) @ df)
+        return rise, 2 * lam * float(step @ df) + float(u @ df**2)
+
+    return find_root(slope, 1.0, tolerance=FLATNESS * abs(slope(0.0)[0]), low=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +163,14 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRoun
     [(0, 1.0), (1, 0.6634), (-1, 0.4471)]
     """
     K, y, lam, loss = problem.K, problem.y, problem.lam, problem.loss
-    norms = np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
+    norms = np.sqrt(np.maximum(np.diag(K), TINY))
     eta, f = np.zeros(len(y)), np.zeros(len(y))
     while True:
         u = np.exp(-y * f) / len(y)
         pull = K @ (y * u)
         slopes = 2 * lam * f - pull
         j = int(np.abs(slopes / norms).argmax())
-        step = _step(y * K[j], u, lam * f[j], lam * K[j, j]) if slopes[j] != 0 else 0.0
+        step = _find_coefficient(y * K[j], u, lam * f[j], lam * K[j, j]) if slopes[j] != 0 else 0.0
         value = loss.value(y * f) + lam * float(eta @ f)
         dual = loss.dual_value(u) - float(y * u @ pull) / (4 * lam)
         yield RegAdaBoostRound(eta, u, value, dual, j if step != 0 else -1, step)
@@ -174,16 +180,17 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRoun
         f = f + step * K[j]
 
 
-def _step(margins: Array, u: Array, slope: float, curvature: float) -> float:
-    """Minimise ``sum u exp(-step margins) + 2 step slope + step^2 curvature``, a convex function."""
+def _find_coefficient(margins: Array, u: Array, slope: float, curvature: float) -> float:
+    """Minimise ``sum u exp(-step margins) + 2 step slope + step^2 curvature``, a convex function of the step."""
 
-    def derivative(step: float) -> float:
-        return 2 * (slope + step * curvature) - float(margins @ (u * np.exp(-step * margins)))
+    def derivatives(step: float) -> tuple[float, float]:
+        # beyond exp(600) the size of the slope does not matter
+        after = u * np.exp(np.minimum(-step * margins, 600.0))
+        return 2 * (slope + step * curvature) - float(margins @ after), 2 * curvature + float(margins**2 @ after)
 
-    reach = -np.sign(derivative(0.0)) / float(np.abs(margins).max())
-    while derivative(reach) * reach < 0:
-        reach *= 2
-    return float(brentq(derivative, 0.0, reach, xtol=1e-15, rtol=1e-14))
+    # a slope within its rounding is none
+    rounding = EPSILON * (2 * abs(slope) + float(np.abs(margins) @ u))
+    return find_root(derivatives, 0.0, tolerance=rounding, reach=1 / float(np.abs(margins).max()))
 
 
 def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_rounds: int = 20_000) -> Solution:

@@ -16,12 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.deadline import Pace, interruptible, time_is_up
+from cvxens.deadline import interruptible, time_is_up
 from cvxens.errors import SolverFailed
 from cvxens.problems import RhoSVM
+from cvxens.problems.losses import SquaredHinge
 from cvxens.rounding import sum_error
-from cvxens.solvers.entropy_projection import multiplier, tilted
+from cvxens.solvers.entropy_projection import find_multiplier, tilt
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
+from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.types import Array, Attempt, Solution
 
 SMALLEST = 1e-14
@@ -130,8 +132,8 @@ def _step(margins: Margins, u: Array, q: Array, epsilon: float) -> tuple[float, 
     while epsilon > SMALLEST:
         target = (1 - epsilon) * value
         if target > least:
-            eta = multiplier(u, q, target, 1e-10)
-            following = np.maximum(tilted(u, q, eta), np.finfo(float).tiny)
+            eta = find_multiplier(u, q, target, 1e-10)
+            following = np.maximum(tilt(u, q, eta), np.finfo(float).tiny)
             their_margins = margins(following)
             if float(following @ their_margins) < (1 - epsilon / 5) * value:
                 return eta, epsilon, (following, their_margins)
@@ -169,7 +171,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
     while True:
         q = margins(u)
         yield Update(u, q, eta, 0.0)
-        u = np.maximum(tilted(u, q, eta), np.finfo(float).tiny)
+        u = np.maximum(tilt(u, q, eta), np.finfo(float).tiny)
 
 
 def until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
@@ -303,8 +305,6 @@ def _affine_minimum(Q: Array) -> Array:
     return v / size / (v / size).sum()
 
 
-MAX_STEPS = 100
-
 WARM_UPDATES = 10
 """Updates before Newton's method: more of them would not spare a step."""
 
@@ -382,7 +382,7 @@ def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_u
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
         u = last.u
         if soft and last.gap > tol and not time_is_up():
-            u, n_steps = _newton(K, y, u, tol)
+            u, n_steps = _finish_by_newton(K, y, u, tol)
     low_rank, exact = certificates(K, y, u)
     return LowRankRhoSVM(u, y * u, K.on_pivots(y * u), low_rank, exact, n_updates, n_steps)
 
@@ -419,58 +419,30 @@ def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Cer
     return between(value, "for the low-rank kernel"), between(value + missed, "for the exact kernel, by the residual")
 
 
-def _newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, int]:
+def _finish_by_newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple[Array, int]:
     """Minimise the SVM with squared slacks from the w of u, and return its u and the number of steps."""
-    squared = _SquaredSlacks.of(K, y)
-    signed, ridge, prices = squared.signed, squared.ridge, squared.prices
-    w = signed.T @ u
+    # ridge |w|^2 + sum_i prices_i max(0, 1 - y_i G_i w)^2, divided so that no number in it is large
+    ridge = float(np.max(K.ridge))
+    prices = ridge / np.broadcast_to(K.ridge, y.shape)
+    loss = SquaredHinge(2 * prices)
+    problem = SmoothProblem(K.G.T, y, 2 * ridge, False, loss.multipliers, loss.curvature)
+    w = K.G.T @ (y * u)
+    f = K.G @ w
     # the best length of that w were it without slacks
-    z = signed @ w
-    w *= float(prices @ z / (prices @ z**2 + ridge * (w @ w)))
-    best, lowest, n_steps, pace = u, inf, 0, Pace()
+    size = float(prices @ (y * f) / (prices @ f**2 + ridge * (w @ w)))
+    best, lowest, n_steps = u, inf, -1
+
+    def keep_best(_: Array, __: Array, pull: Array) -> float:
+        """Take the multipliers as a point of the simplex; the gap that counts is the one there."""
+        nonlocal best, lowest, n_steps
+        n_steps += 1
+        u = pull / pull.sum() if pull.any() else best
+        q = y * (K @ (y * u))
+        gap = relative_gap(q, float(u @ q))
+        if gap < lowest:
+            best, lowest = u, gap
+        return inf if gap <= tol else 0.0
+
     with interruptible():
-        while True:
-            pull = prices * np.maximum(1 - signed @ w, 0.0)
-            u = pull / pull.sum() if pull.any() else u
-            q = y * (K @ (y * u))
-            gap = relative_gap(q, float(u @ q))
-            if gap < lowest:
-                best, lowest = u, gap
-            if gap <= tol or n_steps == MAX_STEPS or not pace.allows_step():
-                break
-            active = signed[pull > 0]
-            hessian = active.T @ (prices[pull > 0, None] * active) + ridge * np.eye(K.rank)
-            direction = cho_solve(cho_factor(hessian), active.T @ pull[pull > 0] - ridge * w)
-            length = squared.backtracked(w, direction)
-            if length == 0:
-                break
-            w = w + length * direction
-            n_steps += 1
+        problem.minimise(Iterate(size * w, 0.0, size * f), keep_best)
     return best, n_steps
-
-
-@dataclass(frozen=True)
-class _SquaredSlacks:
-    """ridge |w|^2 + sum_i prices_i max(0, 1 - signed_i w)^2."""
-
-    signed: Array
-    ridge: float
-    prices: Array
-
-    @classmethod
-    def of(cls, K: LowRankKernel, y: Array) -> _SquaredSlacks:
-        ridge = float(np.max(K.ridge))
-        return cls(y[:, None] * K.G, ridge, ridge / np.broadcast_to(K.ridge, y.shape))
-
-    def backtracked(self, w: Array, direction: Array) -> float:
-        """Halve from 1 until the objective falls; 0 where rounding hides any decrease."""
-        z, dz, length = self.signed @ w, self.signed @ direction, 1.0
-        start = self._value(z, w)
-        while length > 1e-8:
-            if self._value(z + length * dz, w + length * direction) < start:
-                return length
-            length /= 2
-        return 0.0
-
-    def _value(self, z: Array, w: Array) -> float:
-        return float(self.ridge * (w @ w) + self.prices @ np.maximum(1 - z, 0.0) ** 2)

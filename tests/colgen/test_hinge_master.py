@@ -52,8 +52,8 @@ def test_joined_points_have_the_better_weights_and_the_better_multipliers():
     light = HingePoint(np.ones(1), 1.0, np.zeros(2), primal=1.0, dual=0.0)
     tight = HingePoint(np.zeros(1), 2.0, np.ones(2), primal=2.0, dual=0.5)
     both = HingePoint(light.w, light.b, tight.u, light.primal, tight.dual)
-    assert vars(light.joined(tight)) == vars(tight.joined(light)) == vars(both)
-    assert vars(both.joined(light)) == vars(light.joined(both)) == vars(both.joined(tight)) == vars(both)
+    assert vars(light.combine(tight)) == vars(tight.combine(light)) == vars(both)
+    assert vars(both.combine(light)) == vars(light.combine(both)) == vars(both.combine(tight)) == vars(both)
 
 
 @settings(deadline=None, max_examples=150)

@@ -110,8 +110,8 @@ def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
     random = np.random.default_rng(0)
     kernel = AdditiveKernel.of(random.normal(size=(30, 2)))
     stiffness, wanted = random.uniform(0.5, 2.0, 30), random.normal(size=30) + 3
-    exact, b = solve._by_cholesky(kernel, stiffness, wanted)
-    x, c = solve._by_conjugate_gradients(kernel, stiffness, wanted)
+    exact, b = solve.solve_by_cholesky(kernel, stiffness, wanted)
+    x, c = solve.solve_by_conjugate_gradients(kernel, stiffness, wanted)
     assert_allclose(kernel.product(exact) + stiffness * exact + b, wanted, rtol=1e-10)
     assert_allclose(x, exact, atol=1e-2 * np.abs(exact).max())
     assert c == pytest.approx(b, rel=1e-2)

@@ -12,7 +12,7 @@ from cvxens.datasets import make_twonorm
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection
 from cvxens.solvers import solve_entropy_projection
-from cvxens.solvers.entropy_projection import multiplier, tilted
+from cvxens.solvers.entropy_projection import find_multiplier, tilt
 
 X, Y = make_twonorm(30, 3, random_state=0)
 K = Stump()(X)
@@ -140,6 +140,6 @@ def test_tilt_meets_its_target(seed, n, share, offset):
     q, alpha = rng.normal(size=n) + offset, rng.dirichlet(np.full(n, 0.1)) + 1e-300
     alpha /= alpha.sum()
     rho = float(q.min() + share * (q @ alpha - q.min()))
-    projected = tilted(alpha, q, multiplier(alpha, q, rho, 1e-10))
+    projected = tilt(alpha, q, find_multiplier(alpha, q, rho, 1e-10))
     assert projected.sum() == pytest.approx(1)
     assert q @ projected == pytest.approx(rho, abs=2e-10 * np.abs(q).max())

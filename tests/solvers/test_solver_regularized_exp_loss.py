@@ -93,13 +93,13 @@ def test_scaling_the_kernel_is_scaling_lam(scale):
 
 @pytest.mark.parametrize("lam", [1e-9, 1e-3, 10.0])
 def test_every_step_falls(monkeypatch, lam):
-    values, original = [], module._backtrack
+    values, original = [], module._find_length
 
-    def spy(problem, eta, step, value):
-        values.append(value)
-        return original(problem, eta, step, value)
+    def spy(problem, eta, step):
+        values.append(problem.value({"eta": eta}))
+        return original(problem, eta, step)
 
-    monkeypatch.setattr(module, "_backtrack", spy)
+    monkeypatch.setattr(module, "_find_length", spy)
     solution = solve_regularized_exp_loss(RegularizedExpLoss(K, Y, lam))
     assert values[0] == pytest.approx(1)
     assert all(later < earlier for earlier, later in pairwise(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, TypeAlias
@@ -10,13 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.deadline import Deadline, limit_time, time_is_up
+from cvxens.deadline import Deadline, TimeUp, check_time, limit_time, time_is_up
+from cvxens.rounding import EPSILON
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
-from cvxens.solvers.additive.proximal import Line, Proximal
+from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
 from cvxens.types import Array
 
@@ -29,6 +32,7 @@ LINEAR_ACCURACY = 1e-3
 """The relative residual at which conjugate gradients stop."""
 
 MAX_PRODUCTS = 500
+"""Products with the kernel after which conjugate gradients are taken as they are."""
 
 
 @dataclass(frozen=True)
@@ -41,91 +45,88 @@ class State:
 
     @property
     def scores(self) -> Array:
-        """F + b."""
+        """The scores `f + b`."""
         return self.f + self.b
 
 
-def newton_step(kernel: AdditiveKernel, proximal: Proximal, state: State) -> State:
+def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -> State:
     """Take one Newton step, as long as it pays, then the best intercept.
 
     At the minimum ``c = y u``. With u linearised where it is between its bounds, F, and constant elsewhere, the new c
     is y u elsewhere, and on F solves ``(K_FF + 1/tau) c_F + b = (1 + p/tau) y - K_FN c_N`` with 1'c = 0.
     """
-    b = proximal.intercept(state.f, state.b)
-    u = proximal.multipliers(state.f + b)
-    change = proximal.y * u - state.c
-    free = (u > 0) & (u < proximal.C)
+    b = smoothed.find_intercept(state.f, state.b)
+    u = smoothed.multipliers(smoothed.y * (state.f + b))
+    change = smoothed.y * u - state.c
+    free = (u > 0) & (u < smoothed.C)
     moving = np.flatnonzero(free | (change != 0))
     delta, intercept = change[moving], b
     if free.any():
-        c, f = (array[moving] for array in (state.c, state.f))
-        near = Proximal(*(array[moving] for array in proximal))
-        delta, intercept = _direction(kernel.among(moving), near, State(c, f, b), delta, np.flatnonzero(free[moving]))
+        near, at = smoothed.restrict(moving), State(state.c[moving], state.f[moving], b)
+        delta, intercept = _find_direction(kernel.among(moving), near, at, delta, np.flatnonzero(free[moving]))
     whole = np.zeros(len(u))
     whole[moving] = delta
     df, f = kernel.product(whole), state.f[moving]
-    rounding = len(moving) * np.finfo(float).eps * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
-    line = Line(state.f + b, df + (intercept - b), float(delta @ f), float(delta @ df[moving]))
-    t = proximal.step(line, rounding)
+    rounding = len(moving) * EPSILON * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
+    # slope and curvature of 1/2 c'K c along the step
+    norm = float(delta @ f), float(delta @ df[moving])
+    t = smoothed.find_step(state.f + b, df + (intercept - b), norm, rounding)
     f = state.f + t * df
-    return State(state.c + t * whole, f, proximal.intercept(f, b + t * (intercept - b)))
+    return State(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b)))
 
 
-def _direction(
-    kernel: AdditiveKernel, proximal: Proximal, state: State, change: Array, free: Indices
+def _find_direction(
+    kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, change: Array, free: Indices
 ) -> tuple[Array, float]:
-    """Solve for the change of c on the samples that move, all others left out, and the new intercept.
+    """Return the change of c on the samples that move, all others left out, and the new intercept.
 
     `change` is ``y u - c``, which stays where u is at a bound; on `free` its mean is taken first.
     """
     delta = change.copy()
     delta[free] = 0.0
     delta[free] = -delta.sum() / len(free)
-    stiffness = 1 / proximal.tau[free]
-    wanted = proximal.y[free] * (1 + proximal.p[free] * stiffness) - (state.f + kernel.product(delta))[free]
-    wanted -= stiffness * (state.c + delta)[free]
-    moved, b = _solve(kernel.among(free), stiffness, wanted)
-    delta[free] += moved
+    stiffness = 1 / smoothed.tau[free]
+    right = smoothed.y[free] * (1 + smoothed.p[free] * stiffness) - (state.f + kernel.product(delta))[free]
+    right -= stiffness * (state.c + delta)[free]
+    solve = solve_by_cholesky if len(free) <= DENSE else solve_by_conjugate_gradients
+    further, b = solve(kernel.among(free), stiffness, right)
+    delta[free] += further
     return delta, b
 
 
-def _solve(kernel: AdditiveKernel, stiffness: Array, wanted: Array) -> tuple[Array, float]:
-    """Solve ``(K + diag(stiffness)) x + b = wanted``, 1'x = 0."""
-    if kernel.n_samples <= DENSE:
-        return _by_cholesky(kernel, stiffness, wanted)
-    return _by_conjugate_gradients(kernel, stiffness, wanted)
-
-
-def _by_cholesky(kernel: AdditiveKernel, stiffness: Array, wanted: Array) -> tuple[Array, float]:
-    """With a constant added to K it is positive definite, and x does not change."""
+def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) -> tuple[Array, float]:
+    """Solve ``(K + diag(stiffness)) x + b = right``, 1'x = 0; returns x and b."""
+    # with a constant added to K it is positive definite, and x does not change
     K = kernel.dense()
     K += kernel.total_mass
     K[np.diag_indices_from(K)] += stiffness
-    both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([wanted, np.ones_like(wanted)], axis=1))
+    both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
     x, from_ones = both.T
     b = float(x.sum() / from_ones.sum())
     return x - b * from_ones, b
 
 
-def _by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, wanted: Array) -> tuple[Array, float]:
-    """Within the space of 1'x = 0."""
-    x, b = np.zeros_like(wanted), float(wanted.mean())
-    residual = wanted - b
-    direction, square = residual, float(residual @ residual)
-    enough = LINEAR_ACCURACY**2 * square
-    for _ in range(MAX_PRODUCTS):
-        if square <= enough or time_is_up():
-            break
-        product = kernel.product(direction) + stiffness * direction
-        shift = float(product.mean())
-        product -= shift
-        length = square / float(direction @ product)
-        x = x + length * direction
-        residual = residual - length * product
-        b -= length * shift
-        last, square = square, float(residual @ residual)
-        direction = residual + square / last * direction
-    return x, b
+def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right: Array) -> tuple[Array, float]:
+    """Solve ``(K + diag(stiffness)) x + b = right`` within the space of 1'x = 0, or go as far as there is time."""
+    n, x = len(right), np.zeros_like(right)
+
+    def multiply(v: Array) -> Array:
+        product = kernel.product(v) + stiffness * v
+        return product - product.mean()
+
+    def keep(iterate: Array) -> None:
+        np.copyto(x, iterate)
+        check_time()
+
+    with suppress(TimeUp):
+        cg(
+            LinearOperator((n, n), multiply),
+            right - right.mean(),
+            rtol=LINEAR_ACCURACY,
+            maxiter=MAX_PRODUCTS,
+            callback=keep,
+        )
+    return x, float((right - kernel.product(x) - stiffness * x).mean())
 
 
 LARGE = 200_000
@@ -301,9 +302,9 @@ class _Search:
     def run(self) -> Ending:
         """Solve one proximal problem after the other until a limit is reached."""
         while (ending := self._reached()) is None:
-            proximal = Proximal(self.problem.y, self.problem.C, self.centre, self._capped_step())
-            solved = self._solve(proximal)
-            new = self.take(proximal.multipliers(self.state.scores))
+            smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
+            solved = self._solve(smoothed)
+            new = self.take(smoothed.multipliers(self.problem.y * self.state.scores))
             self.waited += not solved or self._stiffest()
             self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
             if not solved:
@@ -317,13 +318,13 @@ class _Search:
         """The incumbent, with the history."""
         return replace(self.best, history=tuple(self.history), ending=ending)
 
-    def _solve(self, proximal: Proximal) -> bool:
-        """Take Newton steps; return whether c = y u is reached with the accuracy asked for."""
+    def _solve(self, smoothed: SmoothedHinge) -> bool:
+        """Take Newton steps; return True once c = y u is reached with the accuracy asked for."""
         for _ in range(STEPS):
-            self.state = newton_step(self.problem.kernel, proximal, self.state)
+            self.state = newton_step(self.problem.kernel, smoothed, self.state)
             self.n_steps += 1
-            u = proximal.multipliers(self.state.scores)
-            if np.abs(proximal.y * u - self.state.c).sum() <= self.accuracy * u.sum():
+            u = smoothed.multipliers(smoothed.y * self.state.scores)
+            if np.abs(smoothed.y * u - self.state.c).sum() <= self.accuracy * u.sum():
                 return True
             if self.n_steps >= self.limits.max_steps or time_is_up():
                 break
