@@ -28,7 +28,7 @@ ROOMS = {
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "threads": BASE,
-    "hypotheses": BASE | {"features", "trees"},
+    "hypotheses": BASE | {"features", "threads", "trees"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE | {"threads"},
     "trees": BASE,

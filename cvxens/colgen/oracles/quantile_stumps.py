@@ -52,6 +52,8 @@ class QuantileStumps:
     ) -> None:
         features = SortedFeatures(X)
         masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
+        if masses is not None and (masses == masses[0]).all():
+            masses = None
         limit = min(whole("n_thresholds", n_thresholds), 255)
         self.X = features.X
         self.columns_per_round = whole("columns_per_round", columns_per_round)
