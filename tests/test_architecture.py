@@ -37,7 +37,7 @@ ROOMS = {
     "datasets": BASE | {"storage", "tables"},
     "colgen": BASE
     | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
-    "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
+    "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {
         "hypotheses",
