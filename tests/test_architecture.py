@@ -29,7 +29,7 @@ ROOMS = {
     "problems": BASE | {"certificates"},
     "threads": BASE,
     "hypotheses": BASE | {"features", "threads", "trees"},
-    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
+    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "threads", "trees"},
     "features": BASE | {"threads"},
     "trees": BASE,
     "storage": BASE,
