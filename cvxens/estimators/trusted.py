@@ -29,8 +29,8 @@ from cvxens.estimators.boosting import Coded
 from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
+from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.weak_learners import ORACLES
 from cvxens.hypotheses import (
     Connective,
     Constant,

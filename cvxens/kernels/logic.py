@@ -139,6 +139,10 @@ def or_(first: Kernel, second: Kernel) -> Logical:
     return Logical(OR, first, second)
 
 
+# functions have no source of their own, which `cvxens list` prints
+and_.source = or_.source = Logical.source  # type: ignore[attr-defined]
+
+
 @final
 @dataclass(frozen=True)
 class StumpRegion(Ranged):
