@@ -85,7 +85,7 @@ class RangedStumps(Ranged, Additive):
     def cells(self, X: Any) -> StumpColumns:
         """Return the cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
 
-        Stumps of both signs share a gap. Where features are scaled by `additive_scales`, a gap of width v has the column
+        Stumps of both signs share a gap. With features scaled by `additive_scales`, a gap of width v has the column
         ``sqrt(v / 2) sign(x_d - t)``; the columns' inner products are the kernel on `X`.
         """
         X = validation.samples(X)
