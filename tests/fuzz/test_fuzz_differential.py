@@ -26,7 +26,9 @@ def test_no_disagreement(kind):
 
 def test_a_number_draws_the_same_problem_again():
     for number in (1, 4, 14):
-        first, second = (draw_problem(number).problem.H.scores(np.ones(draw_problem(number).problem.H.shape[1])) for _ in range(2))
+        first, second = (
+            draw_problem(number).problem.H.scores(np.ones(draw_problem(number).problem.H.shape[1])) for _ in range(2)
+        )
         assert np.array_equal(first, second)
 
 
