@@ -549,7 +549,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                     total = total + eta * update.u
                     yield update
 
-            steps = rounds.over(
+            steps = rounds.follow(
                 sum_up(),
                 limit + 1,
                 lambda update: f"relative gap {update.gap:.2g}, objective {update.value:.6g}",
@@ -672,7 +672,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
             return np.flatnonzero(eta), eta[eta != 0]
 
         with rounds_of(self) as rounds:
-            steps = rounds.over(
+            steps = rounds.follow(
                 _stop_within(reg_adaboost_rounds(problem), tol),
                 ROUNDS,
                 lambda row: f"relative gap {row.relative_gap:.2g}, objective {row.value:.6g}",

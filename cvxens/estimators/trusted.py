@@ -30,8 +30,8 @@ from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines.kernels import TrainingKernel, _given
 from cvxens.estimators.machines.training import Expansion
+from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.weak_learners import ORACLES
 from cvxens.hypotheses import (
     Connective,
     Constant,
