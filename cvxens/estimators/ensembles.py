@@ -262,7 +262,8 @@ def certify_ensemble(
     solution = restricted.evaluate(restricted.shifted(point))
     priced = oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
-    return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    incumbent = Incumbent(columns, solution, bound, u, priced)
+    return certify_incumbent(formulation, incumbent, restricted, restricted.rounding(solution, u))
 
 
 @final
