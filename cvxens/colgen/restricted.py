@@ -1,4 +1,4 @@
-"""The restricted problem that every master shares: the columns found so far, and points over them evaluated in numpy."""
+"""The restricted problem that all masters share: columns found so far, and points over them evaluated in numpy."""
 
 from __future__ import annotations
 
