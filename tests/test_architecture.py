@@ -28,8 +28,8 @@ ROOMS = {
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "threads": BASE,
-    "hypotheses": BASE | {"features", "trees"},
-    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
+    "hypotheses": BASE | {"features", "threads", "trees"},
+    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "threads", "trees"},
     "features": BASE | {"threads"},
     "trees": BASE,
     "storage": BASE,
@@ -110,13 +110,7 @@ WITHIN = {
     "estimators.progress": set(),
     "estimators.annotations": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": {
-        "estimators.machines",
-        "estimators.base",
-        "estimators.multiclass",
-        "estimators.progress",
-        "estimators.samples",
-    },
+    "estimators.machines": set(),
 }
 """What modules that others build on may import of their own room."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress, count
@@ -136,8 +137,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     columns, incumbent, first = _Columns(oracle), None, time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
-        # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
-        with _blas().limit(limits=1, user_api="blas"):
+        with _one_blas_thread():
             solution = master.solve()
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -145,7 +145,9 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
         priced = columns.price(solution)
-        bound = master.bound(solution, priced)
+        with _one_blas_thread():
+            priced = columns.raise_bounds(priced, solution)
+            bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
@@ -158,9 +160,14 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             return
 
 
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread: more would wait at barriers for cores that the oracles' threads and others use."""
+    return _find_libraries().limit(limits=1, user_api="blas")
+
+
 @cache
-def _blas() -> ThreadpoolController:
-    """The libraries with threads; to look for them takes longer than a small run."""
+def _find_libraries() -> ThreadpoolController:
+    """Find the libraries with threads, once: the search takes longer than a small run."""
     return ThreadpoolController()
 
 
@@ -228,14 +235,18 @@ class _Columns:
         return new
 
     def price(self, solution: MasterSolution) -> Priced:
-        """Price what is outside the master; bounds are raised to what is known of the columns in it.
+        """Price what is outside the master, again while columns of the start hide others."""
+        priced = self._ask(solution)
+        while self._match_start(priced, solution):
+            priced = self._ask(solution)
+        return priced
+
+    def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
+        """Raise the bounds of an answer to what is known of the columns in the master, and in it.
 
         The optimum that is bounded is that over the oracle's hypotheses and those of the start. So the bounds are at
         least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
         """
-        priced = self._ask(solution)
-        while self._match_start(priced, solution):
-            priced = self._ask(solution)
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
         edges = solution.edges
@@ -287,11 +298,16 @@ class _Columns:
         return hidden
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
-        """The largest edge in an answer, evaluated: what an oracle says of a hypothesis may be wrong."""
-        largest = -inf
-        if priced.edge_bound == priced.outside_bound == inf:
+        """The largest edge in an answer, evaluated of the best column and of those that seem to contradict the bounds.
+
+        What an oracle says of a hypothesis may be wrong. The others are evaluated once they have entered.
+        """
+        largest, least_bound = -inf, min(priced.edge_bound, priced.outside_bound)
+        if least_bound == inf:
             return largest
-        for column in priced.columns:
+        for number, column in enumerate(priced.columns):
+            if number and column.edge <= least_bound:
+                continue
             edges = edge_of(column.values, solution.s)
             largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
             if column.edge <= solution.threshold:
@@ -597,6 +613,7 @@ class _Search:
         self.history: tuple[Round, ...] = ()
         self.incumbent: Incumbent | None = None
         self.last: Step | None = None
+        self._evaluated: tuple[Incumbent, Restricted, float] | None = None
 
     def run(self, limits: Limits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -670,7 +687,7 @@ class _Search:
             )
         self.history = (*self.history, row)
         if gap <= tol:
-            rounding = self._restricted().rounding(incumbent.solution, incumbent.u)
+            rounding = self._evaluate()[1]
             gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding)
             self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
         self.last = replace(step, incumbent=incumbent, relative_gap=gap)
@@ -712,12 +729,20 @@ class _Search:
         solution = master.solve()
         return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
 
-    def _restricted(self, columns: Sequence[Column] | None = None) -> Restricted:
-        """The problem over some columns, by default those of the incumbent."""
-        assert self.incumbent is not None
+    def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
+        """The problem over some columns."""
         restricted = Restricted(self.formulation, self.signs)
-        restricted.add(self.incumbent.columns if columns is None else columns)
+        restricted.add(columns)
         return restricted
+
+    def _evaluate(self) -> tuple[Restricted, float]:
+        """The problem over the columns of the incumbent, and the rounding error of its objective and bound."""
+        assert self.incumbent is not None
+        if self._evaluated is None or self._evaluated[0] is not self.incumbent:
+            restricted = self._restrict_to(self.incumbent.columns)
+            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u)
+            self._evaluated = self.incumbent, restricted, rounding
+        return self._evaluated[1:]
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
@@ -725,7 +750,7 @@ class _Search:
         if solution.objective < inf or size == 0:
             return
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
-        largest = self._restricted((*last.columns, *last.priced.columns)).problem.H.largest
+        largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
@@ -734,16 +759,20 @@ class _Search:
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
         incumbent, solution = self.incumbent, self.incumbent.solution
-        certificate = certify_incumbent(self.formulation, self._restricted(), incumbent)
+        restricted, rounding = self._evaluate()
+        certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending)
 
 
-def certify_incumbent(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> Certificate:
-    """Certify an incumbent over the columns of the restricted problem, which are its own."""
+def certify_incumbent(
+    formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
+) -> Certificate:
+    """Certify an incumbent whose columns are those of the restricted problem; `rounding` is evaluated if None."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
-    rounding = restricted.rounding(solution, u)
+    if rounding is None:
+        rounding = restricted.rounding(solution, u)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value

@@ -16,7 +16,7 @@ from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.rounding import sum_error
-from cvxens.threads import available_threads, map_in_threads
+from cvxens.threads import available_threads, map_slices
 from cvxens.types import Array
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -129,8 +129,7 @@ class AdditiveKernel:
         """Return the results of a task for shares of the features, one to a thread; used ones come first."""
         n_features = len(self.scale)
         n_threads = min(available_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
-        ends = np.linspace(0, n_features, n_threads + 1).astype(int)
-        return map_in_threads(task, list(map(slice, ends[:-1], ends[1:])))
+        return map_slices(task, n_features, n_threads)
 
 
 def _checked_scale(scale: Any, n_features: int) -> Array:
