@@ -259,7 +259,7 @@ def certify_ensemble(
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
         point["b"] = check_shape("intercept", intercept, outputs)
-    solution = restricted.evaluate(restricted.shifted(point))
+    solution = restricted.evaluate(restricted.shift(point))
     priced = oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
     incumbent = Incumbent(columns, solution, bound, u, priced)
