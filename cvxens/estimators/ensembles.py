@@ -259,11 +259,10 @@ def certify_ensemble(
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
         point["b"] = check_shape("intercept", intercept, outputs)
-    solution = restricted.evaluate(restricted.shifted(point))
+    solution = restricted.evaluate(restricted.shift(point))
     priced = oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
-    rounding = restricted.rounding(solution, u)
-    return certify_incumbent(formulation, Incumbent(columns, solution, bound, u, priced), restricted, rounding)
+    return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
 
 @final
