@@ -50,7 +50,7 @@ def estimator(kind: type[T]) -> type[T]:
     ...
     ...     C: float = 1.0
     >>> signature(Machine)
-    <Signature (C: float = 1.0, *, max_time: float = 10.0) -> None>
+    <Signature (C: 'float' = 1.0, *, max_time: 'float' = 10.0) -> None>
     >>> print(Machine.__doc__)
     A machine.
     <BLANKLINE>
