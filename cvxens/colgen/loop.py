@@ -110,8 +110,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     master : Master
         Without columns.
     oracle : Oracle
-        Prices the master's signed weights. Of an answer whose columns it does not call distinct, those that equal one of the
-        master's on the whole sample are not added, nor their negations where weights are free.
+        Prices the master's signed weights. Of an answer whose columns it does not call distinct, those that equal one
+        of the master's on the whole sample are not added, nor their negations where weights are free.
     start : sequence of Hypothesis
         They enter before the first round, evaluated on the oracle's `sample`.
 
