@@ -26,8 +26,8 @@ from cvxens.estimators.machines.soft_margin import certify_soft_margin
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Sample
-from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
+from cvxens.solvers.partial_svms import combine_updates
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, take_until
 from cvxens.types import Array
 
 BOUND = 1e-4
@@ -106,14 +106,14 @@ class PartialSVMEnsembleClassifier(ClassWeighted, Limited, KernelExpansion):
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
             K = self._softened(kernel, X, sample)
             votes = _Votes(np.zeros(len(y)))
-            updates = until(
+            updates = take_until(
                 adaptive_updates(lambda u: y * (K @ (y * u)), sample.weights / sample.weights.sum()), tol, limit
             )
 
             def fitted() -> dict[str, Any]:
                 return self._expanded(sample, kernel, K.pivots, K.on_pivots(y * votes.total))
 
-            ensemble = ensemble_of(rounds.over(votes.counted(updates), limit + 1, _told, fitted), y)
+            ensemble = combine_updates(rounds.over(votes.counted(updates), limit + 1, _told, fitted), y)
         low_rank, _ = certificates(K, y, y * ensemble.last)
         certificate = of_exact_kernel(low_rank, left_out(kernel, X, K, ensemble.last), maximise=True)
         if not rounds.stopped:

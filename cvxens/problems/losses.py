@@ -45,7 +45,7 @@ __all__ = [
 TINY = float(np.finfo(float).tiny)
 
 ROUNDED = 64 * EPSILON
-"""What rounding may have taken off prices that add up to 1, as 1/n_samples or w / sum w do: they then count as 1."""
+"""Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
 
 class Loss(Protocol):

@@ -133,7 +133,7 @@ LARGE = 200_000
 """Samples from which on a sample of them is solved first."""
 
 SHARE = 20
-"""That sample is smaller by this factor."""
+"""The factor by which that sample is smaller."""
 
 SAMPLE_TOL = 1e-2
 """The relative gap to which it is solved."""
@@ -154,7 +154,7 @@ PATIENCE = 12
 """Certified points in a row without progress after which rounding is to blame."""
 
 TINY = float(np.finfo(float).tiny)
-"""What a kernel counts as where all samples are alike."""
+"""The mean distance and the total mass of a kernel are at least this, also where all samples are alike."""
 
 STIFFEST = 1e9
 """The largest step, in units of the kernel's total mass."""
@@ -301,7 +301,7 @@ class _Search:
 
     def run(self) -> Ending:
         """Solve one proximal problem after the other until a limit is reached."""
-        while (ending := self._reached()) is None:
+        while (ending := self._find_ending()) is None:
             smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
             solved = self._solve(smoothed)
             new = self.take(smoothed.multipliers(self.problem.y * self.state.scores))
@@ -336,7 +336,7 @@ class _Search:
     def _capped_step(self) -> Array:
         return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
-    def _reached(self) -> Ending | None:
+    def _find_ending(self) -> Ending | None:
         if self.best.relative_gap <= self.limits.tol:
             return Ending.OPTIMAL
         if self.n_steps >= self.limits.max_steps:
