@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from benchmarks import take_least, take_times
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.kernels import Gaussian, Perceptron, SimplifiedStump, Stump
 from cvxens.types import Array
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from benchmarks import take_least
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.experiments import Cell, Split, cells, experiment_of
 from cvxens.experiments.run import draw_split, one_thread
 from cvxens.types import Array

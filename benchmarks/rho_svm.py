@@ -135,7 +135,7 @@ def least_objective(K: LowRankKernel, y: NDArray, w: NDArray) -> float:
     norm = float(w @ w) / float(z.mean()) ** 2
 
     def objective(length: float) -> float:
-        return K.ridge * length**2 * norm + float((np.maximum(1 - length * scaled, 0) ** 2).sum())
+        return RIDGE * length**2 * norm + float((np.maximum(1 - length * scaled, 0) ** 2).sum())
 
     return float(minimize_scalar(objective, bracket=(0.5, 1.0), tol=1e-12).fun)
 

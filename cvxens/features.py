@@ -1,28 +1,20 @@
-"""Each feature sorted once, shared by all that is about stumps."""
+"""Features sorted once: the presorting that the search for stumps, their kernels and their sums have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
-from cvxens.threads import available_threads, map_in_threads
+from cvxens.threads import map_in_threads
 from cvxens.validation import samples
 
 KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))
 """Types whose values are float64 values, so they need no conversion; everything else becomes float64."""
-
-BLOCKS_PER_THREAD = 8
-
-WORTH_A_THREAD = 2**16
-"""Entries of sorted features that take longer to visit than another thread takes to wake, also on a busy machine."""
-
-T = TypeVar("T")
 
 
 class SortedFeatures:
@@ -72,7 +64,7 @@ class SortedFeatures:
         self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros, dtype=np.int64)])
         self._column = _sparse_column if sparse else _dense_column
         self.entry_values = np.empty(self.starts[-1], self.X.dtype)
-        in_threads(self._sort_values, range(self.n_features))
+        map_in_threads(self._sort_values, range(self.n_features))
         if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
@@ -93,7 +85,7 @@ class SortedFeatures:
         def sort(feature: int) -> None:
             rows[self.entries(feature)] = self.ascending(feature)
 
-        in_threads(sort, range(self.n_features))
+        map_in_threads(sort, range(self.n_features))
         return rows
 
     @cached_property
@@ -107,7 +99,7 @@ class SortedFeatures:
     @cached_property
     def n_distinct(self) -> NDArray[np.int64]:
         """The number of distinct values of every feature, shape (n_features,)."""
-        return 1 + np.array(in_threads(lambda j: len(self.places(j)), range(self.n_features)))
+        return 1 + np.array(map_in_threads(lambda j: len(self.places(j)), range(self.n_features)))
 
     def places(self, feature: int) -> NDArray[np.int64]:
         """Return all places of `feature` where its value changes, ascending."""
@@ -139,26 +131,6 @@ class SortedFeatures:
         if issparse(self.X):
             raise InvalidInput("X", "found a sparse matrix", "use entry_rows and entry_values, or X.toarray()")
         return entries.reshape(self.n_features, self.n_samples)
-
-
-def in_threads(task: Callable[[int], T], items: Sequence[int] | NDArray[np.int64]) -> list[T]:
-    """Return the results of `task` for all items, a block of them at a time to a thread."""
-    blocks = np.array_split(np.asarray(items), BLOCKS_PER_THREAD * available_threads())
-    done = map_in_threads(lambda block: [task(item) for item in block], blocks)
-    return [result for block in done for result in block]
-
-
-def threads_for(n_entries: int) -> int:
-    """Return how many threads there is work for, that is to visit `n_entries`."""
-    return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
-
-
-def in_ranges(visit: Callable[[int, int], Any], n_tasks: int, n_entries: int) -> None:
-    """Let `visit` do the tasks from one number to before another, on the threads that `n_entries` are worth."""
-    n_threads = threads_for(n_entries)
-    ends = np.linspace(0, n_tasks, (BLOCKS_PER_THREAD * n_threads if n_threads > 1 else 1) + 1).astype(int)
-    ranges = [(first, end) for first, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True) if first < end]
-    map_in_threads(lambda part: visit(*part), ranges, n_threads)
 
 
 def column(X: Any, feature: int) -> NDArray:

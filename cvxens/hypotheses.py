@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from cvxens.errors import InvalidInput
-from cvxens.features import column, in_ranges
+from cvxens.features import column
+from cvxens.threads import map_slices, threads_for
 from cvxens.trees import Feature, Table, Tree
 from cvxens.types import Array
 
@@ -664,10 +665,11 @@ def project(X: Any, directions: Any) -> Array:
         for feature, values in enumerate(columns):
             projections += np.multiply.outer(directions[:, feature], values)
         return projections.T
-    in_ranges(
-        lambda first, end: _project(columns, directions[first:end], projections[first:end]),
+    map_slices(
+        lambda part: _project(columns, directions[part], projections[part]),
         len(directions),
-        len(directions) * columns.size,
+        threads_for(len(directions) * columns.size),
+        guided=True,
     )
     return projections.T
 

@@ -23,6 +23,9 @@ from cvxens import validation
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+WORTH_A_THREAD = 2**16
+"""Numbers that take longer to visit than another thread takes to wake, also on a busy machine."""
+
 _LIMIT: ContextVar[int | None] = ContextVar("thread limit", default=None)
 
 
@@ -58,6 +61,38 @@ def limit_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         _LIMIT.reset(token)
+
+
+def threads_for(n_entries: int) -> int:
+    """Return how many threads there is work for, that is to visit so many numbers in compiled code."""
+    return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
+
+
+def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:
+    """Compute `task` of consecutive slices of ``range(n_items)``, on as many threads; the results are in their order.
+
+    Parameters
+    ----------
+    task : callable
+        Worth a thread where it releases the interpreter's lock.
+    n_items : int
+        At least 0.
+    n_threads : int
+        At least 1; one slice for each, unless `guided`.
+    guided : bool
+        Guided self-scheduling (Polychronopoulos & Kuck 1987): a slice is a share ``1 / n_threads`` of what is left, so
+        that few calls suffice and threads end at about the same time, also where one of them starts late.
+
+    Examples
+    --------
+    >>> map_slices(lambda part: (part.start, part.stop), 10, 2), map_slices(lambda part: part.start, 10, 2, guided=True)
+    ([(0, 5), (5, 10)], [0, 5, 8, 9])
+    """
+    starts = [0]
+    while starts[-1] < n_items:
+        left = n_items - starts[-1] if guided else n_items
+        starts.append(min(n_items, starts[-1] + -(-left // max(1, n_threads))))
+    return map_in_threads(task, list(map(slice, starts[:-1], starts[1:])), n_threads)
 
 
 def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int | None = None) -> list[Result]:

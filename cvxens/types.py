@@ -18,7 +18,7 @@ Point: TypeAlias = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one solver did when it was asked.
+    """A solver that was asked, and how it ended.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver claims to be a solution; `certify` says how good it is.
+    """A solution as its solver claims it; `certify` says how good it is.
 
     Parameters
     ----------

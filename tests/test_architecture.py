@@ -28,8 +28,8 @@ ROOMS = {
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "threads": BASE,
-    "hypotheses": BASE | {"features", "trees"},
-    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
+    "hypotheses": BASE | {"features", "threads", "trees"},
+    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "threads", "trees"},
     "features": BASE | {"threads"},
     "trees": BASE,
     "storage": BASE,
@@ -37,7 +37,7 @@ ROOMS = {
     "datasets": BASE | {"storage", "tables"},
     "colgen": BASE
     | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
-    "solvers": BASE | {"hypotheses", "certificates", "problems", "kernels", "features", "threads"},
+    "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {
         "hypotheses",
@@ -108,7 +108,6 @@ WITHIN = {
     "estimators.multiclass": set(),
     "estimators.parameters": set(),
     "estimators.progress": set(),
-    "estimators.weak_learners": {"estimators.samples"},
     "estimators.annotations": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
     "estimators.machines": {

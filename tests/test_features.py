@@ -1,12 +1,14 @@
 """Sorted features: dense, sparse, in every type."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column, in_ranges, threads_for
-from cvxens.threads import available_threads
+from cvxens.features import SortedFeatures, column
+from cvxens.threads import available_threads, map_slices, threads_for
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])
@@ -91,16 +93,22 @@ def test_threads_only_where_there_is_work_for_them(n_entries, most):
     assert threads_for(n_entries) == most
 
 
-@pytest.mark.parametrize("n_entries", [10, 10**9])
+@pytest.mark.parametrize("n_threads", [0, 1, 2, 7])
 @pytest.mark.parametrize("n_tasks", [0, 1, 3, 100])
-def test_ranges_hold_every_task_once(n_tasks, n_entries):
+@pytest.mark.parametrize("guided", [False, True])
+def test_slices_hold_every_task_once(n_tasks, n_threads, guided):
     visited = np.zeros(n_tasks, int)
 
-    def visit(first, end):
-        visited[first:end] += 1
+    def visit(part):
+        visited[part] += 1
+        return part
 
-    in_ranges(visit, n_tasks, n_entries)
+    parts = map_slices(visit, n_tasks, n_threads, guided=guided)
     assert (visited == 1).all()
+    assert all(before.stop == after.start for before, after in pairwise(parts))
+    sizes = [part.stop - part.start for part in parts]
+    assert sizes == sorted(sizes, reverse=True)
+    assert guided or len(parts) <= max(1, n_threads)
 
 
 @pytest.mark.parametrize("kind", ["csc", "csr", "coo", "lil", "dok", "dia", "bsr"])

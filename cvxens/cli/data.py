@@ -143,6 +143,7 @@ def describe(dataset: Dataset, *, named: bool) -> dict[str, Any]:
 
 
 def _describe_columns(table: FileTable, encoder: TableEncoder) -> list[dict[str, Any]]:
+    """Return a row of the report per column but the target, with its use as `encoder` has it."""
     found = columns_of(table.frame)
     described = []
     for column in encoder.columns:

@@ -41,7 +41,7 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
 
     chosen = named(formulation)
     dataset = read_dataset(data, **options).as_signs()
-    sample = Sample.of(dataset.X, dataset.y)
+    sample = Sample.from_arrays(dataset.X, dataset.y)
     write("--json", json_file)
     rows: list[Row] = []
     try:

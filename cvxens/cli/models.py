@@ -199,6 +199,7 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:
+    """Return a line on the scores over folds, and one on those of samples held out, where there are any."""
     from statistics import mean, stdev
 
     lines = []

@@ -1,4 +1,4 @@
-"""What commands share: options, the data that they name, files that they write, and the warnings of a fit."""
+"""The shared part of commands: options, the data that they name, files that they write, and warnings of a fit."""
 
 from __future__ import annotations
 

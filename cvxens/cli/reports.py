@@ -107,6 +107,7 @@ def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[s
 
 
 def _describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
+    """Say what one certificate proves: the strongest of the sentences below that holds."""
     among = f" over {over}" if "hypothes" in certificate.note else ""
     asked = "" if tol is None else f" (asked: {_percent(tol)})"
     within = f"{what} is within {_percent(certificate.relative_gap)} of the best possible{among}"

@@ -287,11 +287,16 @@ class _Columns:
         return hidden
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
-        """The largest edge in an answer, evaluated: what an oracle says of a hypothesis may be wrong."""
-        largest = -inf
-        if priced.edge_bound == priced.outside_bound == inf:
+        """The largest edge in an answer, evaluated of the best column and of those that seem to contradict the bounds.
+
+        What an oracle says of a hypothesis may be wrong. The others are evaluated once they have entered.
+        """
+        largest, least_bound = -inf, min(priced.edge_bound, priced.outside_bound)
+        if least_bound == inf:
             return largest
-        for column in priced.columns:
+        for number, column in enumerate(priced.columns):
+            if number and column.edge <= least_bound:
+                continue
             edges = edge_of(column.values, solution.s)
             largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
             if column.edge <= solution.threshold:
@@ -597,6 +602,7 @@ class _Search:
         self.history: tuple[Round, ...] = ()
         self.incumbent: Incumbent | None = None
         self.last: Step | None = None
+        self._evaluated: tuple[Incumbent, Restricted, float] | None = None
 
     def run(self, limits: Limits) -> Run:
         """Iterate until a limit is reached; an interrupt ends the run with what there is."""
@@ -670,7 +676,7 @@ class _Search:
             )
         self.history = (*self.history, row)
         if gap <= tol:
-            rounding = self._restricted().rounding(incumbent.solution, incumbent.u)
+            rounding = self._evaluate()[1]
             gap = relative_gap(incumbent.solution.objective, incumbent.bound, rounding)
             self.history = (*self.history[:-1], replace(row, rounding=rounding, relative_gap=gap))
         self.last = replace(step, incumbent=incumbent, relative_gap=gap)
@@ -712,12 +718,20 @@ class _Search:
         solution = master.solve()
         return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
 
-    def _restricted(self, columns: Sequence[Column] | None = None) -> Restricted:
-        """The problem over some columns, by default those of the incumbent."""
-        assert self.incumbent is not None
+    def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
+        """The problem over some columns."""
         restricted = Restricted(self.formulation, self.signs)
-        restricted.add(self.incumbent.columns if columns is None else columns)
+        restricted.add(columns)
         return restricted
+
+    def _evaluate(self) -> tuple[Restricted, float]:
+        """The problem over the columns of the incumbent, and the rounding error of its objective and bound."""
+        assert self.incumbent is not None
+        if self._evaluated is None or self._evaluated[0] is not self.incumbent:
+            restricted = self._restrict_to(self.incumbent.columns)
+            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u)
+            self._evaluated = self.incumbent, restricted, rounding
+        return self._evaluated[1:]
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
@@ -725,7 +739,7 @@ class _Search:
         if solution.objective < inf or size == 0:
             return
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
-        largest = self._restricted((*last.columns, *last.priced.columns)).problem.H.largest
+        largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
@@ -734,16 +748,17 @@ class _Search:
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
         incumbent, solution = self.incumbent, self.incumbent.solution
-        certificate = certify_incumbent(self.formulation, self._restricted(), incumbent)
+        certificate = certify_incumbent(self.formulation, incumbent, *self._evaluate())
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending)
 
 
-def certify_incumbent(formulation: Formulation, restricted: Restricted, incumbent: Incumbent) -> Certificate:
-    """Certify an incumbent over the columns of the restricted problem, which are its own."""
+def certify_incumbent(
+    formulation: Formulation, incumbent: Incumbent, restricted: Restricted, rounding: float
+) -> Certificate:
+    """Certify an incumbent whose columns are those of the restricted problem, with the rounding error of its sides."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
-    rounding = restricted.rounding(solution, u)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value

@@ -98,9 +98,12 @@ class Restricted:
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
         problem = self.problem
+        if "u" in point and self.formulation.intercept:
+            # multipliers that are balanced from the start need no product of their own
+            point = {**point, "u": self.balanced(problem.loss.repair(point["u"], self.y))}
         found = problem.evaluate(point, Products(problem.linear_map, precise=False))
         w, u, edges = found.w, self.balanced(found.u), found.edges
-        if u is not found.u and not np.array_equal(u, found.u):
+        if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)
         threshold = problem.penalty.threshold(w, edges)
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None

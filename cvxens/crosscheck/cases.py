@@ -1,20 +1,20 @@
-"""How each formulation is put to the test: its problem on a sample, and the fast way to solve it."""
+"""Every formulation on a sample, and its fast path: the list that the cross-check and the fuzzer read."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Ending, Formulation, Run, column_generation, formulations
+from cvxens.colgen import Ending, Formulation, Oracle, Run, column_generation, formulations
 from cvxens.colgen.masters import HighsMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.crosscheck.row import Side
-from cvxens.crosscheck.sample import Sample
-from cvxens.errors import NotSeparable
 from cvxens.kernels import Stump
 from cvxens.problems import (
     SLSSVM,
@@ -43,168 +43,155 @@ from cvxens.solvers import (
 )
 from cvxens.types import Array, Solution
 
-Answer = tuple[Side, Certificate]
+MAX_SAMPLES = 600
+MAX_ENTRIES = 25_000
+
+SOLVERS: dict[type[Problem], Callable[[Any], Solution]] = {
+    SVMPrimal: solve_svm_primal,
+    SVMDual: solve_svm_dual,
+    InfiniteSVM: solve_svm_primal,
+    RhoSVM: solve_rho_svm,
+    EntropyProjection: solve_entropy_projection,
+    RegularizedExpLoss: solve_regularized_exp_loss,
+    SLSSVM: solve_slssvm,
+    RegularizedLeastSquares: solve_regularized_least_squares,
+}
+"""The fast path of a formulation, a function of `cvxens.solvers`; that of the others is column generation."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One formulation on one sample.
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A two-class sample with features scaled to [0, 1].
 
     Parameters
     ----------
-    problem : Problem
-        What the reference solves.
-    fast : callable
-        Solves the same by the fast path; returns its answer and the certificate of it.
-    over : str
-        What the hypotheses are.
+    X : ndarray of shape (n_samples, n_features)
+        In [0, 1].
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    note : str
+        How it was cut down, empty where it was not.
     """
 
-    problem: Problem
-    fast: Callable[[], Answer]
-    over: str
+    X: Array
+    y: Array
+    note: str = ""
+
+    @classmethod
+    def from_arrays(cls, X: Any, y: Any, random_state: int = 0) -> Sample:
+        """Scale (X, y); above 600 samples or 25,000 entries, draw a stratified subsample that fits."""
+        y = validation.signs(y)
+        X = X if len(getattr(X, "shape", ())) == 2 else validation.finite_array("X", X, ndim=2)
+        n, d = X.shape
+        validation.same_length("y", y, n)
+        rng = np.random.default_rng(random_state)
+        features = _draw(rng, np.arange(d), MAX_ENTRIES // 100)
+        room = min(MAX_SAMPLES, MAX_ENTRIES // max(1, len(features)))
+        # of each class as many as its share of the room, at least one
+        shares = {s: max(1, round(room * float((y == s).mean()))) if n > room else n for s in (-1.0, 1.0)}
+        rows = np.sort(np.concatenate([_draw(rng, np.flatnonzero(y == s), most) for s, most in shares.items()]))
+        X = X[rows][:, features] if (len(rows), len(features)) != (n, d) else X
+        X = validation.samples(X.toarray() if issparse(X) else X)
+        # halves first: the difference of the largest numbers overflows
+        low, half = X.min(axis=0) / 2, X.max(axis=0) / 2 - X.min(axis=0) / 2
+        scaled = (X / 2 - low) / np.where(half > 0, half, 1.0)
+        parts = ((len(rows), n, "samples"), (len(features), d, "features"))
+        return cls(scaled, y[rows], ", ".join(f"{kept} of {all_} {what}" for kept, all_, what in parts if kept < all_))
+
+    @cached_property
+    def stump_kernel(self) -> Array:
+        """The stump kernel, shape (n_samples, n_samples)."""
+        return Stump()(self.X)
+
+    @property
+    def mean_diagonal(self) -> float:
+        """The mean of the kernel's diagonal, which parameters are relative to."""
+        return float(np.diag(self.stump_kernel).mean())
+
+    @property
+    def softened_kernel(self) -> Array:
+        """The kernel of squared slacks: a hundredth of its mean diagonal is added to the stump kernel's."""
+        return self.stump_kernel + 0.01 * self.mean_diagonal * np.eye(len(self.y))
 
 
-def kernel_side(problem: Problem, solve: Callable[..., Solution], over: str) -> Case:
-    """A case whose fast path is one of `cvxens.solvers`."""
-
-    def fast() -> Answer:
-        start = time.perf_counter()
-        solution = solve(problem)
-        seconds = time.perf_counter() - start
-        return Side(solution.solver, solution.objective, seconds), problem.certify(solution)
-
-    return Case(problem, fast, over)
+def _draw(rng: np.random.Generator, items: Any, most: int) -> Any:
+    return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 
-def by_columns(problem: Problem, formulation: Formulation, sample: Sample, over: str = "all stumps") -> Case:
-    """A case whose fast path is column generation over all stumps, with HiGHS; the oracle is compiled beforehand."""
-    oracle = Stumps(sample.X)
-    oracle.price(sample.y)
-
-    def fast() -> Answer:
-        start = time.perf_counter()
-        try:
-            run = generate(formulation, oracle, sample.y)
-            objective, certificate = run.certificate.primal, run.certificate
-        except NotSeparable as proof:
-            objective, certificate = np.inf, infeasible(proof)
-        return Side("HiGHS columns", objective, time.perf_counter() - start), certificate
-
-    return Case(problem, fast, over)
-
-
-def generate(formulation: Formulation, oracle: Stumps, y: Array) -> Run:
-    """Run column generation with HiGHS to the end, or not at all."""
-    run = column_generation(formulation, oracle, y, tol=1e-9, master=HighsMaster)
+def generate(formulation: Formulation, oracle: Oracle, y: Array | None, **options: Any) -> Run:
+    """Run column generation to the end, or not at all."""
+    run = column_generation(formulation, oracle, y, tol=1e-9, **options)
     if run.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
     return run
 
 
-def infeasible(proof: NotSeparable) -> Certificate:
-    """The certificate of infeasibility: the Farkas vector's largest edge, at most 0 up to rounding, is its residual."""
-    residuals = {"Farkas vector": max(0.0, proof.max_edge)}
-    return Certificate(np.inf, np.inf, 0.0, 0.0, residuals, {}, True, "no feasible point, by the Farkas vector")
+def solve_fast(problem: Problem, sample: Sample) -> tuple[str, float, Certificate]:
+    """Return the name of the fast path, its objective, and the certificate of its answer."""
+    if type(problem) in SOLVERS:
+        solution = SOLVERS[type(problem)](problem)
+        return solution.solver, solution.objective, problem.certify(solution)
+    run = generate(problem.formulation, Stumps(sample.X), sample.y, master=HighsMaster)
+    return "HiGHS columns", run.certificate.primal, run.certificate
 
 
-def svm_primal(sample: Sample) -> Case:
-    """P1 over all stumps; C is one over the mean diagonal of H H', so that the scale of H is of no account."""
+# C of P1 and P2 is one over the mean diagonal of H H' or K, so that the scale is of no account
+
+
+def place_svm_primal(sample: Sample) -> Problem:
+    """P1 over all stumps."""
     H = StumpColumns(sample.X)
-    return kernel_side(SVMPrimal(H, sample.y, 1 / H.shape[1]), solve_svm_primal, "all stumps")
+    return SVMPrimal(H, sample.y, 1 / H.shape[1])
 
 
-def svm_dual(sample: Sample) -> Case:
-    """P2 with the stump kernel, C one over its mean diagonal."""
-    K = sample.stump_kernel
-    return kernel_side(SVMDual(K, sample.y, 1 / _mean_diagonal(K)), solve_svm_dual, "stump kernel")
-
-
-def infinite_svm(sample: Sample) -> Case:
+def place_infinite_svm(sample: Sample) -> Problem:
     """P5 on the cells of the stump kernel, with the C of P2."""
-    C = 1 / _mean_diagonal(sample.stump_kernel)
-    return kernel_side(InfiniteSVM(Stump().cells(sample.X), sample.y, C), solve_svm_primal, "all stumps, cells")
+    return InfiniteSVM(Stump().cells(sample.X), sample.y, 1 / sample.mean_diagonal)
 
 
-def hard_margin_boosting(sample: Sample) -> Case:
-    """P3 over all stumps."""
-    problem = HardMarginBoosting(Signed(StumpColumns(sample.X)), sample.y)
-    return by_columns(problem, formulations.hard_margin(), sample)
-
-
-def soft_margin_boosting(sample: Sample) -> Case:
+def place_soft_margin(sample: Sample) -> Problem:
     """P4 over all stumps, C = 20/n."""
-    C = 20 / len(sample.y)
-    problem = SoftMarginBoosting(Signed(StumpColumns(sample.X)), sample.y, C)
-    return by_columns(problem, formulations.soft_margin(C), sample)
+    return SoftMarginBoosting(Signed(StumpColumns(sample.X)), sample.y, 20 / len(sample.y))
 
 
-def lpboost(sample: Sample) -> Case:
+def place_lpboost(sample: Sample) -> Problem:
     """LPBoost over all stumps, in the parametrisation that makes it P4: D = C/U, so that its optimum is 1/U."""
     C = 20 / len(sample.y)
-    U = generate(formulations.soft_margin(C), Stumps(sample.X), sample.y).certificate.primal
-    D = C / U
-    problem = LPBoost(Signed(StumpColumns(sample.X)), sample.y, D)
-    return by_columns(problem, formulations.lpboost(D), sample, "all stumps, D = C/U of P4")
+    U = generate(formulations.soft_margin(C), Stumps(sample.X), sample.y, master=HighsMaster).certificate.primal
+    return LPBoost(Signed(StumpColumns(sample.X)), sample.y, C / U)
 
 
-def rho_svm(sample: Sample) -> Case:
-    """The rho-SVM with squared slacks: a hundredth of the mean diagonal is added to the stump kernel's."""
-    return kernel_side(RhoSVM(_softened(sample), sample.y), solve_rho_svm, "stump kernel, squared slacks")
-
-
-def entropy_projection(sample: Sample) -> Case:
+def place_entropy_projection(sample: Sample) -> Problem:
     """A projection as multiplicative updates take them, half way to the smallest margin.
 
     Its weights grow from sample to sample, so that margins differ even where all samples are alike to the kernel.
     """
-    K, y, n = _softened(sample), sample.y, len(sample.y)
+    K, y, n = sample.softened_kernel, sample.y, len(sample.y)
     alpha_t = np.arange(1, n + 1) * 2 / (n * (n + 1))
     q = y * (K @ (y * alpha_t))
-    problem = EntropyProjection(K, y, alpha_t, float(q @ alpha_t + q.min()) / 2)
-    return kernel_side(problem, solve_entropy_projection, "stump kernel, squared slacks")
+    return EntropyProjection(K, y, alpha_t, float(q @ alpha_t + q.min()) / 2)
 
 
-def regularized_exp_loss(sample: Sample) -> Case:
-    """KIE06 with the stump kernel, lam a thousandth of its mean diagonal."""
-    K = sample.stump_kernel
-    problem = RegularizedExpLoss(K, sample.y, 1e-3 * _mean_diagonal(K))
-    return kernel_side(problem, solve_regularized_exp_loss, "stump kernel")
-
-
-def slssvm(sample: Sample) -> Case:
-    """Simplex least squares over all stumps, C one over the mean diagonal of H H'; two classes have one output."""
+def place_slssvm(sample: Sample) -> Problem:
+    """Simplex least squares over all stumps; two classes have one output."""
     H = StumpColumns(sample.X)
-    return kernel_side(SLSSVM(H, sample.y[:, None], 1 / H.shape[1]), solve_slssvm, "all stumps")
+    return SLSSVM(H, sample.y[:, None], 1 / H.shape[1])
 
 
-def regularized_least_squares(sample: Sample) -> Case:
-    """Least squares with the stump kernel, gamma a thousandth of its mean diagonal."""
-    K = sample.stump_kernel
-    problem = RegularizedLeastSquares(K, sample.y, 1e-3 * _mean_diagonal(K))
-    return kernel_side(problem, solve_regularized_least_squares, "stump kernel")
-
-
-def _softened(sample: Sample) -> Array:
-    K = sample.stump_kernel
-    return K + 0.01 * _mean_diagonal(K) * np.eye(len(K))
-
-
-def _mean_diagonal(K: Array) -> float:
-    return float(np.diag(K).mean())
-
-
-CASES: Mapping[type[Problem], Callable[[Sample], Case]] = {
-    SVMPrimal: svm_primal,
-    SVMDual: svm_dual,
-    HardMarginBoosting: hard_margin_boosting,
-    SoftMarginBoosting: soft_margin_boosting,
-    InfiniteSVM: infinite_svm,
-    LPBoost: lpboost,
-    RhoSVM: rho_svm,
-    EntropyProjection: entropy_projection,
-    RegularizedExpLoss: regularized_exp_loss,
-    SLSSVM: slssvm,
-    RegularizedLeastSquares: regularized_least_squares,
+CASES: Mapping[type[Problem], tuple[Callable[[Sample], Problem], str]] = {
+    SVMPrimal: (place_svm_primal, "all stumps"),
+    SVMDual: (lambda s: SVMDual(s.stump_kernel, s.y, 1 / s.mean_diagonal), "stump kernel"),
+    HardMarginBoosting: (lambda s: HardMarginBoosting(Signed(StumpColumns(s.X)), s.y), "all stumps"),
+    SoftMarginBoosting: (place_soft_margin, "all stumps"),
+    InfiniteSVM: (place_infinite_svm, "all stumps, cells"),
+    LPBoost: (place_lpboost, "all stumps, D = C/U of P4"),
+    RhoSVM: (lambda s: RhoSVM(s.softened_kernel, s.y), "stump kernel, squared slacks"),
+    EntropyProjection: (place_entropy_projection, "stump kernel, squared slacks"),
+    RegularizedExpLoss: (lambda s: RegularizedExpLoss(s.stump_kernel, s.y, 1e-3 * s.mean_diagonal), "stump kernel"),
+    SLSSVM: (place_slssvm, "all stumps"),
+    RegularizedLeastSquares: (
+        lambda s: RegularizedLeastSquares(s.stump_kernel, s.y, 1e-3 * s.mean_diagonal),
+        "stump kernel",
+    ),
 }
-"""A case for every formulation; a test sees to it that none is missing."""
+"""Each formulation's problem on a sample, and what its hypotheses are; a test sees to it that none is missing."""

@@ -28,7 +28,7 @@ HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, n
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-"""What reads shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
+"""Readers of shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
 
 LONGEST_HEADER = 2**16
 """Bytes at the start of an array that have its header, of which numpy evaluates no more than 10,000."""

@@ -155,6 +155,7 @@ def _entries() -> dict[str, Entry]:
 
 
 def _unknown(name: str, known: Collection[str]) -> InvalidInput:
+    """Return the error about a name that no data set has, with names close to it."""
     if _directory() is None:
         return InvalidInput(
             "name",

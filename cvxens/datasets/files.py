@@ -31,7 +31,7 @@ DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
-"""What inflates a file, by its first bytes."""
+"""Openers of packed files, by their first bytes."""
 
 LIBSVM_LINE = re.compile(rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 LINES_TRIED = 20
@@ -119,6 +119,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
 
 
 def _decompress(path: Path, raw: bytes) -> bytes:
+    """Return the bytes of a file, inflated if they are packed; `DataFileError` if they inflate to too much."""
     decompress = next((open_ for magic, open_ in DECOMPRESSORS.items() if raw.startswith(magic)), None)
     if decompress is None:
         return raw

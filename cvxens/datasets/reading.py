@@ -262,6 +262,7 @@ def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEn
 
 
 def _read_samples(source: Source, n_features: int) -> Samples:
+    """Read samples of LIBSVM, padded to the features of the model, or the part of an archive that comes first."""
     if source.format == "libsvm":
         data = read_libsvm([source])
         # the features after the last one that these samples have are 0
@@ -277,6 +278,7 @@ def _read_samples(source: Source, n_features: int) -> Samples:
 
 
 def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
+    """Read a table with the columns that a model knows, and with its target, where that is there."""
     # what separated the cells in the fit, if it is found in these
     separator = encoder.separator if encoder.separator.encode() in source.content else ""
     known = [encoder.target, *(column.name for column in encoder.used)]
@@ -297,5 +299,5 @@ def _read_target(table: FileTable, target: str) -> tuple[NDArray | None, tuple[s
     missing = read_cells(columns_of(table.frame)[target], table.options.na).isna()
     if not missing.any():
         return table.labels(target), ()
-    told = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"
-    return None, (told,)
+    remark = f"{target}: {missing.sum()} of {len(missing)} values of the target are missing, so there is no score"
+    return None, (remark,)

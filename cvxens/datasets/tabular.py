@@ -49,7 +49,7 @@ Row = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class Options:
-    """How a table is to be read; `load_file` says what the fields are."""
+    """Requests on how a table is read; `load_file` says what the fields are."""
 
     target: str | None = None
     drop: tuple[str, ...] = ()

@@ -8,14 +8,11 @@ from cvxens.estimators.ensembles import (
     LPBoostClassifier,
     MultiBoostClassifier,
 )
+from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoostClassifier, RhoSVC
 from cvxens.estimators.foreign import certify_model, reweight
-from cvxens.estimators.infinite_ensemble_svc import InfiniteEnsembleSVC
-from cvxens.estimators.infinite_ensemble_svc_cv import InfiniteEnsembleSVCCV
-from cvxens.estimators.partial_svm_ensemble import PartialSVMEnsembleClassifier
-from cvxens.estimators.reg_adaboost import RegAdaBoostClassifier
-from cvxens.estimators.rho_svc import RhoSVC
+from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
+from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.saving import load_model
-from cvxens.estimators.supervised_kernel_rls import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [

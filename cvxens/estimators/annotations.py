@@ -40,7 +40,7 @@ def check_types(record: Any) -> Any:
     TypeError: Stump.feature is of the type str
     """
     kind: Any = type(record)
-    for name, hint in _hints(kind).items():
+    for name, hint in find_types(kind).items():
         value = getattr(record, name)
         if not matches(value, hint):
             raise TypeError(f"{kind.__name__}.{name} is of the type {type(value).__name__}")
@@ -48,8 +48,8 @@ def check_types(record: Any) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Return the annotations of a record's fields."""
+def find_types(kind: Any) -> dict[str, Any]:
+    """Return the annotated types of the fields of a dataclass or named tuple."""
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
     return {name: hints[name] for name in names if name in hints}
@@ -58,8 +58,8 @@ def _hints(kind: Any) -> dict[str, Any]:
 def matches(value: Any, hint: Any) -> bool:
     """Return True if a value is of an annotated type.
 
-    Numbers that are whole count as floats, and truth values as no numbers. Of an array the kind of its numbers counts,
-    and of a protocol that its members are there.
+    Numbers that are whole count as floats, and truth values as no numbers; those of numpy are arrays too. Of an array
+    the kind of its numbers counts, and of a protocol that its members are there.
 
     Examples
     --------
@@ -73,6 +73,8 @@ def matches(value: Any, hint: Any) -> bool:
         return any(matches(value, part) for part in parts)
     if origin is Callable:
         return callable(value)
+    if origin is np.ndarray and isinstance(value, np.generic):
+        value = np.asarray(value)
     if origin is not None:
         return isinstance(value, origin) and _parts_match(value, origin, parts)
     if hint in NUMBERS_AND_TEXT:

@@ -112,13 +112,13 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
             sample = Sample.read(reader, X, y, self._accepts(), **self._weight_arguments(sample_weight))
             self._check(sample)
-            if self._n_problems(sample) == 1 and self._merges():
-                sample = sample.merge()
+            several = isinstance(self, BinaryClassifier) and len(sample.classes) > 2
+            sample = sample.merge() if self._merges() and not several else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
             task = FitTask(self, self._context(sample), {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
-                found |= self._solve_all(sample, task)
+                found |= self._solve_parts(sample, task) if several else self._solve(sample)
         for name in ("estimators_", *LEARNT_OF_X):
             self.__dict__.pop(name, None)
         self.__dict__.update(found)
@@ -139,10 +139,6 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def _problems(self, sample: Sample) -> Iterator[Sample]:
         """Yield the samples of the problems that a sample makes."""
         yield sample
-
-    def _solve_all(self, sample: Sample, task: FitTask) -> dict[str, Any]:
-        """Solve the problem of a sample, or each of several; returns the fitted attributes."""
-        return self._solve(sample)
 
     def _parts(self) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
@@ -271,9 +267,8 @@ class BinaryClassifier(Classifier):
         """Return the parameters of the sub-problems that follow from the whole sample."""
         return {}
 
-    def _solve_all(self, sample: Sample, task: FitTask) -> dict[str, Any]:
-        if len(sample.classes) == 2:
-            return self._solve(sample)
+    def _solve_parts(self, sample: Sample, task: FitTask) -> dict[str, Any]:
+        """Solve the sub-problems of a sample; returns the fitted attributes, as lists over these."""
         n_parts = self._n_problems(sample)
         before: Any = vars(self).get("estimators_") or ()
         same = len(before) == n_parts and before[0].multi_class == self.multi_class

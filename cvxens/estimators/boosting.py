@@ -44,9 +44,8 @@ from cvxens.estimators.base import BinaryClassifier, Limited, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of_ending
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
-from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
 from cvxens.types import Array
 
 N_ROUNDS = 200
@@ -306,7 +305,7 @@ class Boosting(Limited, Probabilities, Vote):
             return self._vote(tuple(weights), np.array(list(weights.values())), sample)
 
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
-            boosted = gathered(rounds.over(noted(), n_rounds, _describe, fitted), len(pairs.signs))
+            boosted = gathered(rounds.follow(noted(), n_rounds, _describe, fitted), len(pairs.signs))
         reached = f"after {len(done)} of {n_rounds} rounds"
         warn_of_ending(self, rounds.ending, reached, "raise max_time, or lower n_rounds")
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +10,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -24,19 +22,21 @@ from cvxens.colgen import (
     Oracle,
     Priced,
     Run,
+    Step,
     column_generation,
     formulations,
 )
+from cvxens.colgen.loop import certify_incumbent
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
-from cvxens.estimators.progress import Watched, rounds_of
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.progress import Rounds, rounds_of, time_limit, warn_of
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote
-from cvxens.estimators.weak_learners import OracleFactory, find_accepted, make_oracle
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Exponential, Hinge
@@ -157,7 +157,12 @@ class Ensemble(Limited, Vote):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         start = getattr(self, "weak_learners_", ()) if warm else ()
-        run = self._run(formulation, self._oracle(sample, formulation), sample, start)
+        y = sample.signs if formulation.outputs is None else None
+        with rounds_of(self) as rounds:
+            run = column_generation(
+                formulation, self._oracle(sample, formulation), y, start=start, **self._limits(rounds)
+            )
+        self._warn(run)
         return {
             "certificate_": run.certificate,
             "history_": run.history,
@@ -167,24 +172,29 @@ class Ensemble(Limited, Vote):
             "dual_weights_": sample.spread(run.u),
         }
 
-    def _run(self, formulation: Formulation, oracle: Oracle, sample: Sample, start: Sequence[Hypothesis] = ()) -> Run:
-        make = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
-        with rounds_of(self) as rounds:
-            run = column_generation(
-                formulation,
-                oracle,
-                sample.signs if formulation.outputs is None else None,
-                tol=self.tol,
-                max_columns=self.max_columns,
-                max_time=inf if self.max_time is None else self.max_time,
-                master=lambda formulation, signs: Watched(make(formulation, signs), rounds),
-                start=start,
-            )
-        if run.ending in REMEDIES and not rounds.stopped:
+    def _limits(self, rounds: Rounds) -> dict[str, Any]:
+        """Return the arguments of a run that follow from parameters; its rounds are followed."""
+
+        def follow(step: Step) -> bool:
+            best = step.incumbent.solution
+            fitted = {"weights_": best.w, "intercept_": np.asarray(best.b)}
+            fitted["weak_learners_"] = tuple(column.hypothesis for column in step.incumbent.columns)
+            n_columns = f"{len(step.solution.w)} columns"
+            told = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
+            stop = rounds.end(told, lambda: fitted)
+            if not stop and step.relative_gap > self.tol:
+                rounds.begin()
+            return stop
+
+        master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
+        rounds.begin()
+        limits = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
+        return {**limits, "master": master, "callback": follow}
+
+    def _warn(self, run: Run) -> None:
+        if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
-            message = f"{type(self).__name__}: {run.ending.value}; {reached}: {REMEDIES[run.ending]}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return run
+            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
 
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
@@ -219,16 +229,16 @@ class Ensemble(Limited, Vote):
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
-        oracle = self._oracle(sample, formulation)
-        run = self._run(formulation, oracle, sample)
-        y = sample.signs if formulation.outputs is None else None
-        return certify_ensemble(formulation, oracle, sample.X, y, self.weak_learners_, run.u, weights, intercept)
+        oracle, y = self._oracle(sample, formulation), sample.signs if formulation.outputs is None else None
+        with rounds_of(self) as rounds:
+            run = column_generation(formulation, oracle, y, **self._limits(rounds))
+        self._warn(run)
+        return certify_ensemble(formulation, oracle, y, self.weak_learners_, run.u, weights, intercept)
 
 
 def certify_ensemble(
     formulation: Formulation,
     oracle: Oracle,
-    X: Any,
     y: Array | None,
     hypotheses: Sequence[Hypothesis],
     u: Array,
@@ -243,8 +253,6 @@ def certify_ensemble(
         The problem.
     oracle : Oracle
         Over the sample.
-    X : ndarray or csc_array of shape (n_samples, n_features)
-        The sample.
     y : ndarray of shape (n_samples,) or None
         Signs; None for a loss that holds its targets.
     hypotheses : sequence of Hypothesis
@@ -263,8 +271,9 @@ def certify_ensemble(
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
+    columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
     restricted = Restricted(formulation, formulation.signs(y))
-    restricted.add([Column(hypothesis, X, 0.0) for hypothesis in hypotheses])
+    restricted.add(columns)
     outputs = restricted.problem.outputs
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
@@ -272,16 +281,7 @@ def certify_ensemble(
     solution = restricted.evaluate(restricted.shifted(point))
     priced = oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
-    return Certificate.between(
-        formulation.sense * solution.objective,
-        formulation.sense * bound,
-        maximise=formulation.maximise,
-        residuals=restricted.residuals(solution, u, priced),
-        repair={},
-        rounding=restricted.rounding(solution, u),
-        proven=formulation.has_conjugate and priced.edge_bound < inf,
-        note="over every hypothesis of the oracle" if priced.edge_bound < inf else "the oracle cannot bound the edges",
-    )
+    return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
 
 @final

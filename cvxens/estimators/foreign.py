@@ -305,7 +305,7 @@ def certify_model(
     middle = -np.log(vote.weights.sum())
     best = minimize_scalar(objective, bounds=(middle - 12, middle + 12), method="bounded")
     weights = np.exp(best.x) * vote.weights
-    return certify_ensemble(formulation, oracle, X, signs, vote.hypotheses, run.u, weights)
+    return certify_ensemble(formulation, oracle, signs, vote.hypotheses, run.u, weights)
 
 
 def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float = 1e-6, max_time: float = inf) -> Run:

@@ -9,7 +9,7 @@ find all of them in the docstring.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import cleandoc, signature
 from itertools import pairwise
 from typing import TypeVar, dataclass_transform
@@ -65,9 +65,7 @@ def estimator(kind: type[T]) -> type[T]:
     """
     kind = dataclass(eq=False, repr=False)(kind)
     sections = dict(_sections(kind))
-    inherited = [
-        dict(_sections(base)) for base in kind.__mro__ if base.__module__.startswith("cvxens.") or base is kind
-    ]
+    inherited = [dict(_sections(base)) for base in kind.__mro__ if is_dataclass(base)]
     parameters, attributes = (
         {name: text for found in reversed(inherited) for name, text in _entries(found.get(title, ""))}
         for title in ("Parameters", "Attributes")

@@ -7,22 +7,20 @@ finds the task by `rounds_of`, and no argument is handed down to it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
-from cvxens.certificates import Certificate, relative
-from cvxens.colgen import Column, Ending, Master, MasterSolution, Priced
-from cvxens.deadline import Pace, TimeUp
+from cvxens.certificates import Certificate
+from cvxens.deadline import Ending, Pace, TimeUp
 
 T = TypeVar("T")
 
@@ -99,10 +97,6 @@ def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
     task.end(task.context, lambda: found)
 
 
-class Stopped(KeyboardInterrupt):
-    """A callback has said to stop: what the user of a fit says in code, as Ctrl-C is by hand."""
-
-
 @dataclass
 class Rounds:
     """The rounds of a fit: each begins, ends, and may be the last.
@@ -117,9 +111,9 @@ class Rounds:
     Attributes
     ----------
     ending : Ending or None
-        Why `over` ended early, but for a callback's word.
+        Why `follow` ended early, but for a callback's word.
     stopped : bool
-        Whether a callback has said to stop.
+        True once a callback has said to stop.
     """
 
     task: FitTask | None
@@ -130,35 +124,34 @@ class Rounds:
     _context: Any = None
 
     def begin(self) -> None:
-        """Begin a round; if a callback has said to stop, raise `Stopped`."""
+        """Begin a round."""
         self.close()
-        if self.stopped:
-            raise Stopped
         if self.task is not None:
             self._context = self.task.begin("round")
 
-    def end(self, told: str, fitted: Fitted) -> None:
-        """End the round."""
+    def end(self, told: str, fitted: Fitted) -> bool:
+        """End the round; returns True if a callback says to stop."""
         self._n_ended += 1
         self.tell(f"round {self._n_ended}, {told}")
         if self.task is not None:
             context, self._context = self._context, None
             self.stopped = self.task.end(context, fitted)
+        return self.stopped
 
     def close(self) -> None:
         """End a round that came to nothing."""
-        if self.task is not None and self._context is not None:
+        if self.task is not None:
             context, self._context = self._context, None
             self.task.end(context)
 
-    def over(self, steps: Iterable[T], n_steps: float, told: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
+    def follow(self, steps: Iterable[T], n_steps: float, describe: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
         """Hand on at most `n_steps` steps, a round each, while there is time; an interrupt keeps those that are done.
 
         What `fitted` makes is asked for once whoever takes the steps has taken the round's.
         """
         remaining, done, pace = iter(steps), 0, Pace()
         try:
-            while done < n_steps:
+            while done < n_steps and not self.stopped:
                 if not pace.allows_step() and done:
                     self.ending = Ending.MAX_TIME
                     return
@@ -166,8 +159,8 @@ class Rounds:
                 step = next(remaining)
                 yield step
                 done += 1
-                self.end(told(step), fitted)
-        except (StopIteration, Stopped):
+                self.end(describe(step), fitted)
+        except StopIteration:
             return
         except TimeUp:
             self.ending = Ending.MAX_TIME
@@ -175,57 +168,6 @@ class Rounds:
             if not done:
                 raise
             self.ending = Ending.INTERRUPTED
-
-
-@dataclass
-class Watched:
-    """A master that tells of every round.
-
-    Parameters
-    ----------
-    master : Master
-        Does the work.
-    rounds : Rounds
-        Is told.
-    """
-
-    master: Master
-    rounds: Rounds
-    _columns: list[Column] = field(default_factory=list)
-    _best: MasterSolution | None = None
-    _bound: float = -inf
-    _begun: bool = False
-
-    def add(self, columns: Sequence[Column], /) -> None:
-        """Add columns to the master."""
-        self._columns += columns
-        self.master.add(columns)
-
-    def solve(self) -> MasterSolution:
-        """Begin a round unless it has begun, and solve the master, which a run may ask again before it prices."""
-        if not self._begun:
-            self.rounds.begin()
-            self._begun = True
-        return self.master.solve()
-
-    def bound(self, solution: MasterSolution, priced: Priced, /) -> float:
-        """Bound the optimum, and end the round."""
-        bound, self._begun = self.master.bound(solution, priced), False
-        if self._best is None or solution.objective <= self._best.objective:
-            self._best = solution
-        self._bound = max(self._bound, bound)
-        objective = self._best.objective
-        gap = relative(objective - self._bound, objective, self._bound)
-        told = f"relative gap {gap:.2g}, {len(solution.w)} columns, objective {objective:.6g}"
-        self.rounds.end(told, self._fitted)
-        return bound
-
-    def _fitted(self) -> Mapping[str, Any]:
-        """The incumbent as an ensemble."""
-        if self._best is None:
-            return {}
-        learners = tuple(column.hypothesis for column in self._columns[: len(self._best.w)])
-        return {"weak_learners_": learners, "weights_": self._best.w, "intercept_": np.asarray(self._best.b)}
 
 
 def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: str) -> None:
@@ -255,7 +197,7 @@ def time_limit(estimator: Any) -> float:
 
 @contextmanager
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
-    """The rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
+    """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
     with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
         rounds = Rounds(_TASK.get(), tell)
         try:

@@ -21,13 +21,10 @@ from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.utils.validation import _is_fitted as is_fitted
 from sklearn.utils.validation import check_is_fitted
 
-from cvxens.certificates import Certificate
-from cvxens.colgen import Hypothesis
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.estimators.annotations import check_types, matches
+from cvxens.estimators.annotations import check_types, find_types, matches
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import ThresholdTrees
-from cvxens.solvers import LeastSquaresExperts
 from cvxens.storage import (
     UNREADABLE,
     Encoding,
@@ -56,36 +53,14 @@ MATRICES: Mapping[str, Any] = {"csc": csc_array, "csr": csr_array}
 NOT_KEPT = {"_metadata_request", "_skl_callbacks", "_sklearn_output_config"}
 """Attributes that scikit-learn sets beside parameters and fitted attributes."""
 
-FITTED: Mapping[str, Any] = {
+LEARNT: Mapping[str, Any] = {
     "classes_": NDArray[Any],
     "n_features_in_": int,
     "feature_names_in_": NDArray[np.object_],
     "features_": tuple[Feature, ...],
-    "certificate_": Certificate,
-    "history_": tuple[Any, ...],
-    "weak_learners_": tuple[Hypothesis, ...],
-    "weights_": NDArray[np.float64],
-    "intercept_": NDArray[np.float64] | float,
-    "dual_weights_": NDArray[np.float64],
-    "support_": NDArray[np.intp],
-    "dual_coef_": NDArray[np.float64],
-    "support_vectors_": NDArray[Any],
-    "C_": float,
-    "n_iter_": int,
-    "solver_": str,
-    "experts_": LeastSquaresExperts,
-    "X_fit_": NDArray[np.float64],
-    "codes_": NDArray[np.float64],
-    "_predictor": Callable[..., Any],
     "estimators_": list[Any],
-    "best_params_": dict[str, float],
-    "best_score_": float,
-    "best_index_": int,
-    "cv_results_": dict[str, Any],
-    "n_splits_": int,
-    "refit_time_": float,
 }
-"""Fitted attributes and their types; over sub-problems, a list of such."""
+"""The types of the attributes that a fit sets beside those that the class declares as fields."""
 
 SAME_SIZE = (
     ("weights_", slice(0, 1), "weak_learners_", slice(0, 1)),
@@ -324,24 +299,25 @@ def _check_encoder(estimator: Any) -> None:
 
 def check_model(estimator: Any) -> None:
     """Raise a TypeError or ValueError unless a fitted estimator's attributes fit together and it scores a sample."""
-    state, kind = vars(estimator), type(estimator).__name__
-    parts = state.get("estimators_")
-    expected = getattr(type(estimator), "fitted", ())
+    kind: Any = type(estimator)
+    state, parts = vars(estimator), vars(estimator).get("estimators_")
+    expected = getattr(kind, "fitted", ())
+    if missing := [name for name in expected if name not in state]:
+        raise ValueError(f"{kind.__name__} without {', '.join(missing)}")
+    parameters = signature(kind).parameters
+    types = {**LEARNT, **{name: hint for name, hint in find_types(kind).items() if name not in parameters}}
+    # of several sub-problems, fitted attributes are lists
     lists = set(expected) if parts is not None else set()
-    for name in expected:
-        if name not in state:
-            raise ValueError(f"{kind} without {name}")
     for name, value in state.items():
-        is_list = name in lists and isinstance(value, list)
-        if (name in lists and not is_list) or not all(
-            matches(each, FITTED.get(name, Any)) for each in (value if is_list else [value])
-        ):
-            raise TypeError(f"{kind}.{name} is of the type {type(value).__name__}")
-        if is_list and len(value) != len(parts or ()):
-            raise ValueError(f"{kind}.{name} for {len(value)} sub-problems of {len(parts or ())}")
+        each = value if name in lists else [value]
+        if not (isinstance(each, list) and all(matches(one, types.get(name, Any)) for one in each)):
+            raise TypeError(f"{kind.__name__}.{name} is of the type {type(value).__name__}")
+        if name in lists and len(each) != len(parts or ()):
+            raise ValueError(f"{kind.__name__}.{name} for {len(each)} sub-problems of {len(parts or ())}")
+    common = {name: value for name, value in state.items() if name not in lists}
     for k in range(len(parts or ())):
         _check_sizes({**{name: state[name][k] for name in lists}, "n_features_in_": state.get("n_features_in_")})
-    _check_sizes({name: value for name, value in state.items() if name not in lists})
+    _check_sizes(common)
     _try_scoring(estimator)
 
 

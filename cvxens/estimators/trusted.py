@@ -27,12 +27,11 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.boosting import Coded
 from cvxens.estimators.ensembles import soft_margin
-from cvxens.estimators.machines.choice import Expansion, MatrixExpansion
-from cvxens.estimators.machines.kernel_expansion import FixedKernel
+from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines.kernels import TrainingKernel, _given
-from cvxens.estimators.partial_svm_ensemble import PartialSVM
+from cvxens.estimators.machines.training import Expansion
+from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.weak_learners import ORACLES
 from cvxens.hypotheses import (
     Connective,
     Constant,
@@ -62,7 +61,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Coded),
     *(SignedTree, Tree, Nodes, Feature),
-    *(AdditiveModel, Expansion, MatrixExpansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
+    *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
@@ -84,7 +83,7 @@ ESTIMATORS = tuple(kind for kind in loaded_estimators() if hasattr(kind, "fit") 
 """Our estimators."""
 
 TRUSTED_TYPES = tuple(
-    sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS))
+    sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in (*MADE_BY_FITS, *GIVEN_TO_FITS, *ESTIMATORS)})
 )
 """The names of all these, as ``skops.io.load(file, trusted=TRUSTED_TYPES)`` takes them.
 

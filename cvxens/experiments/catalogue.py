@@ -24,7 +24,7 @@ from cvxens.estimators import (
     MultiBoostClassifier,
     SupervisedKernelRLSClassifier,
 )
-from cvxens.estimators.infinite_ensemble_svc_cv import PRICES, WIDTHS
+from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.experiments.experiment import Experiment, Generated, Method, Partitioned, Source, Split, measure_error
 from cvxens.experiments.record import Published
 from cvxens.problems import RhoSVM

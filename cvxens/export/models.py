@@ -15,7 +15,7 @@ from cvxens import __version__
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.boosting import CodedBoosting
-from cvxens.estimators.machines.kernel_expansion import KernelExpansion
+from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.kernels import Kernel

@@ -36,13 +36,11 @@ class InnerProduct(Kernel):
         """Return phi(x) - phi(origin) for every row of `X`, with the digits of differences."""
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Inner products."""
         left = self.embed(X)
         right = left if Z is X else self.embed(Z)
         return lambda rows, columns: left[rows] @ right[columns].T
 
     def diag(self, X: Any) -> Array:
-        """Squared lengths."""
         return (self.embed(X) ** 2).sum(axis=1)
 
     def range_free_equivalent(self, X: Any) -> Kernel:
@@ -85,7 +83,6 @@ class Linear(InnerProduct):
         return vectors * np.sqrt(np.maximum(values, 0))
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Inner products of F'x."""
         return super().tile(*check_pair(X, Z))
 
     def embed(self, X: Any) -> Array:
@@ -103,7 +100,6 @@ class Linear(InnerProduct):
         return 1.0
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw linear forms."""
         random = validation.generator(random_state)
         drawn = random.standard_normal((validation.whole("n", n), len(self._root))) @ self._root.T
         features = tuple(range(len(self._root)))
@@ -169,7 +165,6 @@ class WeakLearner(InnerProduct):
         return (self._evaluate(X) - self._evaluate(np.asarray(origin)[None])) * np.sqrt(self.weights)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute sum_j pi_j."""
         return float(sum(self.weights))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -222,13 +217,11 @@ class Centred(Kernel):
         object.__setattr__(self, "origin", as_tuple(self.origin))
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Inner products of differences."""
         left = self.kernel.embed_differences(X, self.origin)
         right = left if Z is X else self.kernel.embed_differences(Z, self.origin)
         return lambda rows, columns: left[rows] @ right[columns].T
 
     def diag(self, X: Any) -> Array:
-        """Squared lengths of differences."""
         return (self.kernel.embed_differences(X, self.origin) ** 2).sum(axis=1)
 
 
@@ -261,13 +254,11 @@ class Precomputed(Kernel):
         return validation.symmetric(self.K)
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Entries of the matrix."""
         X, Z = check_pair(X, Z)
         left, right = self._indices(X, "X"), self._indices(Z, "Z")
         return lambda rows, columns: self._matrix[np.ix_(left[rows], right[columns])]
 
     def diag(self, X: Any) -> Array:
-        """Entries of the diagonal."""
         return self._matrix.diagonal()[self._indices(check_pair(X)[0], "X")]
 
     def _indices(self, X: Array, argument: str) -> NDArray[np.intp]:

@@ -12,9 +12,11 @@ that is right for a kernel of which no more is known:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from functools import reduce
+from math import inf
+from operator import add, mul
 from typing import Any, Self, TypeAlias, final
 
 import numpy as np
@@ -222,9 +224,13 @@ def normalise_masses(masses: Array) -> Array:
 
 
 class Compound(Kernel):
-    """A kernel made of others, of which some things hold if they hold of all parts."""
+    """A kernel ``combine(K_1(x, x'), K_2(x, x'), ...)`` of parts, whose diagonal and mass are combined alike."""
 
     parts: tuple[Kernel, ...]
+
+    @abstractmethod
+    def combine(self, values: Sequence[Any]) -> Any:
+        """Combine values of all parts, numbers or arrays."""
 
     @abstractmethod
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Self:
@@ -232,27 +238,54 @@ class Compound(Kernel):
 
     @property
     def neutral(self) -> bool:
-        """True if every part is."""
         return all(part.neutral for part in self.parts)
 
     @property
     def psd(self) -> bool:
-        """True if every part is."""
         return all(part.psd for part in self.parts)
 
     @property
     def is_data_independent(self) -> bool:
-        """True if every part is."""
         return all(part.is_data_independent for part in self.parts)
 
     def with_ranges_of(self, X: Any) -> Self:
-        """Take what parts have left open from `X`."""
         return self.replace_parts(lambda part: part.with_ranges_of(X))
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        tiles = [part.tile(X, Z) for part in self.parts]
+        return lambda rows, columns: self.combine([tile(rows, columns) for tile in tiles])
+
+    def diag(self, X: Any) -> Array:
+        diagonal: Array = self.combine([part.diag(X) for part in self.parts])
+        return diagonal
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        return float(self.combine([part.total_mass(X, Z) for part in self.parts]))
+
+
+class LinearCompound(Compound):
+    """A sum or multiple: what P2 cancels of the parts, it cancels of them, and additive parts stay additive."""
+
+    @property
+    def homogeneity(self) -> float | None:
+        found = {part.homogeneity for part in self.parts}
+        return found.pop() if len(found) == 1 else None
+
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        return self.replace_parts(lambda part: part.range_free_equivalent(X))
+
+    def additive_scales(self, X: Any) -> Array | None:
+        scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
+        return self.combine(scales) if len(scales) == len(self.parts) else None
+
+    def domain(self, n_features: int) -> Array:
+        low, high = np.stack([part.domain(n_features) for part in self.parts], axis=1)
+        return np.stack([low.max(axis=0), high.min(axis=0)])
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Sum(Compound):
+class Sum(LinearCompound):
     """K(x, x') = sum_k K_k(x, x'): the union of sets (LL08).
 
     Parameters
@@ -275,28 +308,11 @@ class Sum(Compound):
     equation = "K1(x, x') + K2(x, x')"
     source = "LL08"
 
+    def combine(self, values: Sequence[Any]) -> Any:
+        return reduce(add, values)
+
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Sum:
-        """Return the sum of other parts."""
         return Sum(tuple(map(replacement, self.parts)))
-
-    @property
-    def homogeneity(self) -> float | None:
-        """The one of all parts, if it is one."""
-        found = {part.homogeneity for part in self.parts}
-        return found.pop() if len(found) == 1 else None
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        """Sum of tiles."""
-        tiles = [part.tile(X, Z) for part in self.parts]
-        return lambda rows, columns: sum((tile(rows, columns) for tile in tiles[1:]), tiles[0](rows, columns))
-
-    def diag(self, X: Any) -> Array:
-        """Sum of diagonals."""
-        return np.sum([part.diag(X) for part in self.parts], axis=0)
-
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Sum of masses."""
-        return sum(part.total_mass(X, Z) for part in self.parts)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         """Draw from each part in the proportion of its mass."""
@@ -306,22 +322,51 @@ class Sum(Compound):
         drawn = zip(self.parts, counts, strict=True)
         return tuple(h for part, count in drawn if count for h in part.sample(int(count), random))
 
-    def range_free_equivalent(self, X: Any) -> Kernel:
-        """Sum of equivalents: the terms that P2 cancels add up."""
-        return self.replace_parts(lambda part: part.range_free_equivalent(X))
-
-    def additive_scales(self, X: Any) -> Array | None:
-        """Sum of scales, if every part has them."""
-        scales = [scale for part in self.parts if (scale := part.additive_scales(X)) is not None]
-        return np.sum(scales, axis=0) if len(scales) == len(self.parts) else None
-
-    def domain(self, n_features: int) -> Array:
-        """Intersection of domains."""
-        low, high = np.stack([part.domain(n_features) for part in self.parts], axis=1)
-        return np.stack([low.max(axis=0), high.min(axis=0)])
-
     def __repr__(self) -> str:
         return f"({' + '.join(map(repr, self.parts))})"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Scaled(LinearCompound):
+    """K(x, x') = factor K_1(x, x'): the same set with r scaled by the root of the factor.
+
+    Parameters
+    ----------
+    factor : float
+        Above 0.
+    kernel : Kernel
+        What is scaled.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import Stump
+    >>> (2.0 * Stump())([[0.0], [1.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    factor: float
+    kernel: Kernel
+    equation = "factor K(x, x')"
+    source = "LL08"
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
+        return (self.kernel,)
+
+    def combine(self, values: Sequence[Any]) -> Any:
+        return self.factor * values[0]
+
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Scaled:
+        return Scaled(self.factor, replacement(self.kernel))
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        """Draw from the kernel's set: densities r^2 / Delta have no scale."""
+        return self.kernel.sample(n, random_state)
+
+    def __repr__(self) -> str:
+        return f"{self.factor:g} * {self.kernel!r}"
 
 
 @final
@@ -351,34 +396,26 @@ class Product(Compound):
             if not part.psd:
                 raise InvalidInput("kernel", f"found {part!r}, which is not PSD", "multiply PSD kernels, as Stump()")
 
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Product:
-        """Return the product of other parts."""
-        return Product(tuple(map(replacement, self.parts)))
-
     @property
     def homogeneity(self) -> float | None:
-        """The sum of those of the parts."""
         found = [part.homogeneity for part in self.parts if part.homogeneity is not None]
         return sum(found) if len(found) == len(self.parts) else None
 
+    def combine(self, values: Sequence[Any]) -> Any:
+        return reduce(mul, values)
+
+    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Product:
+        return Product(tuple(map(replacement, self.parts)))
+
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Product of tiles."""
         check_ranges_known(self, X, Z)
-        tiles = [part.tile(X, Z) for part in self.parts]
-        return lambda rows, columns: prod((tile(rows, columns) for tile in tiles[1:]), start=tiles[0](rows, columns))
-
-    def diag(self, X: Any) -> Array:
-        """Product of diagonals."""
-        return np.prod([part.diag(X) for part in self.parts], axis=0)
-
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Product of masses."""
-        return prod(part.total_mass(X, Z) for part in self.parts)
+        return super().tile(X, Z)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Formula, ...]:
         """Draw one of each part, and join them."""
         random = validation.generator(random_state)
         drawn = [part.sample(n, random) for part in self.parts]
+        # a sum draws from its parts one after the other: in a random order, draws are independent
         orders = [random.permutation(len(hypotheses)) for hypotheses in drawn]
         columns = [[h[k] for k in order] for h, order in zip(drawn, orders, strict=True)]
         return tuple(Formula(XOR, parts) for parts in zip(*columns, strict=True))
@@ -391,86 +428,12 @@ class Product(Compound):
         return " * ".join(map(repr, self.parts))
 
 
-@final
-@dataclass(frozen=True, repr=False)
-class Scaled(Compound):
-    """K(x, x') = factor K_1(x, x'): the same set with r scaled by the root of the factor.
-
-    Parameters
-    ----------
-    factor : float
-        Above 0.
-    kernel : Kernel
-        What is scaled.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import Stump
-    >>> (2.0 * Stump())([[0.0], [1.0]])
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-
-    factor: float
-    kernel: Kernel
-    equation = "factor K(x, x')"
-    source = "LL08"
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
-        """The kernel."""
-        return (self.kernel,)
-
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Scaled:
-        """Return the same multiple of another kernel."""
-        return Scaled(self.factor, replacement(self.kernel))
-
-    @property
-    def homogeneity(self) -> float | None:
-        """The kernel's."""
-        return self.kernel.homogeneity
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        """Scaled tile."""
-        tile = self.kernel.tile(X, Z)
-        return lambda rows, columns: self.factor * tile(rows, columns)
-
-    def diag(self, X: Any) -> Array:
-        """Scaled diagonal."""
-        return self.factor * self.kernel.diag(X)
-
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Scaled mass."""
-        return self.factor * self.kernel.total_mass(X, Z)
-
-    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw from the kernel's set."""
-        return self.kernel.sample(n, random_state)
-
-    def range_free_equivalent(self, X: Any) -> Kernel:
-        """Scaled equivalent."""
-        return self.replace_parts(lambda part: part.range_free_equivalent(X))
-
-    def additive_scales(self, X: Any) -> Array | None:
-        """Scaled scales."""
-        scales = self.kernel.additive_scales(X)
-        return None if scales is None else self.factor * scales
-
-    def domain(self, n_features: int) -> Array:
-        """The kernel's."""
-        return self.kernel.domain(n_features)
-
-    def __repr__(self) -> str:
-        return f"{self.factor:g} * {self.kernel!r}"
-
-
 class Simplified(Kernel):
     """A kernel less what y'u = 0 cancels, with K(x, x) = 0: conditionally PSD, so it embodies no set itself."""
 
     psd = False
 
     def diag(self, X: Any) -> Array:
-        """0 for every sample."""
         return np.zeros(len(check_pair(X)[0]))
 
 
@@ -498,16 +461,13 @@ class Clipped(Kernel):
 
     @property
     def psd(self) -> bool:
-        """True if the kernel is."""
         return self.kernel.psd
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """The kernel's, between the nearest samples inside."""
         inside = self._clip("X", X)
         return self.kernel.tile(inside, inside if Z is X else self._clip("Z", Z))
 
     def diag(self, X: Any) -> Array:
-        """The kernel's."""
         return self.kernel.diag(self._clip("X", X))
 
     def _clip(self, argument: str, X: Any) -> Array:

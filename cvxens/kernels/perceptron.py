@@ -55,11 +55,9 @@ class Perceptron(Kernel):
 
     @property
     def is_data_independent(self) -> bool:
-        """True if the radius is given."""
         return self.radius is not None
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Delta less the Euclidean distance."""
         X, Z = check_pair(X, Z)
         delta, distance = self.total_mass(X, Z), measure(euclidean, X, Z)
         return lambda rows, columns: delta - distance(rows, columns)
@@ -140,7 +138,6 @@ class SimplifiedPerceptron(Simplified):
     homogeneity = 1.0
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Minus the Euclidean distance."""
         distance = measure(euclidean, *check_pair(X, Z))
         return lambda rows, columns: -distance(rows, columns)
 

@@ -49,7 +49,6 @@ class Exponential(Kernel):
         validation.positive("gamma", self.gamma)
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """The exponential of a tile of distances."""
         distance = measure(self.law.metric, *check_pair(X, Z))
         return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
 
@@ -58,11 +57,9 @@ class Exponential(Kernel):
         return 1.0
 
     def with_ranges_of(self, X: Any) -> Self:
-        """Return the kernel on the features of `X`."""
         return replace(self, n_features=validation.finite_array("X", X, ndim=2).shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw waves."""
         if self.n_features is None:
             remedy = "give the number of features, or take kernel.with_ranges_of(X)"
             raise InvalidInput("n_features", "found none", remedy)
@@ -87,7 +84,6 @@ class ExponentialLessOne(Simplified):
     gamma: float
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Evaluate ``expm1`` of a tile of distances."""
         distance = measure(self.law.metric, *check_pair(X, Z))
         return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
 

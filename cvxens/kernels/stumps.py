@@ -46,7 +46,6 @@ class Ranged(Kernel):
 
     @property
     def is_data_independent(self) -> bool:
-        """True if both ends of the ranges are given."""
         return self.low is not None and self.high is not None
 
     def box(self) -> Array:
@@ -64,7 +63,6 @@ class Ranged(Kernel):
         return ranged
 
     def domain(self, n_features: int) -> Array:
-        """Return the ranges that are given."""
         return fill_domain(super().domain(n_features), self.low, self.high)
 
 
@@ -78,7 +76,6 @@ class Additive(Kernel):
         """Return the scale of each feature on `X`, shape (n_features,)."""
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        """Return the distance alone."""
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
 
@@ -109,7 +106,6 @@ class Stump(Ranged, Additive):
     neutral = True
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Delta less the city-block distance."""
         X, Z = check_pair(X, Z)
         # of the thresholds of feature d, two samples differ on |x_d - x'_d|, and agree on the rest of the range:
         # with r^2 = 1/4 for either sign, K = 1/2 sum_d (range_d - 2 |x_d - x'_d|)
@@ -136,7 +132,6 @@ class Stump(Ranged, Additive):
         return StumpColumns(X, constant=False, ends=self.box_of(X), gap_scale=_root_of_half)
 
     def additive_scales(self, X: Any) -> Array:
-        """1 for every feature."""
         return np.ones(X.shape[1])
 
 
@@ -168,7 +163,6 @@ class DecisionStump(Ranged, Additive):
     homogeneity = 0.0
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """1 less a city-block distance."""
         check_ranges_known(self, X, Z)
         left, right = check_pair(X, Z)
         scale = _check_varies("X", _uniform_scales(self.box_of(left)))
@@ -177,7 +171,6 @@ class DecisionStump(Ranged, Additive):
         return lambda rows, columns: 1 - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """1."""
         return 1.0
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -238,13 +231,11 @@ class HistogramIntersection(Additive):
         return measure(intersection, X, Z)
 
     def diag(self, X: Any) -> Array:
-        """sum_d x_d."""
         X, _ = check_pair(X)
         self._box_of(X)
         return X.sum(axis=1)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute sum_d high_d."""
         _, high = self._box() if X is None else self._box_of(join_samples(*check_pair(X, Z)))
         return float(high.sum())
 
@@ -260,7 +251,6 @@ class HistogramIntersection(Additive):
         return tuple(hypotheses.Indicator(d, t) for d, t in drawn)
 
     def additive_scales(self, X: Any) -> Array:
-        """1/2 for every feature."""
         return np.full(X.shape[1], 0.5)
 
     def domain(self, n_features: int) -> Array:
@@ -318,13 +308,11 @@ class SimplifiedStump(Simplified, Additive):
         return cls() if (scales == 1).all() else cls(scales)
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Minus a city-block distance."""
         X, Z = check_pair(X, Z)
         distance = measure(self._metric(X.shape[1]), X, Z)
         return lambda rows, columns: -distance(rows, columns)
 
     def additive_scales(self, X: Any) -> Array:
-        """The scales."""
         return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)
 
     def _metric(self, n_features: int) -> Metric:
@@ -383,7 +371,6 @@ class MiddleStump(Kernel):
         return self._columns
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """J less twice the number of thresholds in between."""
         X, Z = check_pair(X, Z)
         ranks = self._ranks(X)
         distance = measure(cityblock, ranks, ranks if Z is X else self._ranks(Z))
@@ -391,7 +378,6 @@ class MiddleStump(Kernel):
         return lambda rows, columns: n_stumps - 2 * distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Count the stumps, J."""
         return float(self._columns.shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.features import in_threads
 from cvxens.memory import SMALL, available
+from cvxens.threads import map_in_threads
 from cvxens.types import Array
 
 Tile: TypeAlias = Callable[[slice, slice], Array]
@@ -95,7 +95,7 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
     else:
         # the threads share the cores already: BLAS keeps to one in each
         with threadpool_limits(1, "blas"):
-            in_threads(fill, range(len(parts)))
+            map_in_threads(fill, range(len(parts)))
     return matrix
 
 

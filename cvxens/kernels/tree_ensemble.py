@@ -93,7 +93,6 @@ class TreeEnsemble(Kernel):
         return [(t, int(node)) for t, passed in enumerate(reached) for node in np.unique(passed[passed >= 0])]
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Count common levels, tree by tree."""
         left = self._trees.leaves(X)
         right = left if Z is X else self._trees.leaves(Z)
 
@@ -114,7 +113,6 @@ class TreeEnsemble(Kernel):
         return TreeMatrix(np.concatenate(above), np.cumsum([0, *map(len, above)]), left, right)
 
     def diag(self, X: Any) -> Array:
-        """1, or the mean depth of the leaves."""
         leaves = self._trees.leaves(X)
         return np.mean([(passed[at] >= 0).sum(axis=1) for passed, at in zip(self._passed, leaves, strict=True)], axis=0)
 
@@ -123,7 +121,6 @@ class TreeEnsemble(Kernel):
         return len(self._nodes) / len(self._passed)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw nodes."""
         if not self._nodes:
             raise InvalidInput("forest", "found trees without a test", "give trees with at least one test")
         drawn = validation.generator(random_state).integers(len(self._nodes), size=validation.whole("n", n))

@@ -39,6 +39,9 @@ Indices: TypeAlias = NDArray[np.intp]
 NEGLIGIBLE = 1e-13
 """Eigenvalues below this, relative to the largest, are left out of a factor."""
 
+GRAM_BLOCK = 128
+"""Samples whose columns of H H' are evaluated at a time."""
+
 NEGATIVE = 1e-9
 """Eigenvalues below minus this, relative to the largest, make a kernel indefinite."""
 
@@ -319,6 +322,23 @@ class Signed:
         """The link of the base at w_plus - w_minus."""
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
+
+
+def gram(H: Columns) -> Array:
+    """Return H H', shape (n_samples, n_samples), a block of samples at a time.
+
+    Examples
+    --------
+    >>> gram(DenseColumns(np.array([[1.0, 2.0], [0.0, 1.0]])))
+    array([[5., 2.],
+           [2., 1.]])
+    """
+    n = H.shape[0]
+    K = np.empty((n, n))
+    for first in range(0, n, GRAM_BLOCK):
+        block = slice(first, min(first + GRAM_BLOCK, n))
+        K[:, block] = H.scores(H.edges(np.eye(n)[:, block]))
+    return (K + K.T) / 2
 
 
 ColumnsLike: TypeAlias = Array | Columns

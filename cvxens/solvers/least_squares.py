@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_tri
 from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, RegularizedLeastSquares
-from cvxens.solvers.gram import gram
+from cvxens.problems.maps import gram
 from cvxens.types import Array, Attempt, Solution
 
 EPS = float(np.finfo(float).eps)

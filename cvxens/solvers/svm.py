@@ -12,11 +12,12 @@ from scipy.linalg import lu_factor, lu_solve
 
 from cvxens import validation
 from cvxens.errors import SolverFallbackWarning
-from cvxens.problems import InfiniteSVM, SVMDual, SVMPrimal
+from cvxens.problems import InfiniteSVM, Problem, SVMDual, SVMPrimal
+from cvxens.problems.formulations import svm
 from cvxens.problems.losses import Hinge
-from cvxens.problems.maps import doubly_centred
+from cvxens.problems.maps import Kernel, doubly_centred, gram
 from cvxens.problems.modelling import tell_of_fallback
-from cvxens.solvers.gram import gram
+from cvxens.problems.problem import Products
 from cvxens.types import Array, Attempt, Solution
 
 SOLVER = "SVC (LIBSVM)"
@@ -112,7 +113,8 @@ def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, 
     b = float(model.intercept_[0])
     snapped = np.where(u < AT_BOUND * C, 0.0, np.where(u > (1 - AT_BOUND) * C, C, u))
     candidates = (u, _refine(centred, y, C, u, b), _refine(centred, y, C, snapped, b))
-    u = min(candidates, key=lambda v: abs(_measure_gap(centred, y, C, v)))
+    problem = Problem(svm(C), Kernel(centred), y)
+    u = min(candidates, key=lambda u: abs(_evaluate_gap(problem, u)))
     # LIBSVM's intercept is of single precision where no sample is between the bounds
     return u, Hinge(C).best_intercept(K @ (y * u), y), int(model.n_iter_[0])
 
@@ -138,9 +140,12 @@ def _refine(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
     return np.clip(y * v, 0.0, C)
 
 
-def _measure_gap(K: Array, y: Array, C: float, u: Array) -> float:
-    hinge, f = Hinge(C), K @ (y * u)
-    return float((y * u) @ f - u.sum() + hinge.value(y * (f + hinge.best_intercept(f, y))))
+def _evaluate_gap(problem: Problem, u: Array) -> float:
+    """Evaluate the gap of P2 at multipliers and the best intercept for them, by one plain product."""
+    products, v = Products(problem.linear_map, precise=False), problem.y * u
+    b = problem.loss.best_intercept(products.scores(v)[0], problem.y)
+    at = problem.evaluate_at(v, b, u, products)
+    return at.primal - at.dual
 
 
 def _fall_back(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution, steps: int) -> Solution:

@@ -1,4 +1,4 @@
-"""What a column of a table is, and how it becomes features; learnt of one table, applied to any other.
+"""Columns of a table: their kinds, and how they become features; learnt of one table, applied to any other.
 
 A column is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1 feature per level) or
 left out. These records are part of saved models: their fields are plain values, checked where they are made.
@@ -197,6 +197,7 @@ def learn_columns(
 
 
 def _learn(name: str, cells: Any, kept: bool, mark: str) -> Column:
+    """Choose what one column is; `kept` if it is not to be left out, `mark` the decimal mark that is tried first."""
     known = cells.dropna()
     if not known.size:
         return LeftOutColumn(name, "left out: every value is missing")
@@ -232,9 +233,11 @@ def _learn_dates(name: str, cells: Any, kept: bool, dates: Dates, days: Sequence
 
 
 def _learn_levels(name: str, cells: Any, kept: bool, texts: Sequence[str], distinct: Sequence[str]) -> Column:
+    """Make a column of categories, unless its texts identify samples, or are numbers but for a slip."""
     missing, n_known = int(cells.isna().sum()), len(texts)
     levels = tuple(sorted({*distinct, "?"})) if missing else tuple(distinct)
-    words = {text for text in distinct if not is_numeral(text)}
+    # numbers in several writings cannot be told apart: what is not plain is the slip then
+    words = {text for text in distinct if not is_numeral(text)} or {t for t in distinct if not PLAIN.reads(t)}
     odd = [i for i, text in enumerate(texts) if text in words]
     slip = f"{n_known - len(odd)} of its {n_known} values are numbers" if 2 * len(odd) < n_known else ""
     if len(levels) > MOST_CATEGORIES and slip and not kept:

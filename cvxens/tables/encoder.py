@@ -90,7 +90,7 @@ class TableEncoder:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know about columns: which are left out, and which are not taken as they are."""
+        """A line for every column that is left out or not taken as it is."""
         notes = []
         for column in self.columns:
             note = column.note

@@ -19,10 +19,10 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", r
 """A number as Python writes it, without its 1_000."""
 
 SPACES = " '\u00a0\u2009\u202f\u2019"
-"""What separates thousands beside comma and point: blanks of several widths, and apostrophes."""
+"""Thousands are separated by these beside comma and point: blanks of several widths, and apostrophes."""
 
 GROUPS = {".": "," + SPACES, ",": "." + SPACES}
-"""What may separate thousands, by the decimal mark."""
+"""Thousands may be separated by these, by the decimal mark."""
 
 # a group begins with 1 to 3 digits that are no zero: 0,125 is no thousand
 WRITTEN = {
@@ -46,7 +46,7 @@ LIKE_ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?")
 
 @dataclass(frozen=True)
 class Numerals:
-    """How the numbers of a column are written.
+    """The way in which the numbers of a column are written.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Numerals:
 
 @dataclass(frozen=True)
 class Dates:
-    """How the dates of a column are written; `parse` returns days since 1970.
+    """The way in which the dates of a column are written; `parse` returns days since 1970.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from command_line import WRITERS, run, small, write_csv, write_npz
 from cvxens import __version__
 from cvxens.cli.main import cvxens
 from cvxens.crosscheck import cases
-from cvxens.problems import FORMULATIONS
+from cvxens.problems import FORMULATIONS, SVMDual
 
 NAMES = [formulation.__name__ for formulation in FORMULATIONS]
 ROW = {"formulation", "source", "reference", "fast", "relative_difference", "certificate", "agrees", "note"}
@@ -41,7 +41,8 @@ def test_every_format_gives_the_same_rows(capsys, tmp_path, name):
     assert "1 of 1 agree" in out
     [row] = strict(report)["rows"]
     X, y = small()
-    expected = cases.svm_dual(cases.Sample.of(X, y)).fast()[0].objective
+    sample = cases.Sample.from_arrays(X, y)
+    _, expected, _ = cases.solve_fast(cases.CASES[SVMDual][0](sample), sample)
     assert row["fast"]["objective"] == pytest.approx(expected, rel=1e-12)
 
 
@@ -121,8 +122,8 @@ def test_not_separable_is_a_result(capsys, tmp_path):
 
 
 def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
-    original, report = cases.solve_svm_dual, tmp_path / "report.json"
-    monkeypatch.setattr(cases, "solve_svm_dual", lambda p: replace(original(p), objective=-1.0))
+    original, report = cases.SOLVERS[SVMDual], tmp_path / "report.json"
+    monkeypatch.setitem(cases.SOLVERS, SVMDual, lambda p: replace(original(p), objective=-1.0))
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert (status, err) == (1, "")
     assert "10 of 11 agree" in out
@@ -131,8 +132,8 @@ def test_disagreement_is_status_1(capsys, tmp_path, csv, monkeypatch):
 
 
 def test_a_certificate_that_does_not_hold_is_status_1(capsys, csv, monkeypatch):
-    original = cases.solve_svm_dual
-    monkeypatch.setattr(cases, "solve_svm_dual", lambda p: replace(original(p), duals={"b": np.asarray(5.0)}))
+    original = cases.SOLVERS[SVMDual]
+    monkeypatch.setitem(cases.SOLVERS, SVMDual, lambda p: replace(original(p), duals={"b": np.asarray(5.0)}))
     status, out, _ = run(capsys, "crosscheck", csv, "--formulation", "SVMDual")
     assert status == 1
     assert "0 of 1 agree" in out

@@ -19,7 +19,7 @@ def interrupted(sample):
 
 @pytest.mark.parametrize(("at", "n_done"), [(SVMPrimal, 0), (HardMarginBoosting, 2)])
 def test_rows_done_so_far_are_printed_and_written(capsys, tmp_path, monkeypatch, at, n_done):
-    monkeypatch.setattr(check, "CASES", {**check.CASES, at: interrupted})
+    monkeypatch.setattr(check, "CASES", {**check.CASES, at: (interrupted, "")})
     csv, report = write_csv(tmp_path / "small.csv", *small()), tmp_path / "report.json"
     status, out, err = run(capsys, "crosscheck", csv, "--json", report)
     assert status == 130
@@ -47,7 +47,7 @@ def interrupted(sample):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(100)
 
-check.CASES[HardMarginBoosting] = interrupted
+check.CASES[HardMarginBoosting] = interrupted, ""
 main()
 """
 

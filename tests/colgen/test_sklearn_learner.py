@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen.oracles.sklearn_learner import SklearnLearner
+from cvxens.colgen.oracles import SklearnLearner
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Negated

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.colgen.oracles.trees import Trees
+from cvxens.colgen.oracles import Trees
 from cvxens.errors import InvalidInput
 from cvxens.trees import Table, fit_tree
 

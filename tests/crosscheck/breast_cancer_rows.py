@@ -12,7 +12,7 @@ from cvxens.crosscheck import Sample
 def breast_cancer_sample(n_samples=120, n_features=6):
     data = load_breast_cancer()
     rows = np.random.default_rng(0).permutation(len(data.target))[:n_samples]
-    return Sample.of(data.data[rows, :n_features], np.where(data.target[rows] == 1, 1.0, -1.0))
+    return Sample.from_arrays(data.data[rows, :n_features], np.where(data.target[rows] == 1, 1.0, -1.0))
 
 
 def every_stump(X):

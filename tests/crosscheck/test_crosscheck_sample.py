@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from cvxens.crosscheck import Sample, crosscheck
-from cvxens.crosscheck import sample as module
-from cvxens.crosscheck.sample import MAX_ENTRIES, MAX_SAMPLES
+from cvxens.crosscheck import cases as module
+from cvxens.crosscheck.cases import MAX_ENTRIES, MAX_SAMPLES
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
@@ -27,7 +27,7 @@ def drawn(n_samples, n_features, positive=0.5):
 def test_features_are_scaled_to_the_unit_interval(seed, scale, offset):
     X, y = make_twonorm(20, 3, random_state=seed)
     X = np.column_stack([scale * (X + offset), np.full(20, 3.0)])
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert_allclose(sample.X[:, :3].min(axis=0), 0)
     assert_allclose(sample.X[:, :3].max(axis=0), 1)
     assert_array_equal(sample.X[:, 3], 0)
@@ -38,7 +38,7 @@ def test_features_are_scaled_to_the_unit_interval(seed, scale, offset):
 @pytest.mark.parametrize("n_samples", [2, 10, MAX_SAMPLES])
 def test_what_fits_is_kept_whole_and_in_order(n_samples):
     X, y = drawn(n_samples, 2)
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert_array_equal(sample.y, y)
     assert_allclose(sample.X, (X - X.min(axis=0)) / np.ptp(X, axis=0), atol=1e-15)
     assert sample.note == ""
@@ -46,7 +46,7 @@ def test_what_fits_is_kept_whole_and_in_order(n_samples):
 
 def test_many_samples_are_drawn_by_class():
     X, y = drawn(5000, 3, positive=0.2)
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (MAX_SAMPLES, 3)
     assert (sample.y > 0).mean() == pytest.approx(0.2)
     assert sample.note == f"{MAX_SAMPLES} of 5000 samples"
@@ -54,14 +54,14 @@ def test_many_samples_are_drawn_by_class():
 
 def test_rows_stay_with_their_labels_and_in_order():
     y = np.where(np.arange(3000) % 3 == 0, 1.0, -1.0)
-    sample = Sample.of(np.column_stack([y, np.arange(3000.0)]), y)
+    sample = Sample.from_arrays(np.column_stack([y, np.arange(3000.0)]), y)
     assert_array_equal(sample.X[:, 0], (sample.y + 1) / 2)
     assert (np.diff(sample.X[:, 1]) > 0).all()
 
 
 def test_wide_data_lose_features_and_samples():
     X, y = drawn(300, 1000)
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (100, 250)
     assert sample.X.size <= MAX_ENTRIES
     assert sample.note == "100 of 300 samples, 250 of 1000 features"
@@ -69,7 +69,7 @@ def test_wide_data_lose_features_and_samples():
 
 def test_wide_data_of_few_samples_lose_features_only():
     X, y = drawn(40, 1000)
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (40, 250)
     assert sample.note == "250 of 1000 features"
 
@@ -77,14 +77,14 @@ def test_wide_data_of_few_samples_lose_features_only():
 @pytest.mark.parametrize("positive", [1, 2, 4999])
 def test_both_classes_are_kept(positive):
     X, y = drawn(5000, 2, positive / 5000)
-    sample = Sample.of(X, y)
+    sample = Sample.from_arrays(X, y)
     assert set(sample.y) == {-1.0, 1.0}
     assert len(sample.y) <= MAX_SAMPLES + 1
 
 
 def test_seeded():
     X, y = drawn(2000, 300)
-    first, again, other = Sample.of(X, y), Sample.of(X, y), Sample.of(X, y, random_state=1)
+    first, again, other = Sample.from_arrays(X, y), Sample.from_arrays(X, y), Sample.from_arrays(X, y, random_state=1)
     assert_array_equal(first.X, again.X)
     assert_array_equal(first.y, again.y)
     assert not np.array_equal(first.X, other.X)
@@ -95,7 +95,7 @@ def test_seeded():
 def test_sparse_is_as_dense(kind, shape):
     X, y = drawn(*shape)
     X[X < 0] = 0
-    dense, sparse = Sample.of(X, y), Sample.of(kind(X), y)
+    dense, sparse = Sample.from_arrays(X, y), Sample.from_arrays(kind(X), y)
     assert_array_equal(dense.X, sparse.X)
     assert_array_equal(dense.y, sparse.y)
     assert dense.note == sparse.note
@@ -104,24 +104,24 @@ def test_sparse_is_as_dense(kind, shape):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool])
 def test_other_numbers_are_float64(dtype):
     X = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype)
-    sample = Sample.of(X, [1, -1, 1])
+    sample = Sample.from_arrays(X, [1, -1, 1])
     assert sample.X.dtype == np.float64
     assert sample.X.tolist() == [[0, 1], [1, 0], [1, 1]]
 
 
 def test_lists_are_samples():
-    assert Sample.of([[0, 4], [2, 0]], [1, -1]).X.tolist() == [[0, 1], [1, 0]]
+    assert Sample.from_arrays([[0, 4], [2, 0]], [1, -1]).X.tolist() == [[0, 1], [1, 0]]
 
 
 def test_the_kernel_is_the_stump_kernel_of_the_scaled_sample():
-    sample = Sample.of(*drawn(10, 3))
+    sample = Sample.from_arrays(*drawn(10, 3))
     assert_array_equal(sample.stump_kernel, Stump()(sample.X))
     assert_allclose(np.diag(sample.stump_kernel), 1.5)
 
 
 def test_the_row_says_what_was_cut(monkeypatch):
     monkeypatch.setattr(module, "MAX_SAMPLES", 50)
-    [row] = crosscheck(Sample.of(*drawn(2000, 2)), [SVMDual])
+    [row] = crosscheck(Sample.from_arrays(*drawn(2000, 2)), [SVMDual])
     assert row.note == "stump kernel; 50 of 2000 samples"
     assert row.agrees
 
@@ -144,5 +144,5 @@ def test_the_row_says_what_was_cut(monkeypatch):
 )
 def test_bad_input_is_named(X, y, argument):
     with pytest.raises(InvalidInput) as caught:
-        Sample.of(X, y)
+        Sample.from_arrays(X, y)
     assert caught.value.argument == argument

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from math import inf, isnan, nan
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.crosscheck import Row, Sample, Side, crosscheck
 from cvxens.crosscheck import cases as module
-from cvxens.crosscheck.cases import CASES
+from cvxens.crosscheck.cases import CASES, SOLVERS, solve_fast
 from cvxens.errors import SolverFailed
 from cvxens.problems import (
     FORMULATIONS,
@@ -46,7 +45,7 @@ def conflicting():
     """The first samples again, with the other label."""
     X = np.random.default_rng(0).random((30, 3))
     y = np.where(X[:, 0] + 0.2 * X[:, 1] > 0.6, 1.0, -1.0)
-    return Sample.of(np.vstack([X, X[:4]]), np.concatenate([y, -y[:4]]))
+    return Sample.from_arrays(np.vstack([X, X[:4]]), np.concatenate([y, -y[:4]]))
 
 
 def row(reference=1.0, fast=1.0, certificate=HOLDS):
@@ -56,6 +55,12 @@ def row(reference=1.0, fast=1.0, certificate=HOLDS):
 def only(sample, formulation):
     [checked] = crosscheck(sample, [formulation])
     return checked
+
+
+def generate_instead(monkeypatch, change):
+    """Let the fast path by column generation solve another formulation than the problem's."""
+    original = module.generate
+    monkeypatch.setattr(module, "generate", lambda right, *rest, **options: original(change(right), *rest, **options))
 
 
 def strict(checked):
@@ -143,7 +148,7 @@ def test_not_separable_agrees_that_there_is_no_feasible_point(conflicting):
 
 
 def test_missed_infeasibility_disagrees(conflicting, monkeypatch):
-    monkeypatch.setattr(module, "formulations", SimpleNamespace(hard_margin=lambda: formulations.soft_margin(1.0)))
+    generate_instead(monkeypatch, lambda _: formulations.soft_margin(1.0))
     checked = only(conflicting, HardMarginBoosting)
     assert checked.reference.objective == inf
     assert checked.relative_difference == inf
@@ -165,26 +170,24 @@ def test_missed_infeasibility_disagrees(conflicting, monkeypatch):
     ids=["all conflict", "xor", "two", "adjacent floats", "one positive", "constant and twice", "huge", "tiny"],
 )
 def test_degenerate_data_agree_throughout(X, y):
-    checked = list(crosscheck(Sample.of(X, y)))
+    checked = list(crosscheck(Sample.from_arrays(X, y)))
     assert [one.formulation for one in checked if not one.agrees] == []
     assert len(checked) == len(FORMULATIONS)
 
 
 def test_slack_at_nu_instead_of_its_inverse_disagrees(sample, monkeypatch):
     n = len(sample.y)
-    wrong = SimpleNamespace(
-        soft_margin=formulations.soft_margin, lpboost=lambda D: formulations.lpboost(max(1 / (D * n), 1 / n))
-    )
     assert only(sample, LPBoost).agrees
-    monkeypatch.setattr(module, "formulations", wrong)
+    D = CASES[LPBoost][0](sample).D
+    wrong = formulations.lpboost(max(1 / (D * n), 1 / n))
+    generate_instead(monkeypatch, lambda right: wrong if right.maximise else right)
     checked = only(sample, LPBoost)
     assert checked.relative_difference > 1e-3
     assert not checked.agrees
 
 
 def test_a_price_of_slack_that_is_doubled_disagrees(sample, monkeypatch):
-    wrong = SimpleNamespace(soft_margin=lambda C: formulations.soft_margin(2 * C))
-    monkeypatch.setattr(module, "formulations", wrong)
+    generate_instead(monkeypatch, lambda _: formulations.soft_margin(2 * 20 / len(sample.y)))
     assert not only(sample, SoftMarginBoosting).agrees
 
 
@@ -200,8 +203,8 @@ def test_a_forgotten_balance_of_classes_disagrees(sample, monkeypatch):
         ).x
         return replace(found, objective=u @ Q @ u / 2 - u.sum(), variables={"u": u}, duals={"b": np.zeros(())})
 
-    original = module.solve_svm_dual
-    monkeypatch.setattr(module, "solve_svm_dual", without_balance)
+    original = SOLVERS[SVMDual]
+    monkeypatch.setitem(SOLVERS, SVMDual, without_balance)
     checked = only(sample, SVMDual)
     assert checked.relative_difference > 1e-5
     assert not checked.agrees
@@ -209,8 +212,7 @@ def test_a_forgotten_balance_of_classes_disagrees(sample, monkeypatch):
 
 @pytest.mark.parametrize("formulation", [SVMPrimal, SVMDual])
 def test_a_forgotten_intercept_disagrees_by_its_certificate(sample, monkeypatch, formulation):
-    name = {SVMPrimal: "solve_svm_primal", SVMDual: "solve_svm_dual"}[formulation]
-    original = getattr(module, name)
+    original = SOLVERS[formulation]
 
     def without_intercept(problem):
         found = original(problem)
@@ -219,7 +221,7 @@ def test_a_forgotten_intercept_disagrees_by_its_certificate(sample, monkeypatch,
             part.update({"b": np.zeros(())} if "b" in part else {})
         return replace(found, **parts)
 
-    monkeypatch.setattr(module, name, without_intercept)
+    monkeypatch.setitem(SOLVERS, formulation, without_intercept)
     checked = only(sample, formulation)
     assert checked.relative_difference <= 1e-5
     assert checked.certificate.relative_gap > 1e-5
@@ -227,30 +229,25 @@ def test_a_forgotten_intercept_disagrees_by_its_certificate(sample, monkeypatch,
 
 
 @pytest.mark.parametrize(
-    ("formulation", "name", "array"),
-    [
-        (RhoSVM, "solve_rho_svm", "u"),
-        (RegularizedExpLoss, "solve_regularized_exp_loss", "u"),
-        (SLSSVM, "solve_slssvm", "U"),
-        (EntropyProjection, "solve_entropy_projection", "eta"),
-    ],
+    ("formulation", "array"),
+    [(RhoSVM, "u"), (RegularizedExpLoss, "u"), (SLSSVM, "U"), (EntropyProjection, "eta")],
 )
-def test_multipliers_of_the_wrong_sign_disagree(sample, monkeypatch, formulation, name, array):
-    original = getattr(module, name)
+def test_multipliers_of_the_wrong_sign_disagree(sample, monkeypatch, formulation, array):
+    original = SOLVERS[formulation]
 
     def flipped(problem):
         found = original(problem)
         return replace(found, duals={**found.duals, array: -found.duals[array]})
 
-    monkeypatch.setattr(module, name, flipped)
+    monkeypatch.setitem(SOLVERS, formulation, flipped)
     checked = only(sample, formulation)
     assert checked.certificate.relative_gap > 1e-3
     assert not checked.agrees
 
 
 def test_a_lie_about_the_objective_disagrees(sample, monkeypatch):
-    original = module.solve_svm_dual
-    monkeypatch.setattr(module, "solve_svm_dual", lambda p: replace(original(p), objective=-1.0))
+    original = SOLVERS[SVMDual]
+    monkeypatch.setitem(SOLVERS, SVMDual, lambda p: replace(original(p), objective=-1.0))
     checked = only(sample, SVMDual)
     assert checked.certificate.holds(1e-6)
     assert not checked.agrees
@@ -261,7 +258,7 @@ def failing(*_, **__):
 
 
 def test_a_fast_path_that_fails_disagrees_and_the_rest_goes_on(sample, monkeypatch):
-    monkeypatch.setattr(module, "solve_svm_dual", failing)
+    monkeypatch.setitem(SOLVERS, SVMDual, failing)
     failed, other = crosscheck(sample, [SVMDual, SLSSVM])
     assert failed.fast.solver == "failed"
     assert isnan(failed.fast.objective)
@@ -288,13 +285,13 @@ def test_an_interrupt_within_column_generation_interrupts(sample, monkeypatch, f
     original = module.Stumps.price
     calls = []
 
-    def interrupted(oracle, s):
+    def interrupted(oracle, s, exclude=()):
         calls.append(s)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return original(oracle, s)
+        return original(oracle, s, exclude=exclude)
 
     monkeypatch.setattr(module.Stumps, "price", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        CASES[formulation](sample).fast()
+        solve_fast(CASES[formulation][0](sample), sample)
     assert len(calls) == 4

@@ -21,7 +21,7 @@ from cvxens import (
     RhoSVC,
 )
 from cvxens.errors import InvalidInput
-from cvxens.estimators.machines.soft_margin import soft_margin
+from cvxens.estimators.expansions import evaluate_rho_svm
 from cvxens.kernels import DecisionStump, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from cvxens.problems import HardMarginBoosting, RegularizedExpLoss, RhoSVM, Signed, StumpColumns, SVMDual
 
@@ -150,7 +150,7 @@ def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge
     """The multiples of a function are a space of one dimension, with the kernel f f' / |w|^2."""
     z, norm, ridge = np.array(z) / 10, norm / 10, ridge / 10
     y = np.where(np.arange(len(z)) % 2, 1.0, -1.0)
-    value = soft_margin(z, norm, ridge)
+    value = evaluate_rho_svm(z, norm, ridge)
     if z.sum() > 0:
         K = np.outer(y * z, y * z) / norm + ridge * np.eye(len(z))
         assert value == pytest.approx(RhoSVM(K, y).solve().objective, rel=1e-5)
@@ -163,7 +163,7 @@ def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge
 )
 def test_the_best_scale_of_vanishing_margins(z, value):
     """Three margins of 1 and one of 0: the minimum of tau^2 + 3 (1 - tau)^2 + 1 is 7 / 4."""
-    assert soft_margin(np.array(z, float), 1.0, 1.0) == pytest.approx(value)
+    assert evaluate_rho_svm(np.array(z, float), 1.0, 1.0) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("estimator", [RhoSVC(C=0.7, tol=1e-8), PartialSVMEnsembleClassifier(C=0.7)], ids=called)
@@ -175,7 +175,7 @@ def test_the_rho_svm_on_new_samples(estimator, kernel, max_rank):
     best = RhoSVM(kernel(NEW, NEW) + np.eye(len(NEW)) / 0.7, NEW_SIGNS).solve().objective
     c, support = model.dual_coef_, model.support_vectors_
     f, norm = kernel(NEW, support) @ c, c @ kernel(support, support) @ c
-    assert certificate.primal == pytest.approx(soft_margin(NEW_SIGNS * f, norm, 1 / 0.7))
+    assert certificate.primal == pytest.approx(evaluate_rho_svm(NEW_SIGNS * f, norm, 1 / 0.7))
     assert certificate.primal <= best <= certificate.dual * (1 + 1e-6)
     if max_rank == 500:
         assert certificate.dual == pytest.approx(best, rel=2e-4)

@@ -36,6 +36,7 @@ from cvxens import (
 from cvxens.colgen import Column, Formulation, Priced, formulations, oracles
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.estimators.saving import FILE
+from cvxens.hypotheses import FittedClassifier
 from cvxens.kernels import Gaussian, Perceptron
 from cvxens.problems.losses import SquaredHinge
 from cvxens.problems.penalties import SquaredL2
@@ -230,7 +231,7 @@ def test_what_only_code_could_make_again_is_refused(tmp_path, name):
 
 def test_classifiers_of_other_libraries_are_refused(tmp_path):
     model = LPBoostClassifier(tol=0.1).fit(X, Y)
-    model.weak_learners_ = (oracles.sklearn_learner.FittedClassifier(DecisionTreeClassifier().fit(X, Y)),)
+    model.weak_learners_ = (FittedClassifier(DecisionTreeClassifier().fit(X, Y)),)
     with pytest.raises(InvalidInput, match=r"^weak_learners_: found what a file cannot hold: DecisionTreeClassifier"):
         model.save(tmp_path / "model")
 

@@ -13,9 +13,10 @@ from math import inf
 
 import numpy as np
 
-from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Pool
+from cvxens.crosscheck.cases import SOLVERS
 from cvxens.errors import NotSeparable, SolverFailed, SolverFallbackWarning
 from cvxens.kernels import Stump
 from cvxens.problems import (
@@ -37,18 +38,9 @@ from cvxens.problems import (
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SquaredHinge
 from cvxens.problems.maps import DenseColumns
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.solvers import (
-    solve_entropy_projection,
-    solve_regularized_exp_loss,
-    solve_regularized_least_squares,
-    solve_rho_svm,
-    solve_slssvm,
-    solve_svm_dual,
-    solve_svm_primal,
-)
 
 AGREEMENT = 1e-6
-SOLVERS = (None, "ECOS", "SCS")
+REFERENCES = (None, "ECOS", "SCS")
 
 
 @dataclass(frozen=True)
@@ -119,17 +111,22 @@ def price(random, size):
     return float(10.0 ** random.uniform(-2, 2) / max(size, 1e-9))
 
 
-def directly(problem, solve, scale=0.0):
+def directly(problem, scale=0.0):
+    """The fast path by the solver of the problem."""
+
     def fast():
-        solution = solve(problem)
+        solution = SOLVERS[type(problem)](problem)
         return solution.objective, problem.certify(solution)
 
     return Drawn(problem, fast, scale)
 
 
-def by_columns(problem, formulation, H, y, *, scale=0.0, master=fastest_master):
+def by_columns(problem, H, *, scale=0.0, master=fastest_master):
+    """The fast path by column generation over the columns of H."""
+
     def fast():
-        run = column_generation(formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
+        y = None if problem.formulation.outputs else problem.y
+        run = column_generation(problem.formulation, Pool(H, columns_per_round=8), y, tol=1e-9, master=master)
         return run.certificate.primal, run.certificate
 
     return Drawn(problem, fast, scale)
@@ -138,19 +135,19 @@ def by_columns(problem, formulation, H, y, *, scale=0.0, master=fastest_master):
 def svm_primal(random):
     H, y = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return directly(SVMPrimal(H, y, C), solve_svm_primal)
+    return directly(SVMPrimal(H, y, C))
 
 
 def svm_by_columns(random):
     H, y = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return by_columns(SVMPrimal(H, y, C), formulations.svm(C), H, y)
+    return by_columns(SVMPrimal(H, y, C), H)
 
 
 def svm_dual(random):
     K, y = kernel(random, definite=random.random() < 0.7)
     C = price(random, float(np.abs(K).mean()))
-    return directly(SVMDual(K, y, C), solve_svm_dual)
+    return directly(SVMDual(K, y, C))
 
 
 def infinite_svm(random):
@@ -158,19 +155,18 @@ def infinite_svm(random):
     X[0] = X[1] + 1.0
     y = labels(random, len(X))
     C = price(random, float(np.ptp(X, axis=0).sum()))
-    return directly(InfiniteSVM(Stump().cells(X), y, C), solve_svm_primal)
+    return directly(InfiniteSVM(Stump().cells(X), y, C))
 
 
 def hard_margin(random):
     H, y = table(random)
-    return by_columns(HardMarginBoosting(Signed(DenseColumns(H)), y), formulations.hard_margin(), H, y)
+    return by_columns(HardMarginBoosting(Signed(DenseColumns(H)), y), H)
 
 
 def soft_margin(random, master=fastest_master):
     H, y = table(random)
     C = price(random, float(np.abs(H).max() * len(y)))
-    problem = SoftMarginBoosting(Signed(DenseColumns(H)), y, C)
-    return by_columns(problem, formulations.soft_margin(C), H, y, master=master)
+    return by_columns(SoftMarginBoosting(Signed(DenseColumns(H)), y, C), H, master=master)
 
 
 def soft_margin_inside(random):
@@ -181,15 +177,13 @@ def soft_margin_inside(random):
 def lpboost(random):
     H, y = table(random)
     D = float(random.uniform(1, 1.5 * len(y)) / len(y))
-    return by_columns(
-        LPBoost(Signed(DenseColumns(H)), y, D), formulations.lpboost(D), H, y, scale=1e-3 * float(np.abs(H).max())
-    )
+    return by_columns(LPBoost(Signed(DenseColumns(H)), y, D), H, scale=1e-3 * float(np.abs(H).max()))
 
 
 def rho_svm(random):
     K, y = kernel(random)
     K = K + random.choice([0.001, 0.1]) * np.diag(K).mean() * np.eye(len(K))
-    return directly(RhoSVM(K, y), solve_rho_svm)
+    return directly(RhoSVM(K, y))
 
 
 def entropy_projection(random):
@@ -201,13 +195,13 @@ def entropy_projection(random):
         return entropy_projection(random)
     equality = bool(random.random() < 0.5)
     rho = q.min() + random.uniform(0.1, 0.9) * np.ptp(q)
-    return directly(EntropyProjection(K, y, alpha, float(rho), equality=equality), solve_entropy_projection, 1e-3)
+    return directly(EntropyProjection(K, y, alpha, float(rho), equality=equality), 1e-3)
 
 
 def regularized_exp_loss(random):
     K, y = kernel(random)
     lam = 10.0 ** random.uniform(-3, 1) * float(np.diag(K).mean())
-    return directly(RegularizedExpLoss(K, y, lam), solve_regularized_exp_loss)
+    return directly(RegularizedExpLoss(K, y, lam))
 
 
 def codes(random, n):
@@ -220,19 +214,19 @@ def codes(random, n):
 def slssvm(random):
     H, _ = table(random)
     C = price(random, float((H**2).sum(axis=1).mean()))
-    return directly(SLSSVM(H, codes(random, len(H)), C), solve_slssvm)
+    return directly(SLSSVM(H, codes(random, len(H)), C))
 
 
 def slssvm_by_columns(random):
     H, _ = table(random)
     C, L = price(random, float((H**2).sum(axis=1).mean())), codes(random, len(H))
-    return by_columns(SLSSVM(H, L, C), formulations.simplex_least_squares(L, C), H, None)
+    return by_columns(SLSSVM(H, L, C), H)
 
 
 def regularized_least_squares(random):
     K, y = kernel(random)
     gamma = 10.0 ** random.uniform(-3, 1) * float(np.diag(K).mean())
-    return directly(RegularizedLeastSquares(K, y, gamma), solve_regularized_least_squares)
+    return directly(RegularizedLeastSquares(K, y, gamma))
 
 
 def variant(random):
@@ -245,7 +239,7 @@ def variant(random):
     intercept, nonnegative = bool(random.random() < 0.5), bool(random.random() < 0.5)
     formulation = Formulation(loss, penalty, intercept=intercept, nonnegative=nonnegative)
     both = np.hstack([H, -H]) if nonnegative else H
-    return by_columns(Problem(formulation, both, y), formulation, H, y)
+    return by_columns(Problem(formulation, both, y), H)
 
 
 KINDS = (
@@ -279,7 +273,7 @@ def reference(problem, scale):
 
     Half of the agreement is for the reference's own error.
     """
-    for solver in SOLVERS:
+    for solver in REFERENCES:
         try:
             solution = problem.solve(solver)
         except NotSeparable:

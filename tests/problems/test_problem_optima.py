@@ -6,9 +6,11 @@ import pytest
 from optimum_references import ROADS, optimum
 from problem_cases import CASES
 
+from cvxens.crosscheck.cases import SOLVERS
 from cvxens.problems import FORMULATIONS
 
 CONIC = ["RegularizedExpLoss", *(name for name in CASES if name.startswith("EntropyProjection"))]
+FAST = {formulation.__name__: solve for formulation, solve in SOLVERS.items()}
 QUADRATIC_SOLVERS = ("CLARABEL", *(("ECOS",) if sys.version_info < (3, 13) else ()), "OSQP", "SCS")
 
 
@@ -27,6 +29,14 @@ def test_the_chain_finds_the_optimum_of_the_independent_road(name):
     assert solution.status == "optimal"
     assert solution.attempts[-1].solver == solution.solver
     assert solution.objective == pytest.approx(optimum(name), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.partition(",")[0] in FAST])
+def test_the_fast_path_finds_the_optimum_of_the_independent_road(name):
+    problem = CASES[name].problem()
+    solution = FAST[name.partition(",")[0]](problem)
+    assert solution.objective == pytest.approx(optimum(name), rel=1e-6)
+    assert problem.certify(solution).holds(1e-6)
 
 
 @pytest.mark.parametrize("solver", QUADRATIC_SOLVERS)

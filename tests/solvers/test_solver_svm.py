@@ -10,9 +10,9 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import SolverFallbackWarning
 from cvxens.kernels import Perceptron, SimplifiedStump, Stump
 from cvxens.problems import DenseColumns, InfiniteSVM, StumpColumns, SVMDual, SVMPrimal
+from cvxens.problems.maps import gram
 from cvxens.solvers import solve_svm_dual, solve_svm_primal
 from cvxens.solvers import svm as module
-from cvxens.solvers.gram import gram
 
 X, Y = make_twonorm(40, 3, random_state=0)
 

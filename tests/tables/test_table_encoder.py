@@ -169,6 +169,14 @@ def test_a_slip_among_numbers_is_told():
         TableEncoder.learn(many)
 
 
+def test_numbers_in_several_writings_are_a_slip():
+    few = pd.DataFrame({"n": ["1.5", "2.5", "3,5", "1.5", "2.5"]})
+    assert "though 4 of its 5 values are numbers: is '3,5' a slip" in TableEncoder.learn(few).notes[0]
+    many = pd.DataFrame({"n": [*(f"{i}.5" for i in range(30)), "30,5"]})
+    with pytest.raises(InvalidInput, match="found '30,5' in row 30, in the column of numbers 'n'"):
+        TableEncoder.learn(many)
+
+
 @pytest.mark.parametrize(
     "forged",
     [

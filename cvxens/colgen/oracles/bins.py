@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cvxens.features import SortedFeatures, in_threads
+from cvxens.features import SortedFeatures
+from cvxens.threads import map_in_threads
 
 N_BINS = 256
 
@@ -73,7 +74,7 @@ def cut_into_bins(features: SortedFeatures, chosen: Ints) -> Bins:
     >>> bins.rest, bins.codes, bins.rows
     (array([0, 1]), array([1, 2, 0], dtype=uint8), array([0, 1, 2, 3, 3, 0, 1], dtype=int32))
     """
-    by_feature = in_threads(partial(_cut, features), chosen)
+    by_feature = map_in_threads(partial(_cut, features), chosen.tolist())
     rest = np.array([b.rest for b in by_feature], np.int64)
     cuts, cut_starts = _joined([b.cuts for b in by_feature], np.int64)
     mixed, _ = _joined([b.mixed for b in by_feature], np.bool_)

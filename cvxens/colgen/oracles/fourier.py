@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from cvxens.colgen.oracles.pool import Pool, best_first, evaluated, union
-from cvxens.colgen.oracles.sampling import chunks
-from cvxens.colgen.protocols import Column, Priced
-from cvxens.deadline import in_time
+from cvxens.colgen.oracles.pool import Pool, evaluate, rank
+from cvxens.colgen.oracles.sampling import SampledOracle, chunks
+from cvxens.colgen.protocols import Column
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave, negate
 from cvxens.types import Array
-from cvxens.validation import generator, positive, sample_prices, samples, signed_weights, whole
+from cvxens.validation import generator, positive, sample_prices, samples, whole
 
 FourierFeature = Wave
 """What the features of this oracle were called before kernels shared them."""
@@ -63,7 +62,7 @@ def _median(values: Array, masses: Array) -> float:
     return float(values[order[first]] + values[order[min(last, len(values) - 1)]]) / 2
 
 
-class Fourier:
+class Fourier(SampledOracle):
     """Fourier features cos(theta'x - kappa), theta ~ N(0, I / sigma**2), kappa uniform on [0, 2 pi).
 
     Over this law h(x) h(x') averages to half the Gaussian kernel ``exp(-|x - x'|**2 / (2 sigma**2))``.
@@ -104,6 +103,7 @@ class Fourier:
     """
 
     source = "SL"
+    refinement_name = "refine"
 
     def __init__(
         self,
@@ -117,62 +117,40 @@ class Fourier:
         sample_weight: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.X = samples(X)
+        super().__init__(X, resample, columns_per_round, random_state, refine)
         self.pool = whole("pool", pool)
-        self.refine = whole("refine", refine, least=0)
-        self.resample = resample
-        self.columns_per_round = whole("columns_per_round", columns_per_round)
-        if refine and not resample:
-            raise InvalidInput("refine", f"found {refine} steps for a fixed pool", "refine if resample=True")
-        self._random = generator(random_state)
-        guess = sigma
+        self.refine = refine
         if sigma is None:
-            guess = median_distance(self.X, random_state=self._random, sample_weight=sample_weight)
-        self.sigma = positive("sigma", guess)
-        self._fixed = [] if resample else list(self._sample())
+            sigma = median_distance(self.sample, random_state=self._random, sample_weight=sample_weight)
+        self.sigma = positive("sigma", sigma)
+        self._fixed = [] if resample else list(self._draw_blocks())
 
     @property
-    def sample(self) -> Any:
-        """What its hypotheses are evaluated on."""
-        return self.X
+    def _n_refined(self) -> int:
+        return self.columns_per_round if self.refine else 0
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
-        """Return the best features of a pool, as `Oracle.price` says.
-
-        The bounds of a fixed pool are exact; those of a sampled one are infinite.
-        """
-        s = signed_weights(s, len(self.X))
-        found = union(
-            (part.price(s, exclude) for part in in_time(self._fixed or self._sample())), self.columns_per_round
-        )
-        if not self.resample:
-            return found
-        refined = (self._refined(column, s) for column in in_time(found.columns))
-        return Priced(best_first(refined, self.columns_per_round))
-
-    def _sample(self) -> Iterator[Pool]:
-        theta = self._random.standard_normal((self.pool, self.X.shape[1])) / self.sigma
+    def _draw_blocks(self) -> Iterator[Pool]:
+        X = self.sample
+        theta = self._random.standard_normal((self.pool, X.shape[1])) / self.sigma
         kappa = self._random.uniform(0.0, 2 * pi, self.pool)
-        for chunk in chunks(self.pool, len(self.X)):
+        for chunk in chunks(self.pool, len(X)):
             yield Pool(
-                np.cos(self.X @ theta[chunk].T - kappa[chunk]),
-                embody=partial(_feature, theta[chunk], kappa[chunk]),
-                sample=self.X,
+                np.cos(X @ theta[chunk].T - kappa[chunk]),
+                embody=partial(_make_wave, theta[chunk], kappa[chunk]),
+                sample=X,
                 columns_per_round=self.columns_per_round,
             )
 
-    def _refined(self, column: Column, s: Array) -> Column:
-        if not self.refine:
-            return column
-        feature: Any = column.hypothesis
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+        wave: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
-        center = self.X.mean(axis=0)
-        # in the coordinates (x - center) / sigma and theta sigma all directions have one scale
-        start = np.array([*(np.array(feature.theta) * self.sigma), feature.kappa - center @ feature.theta])
-        theta_kappa = ascend((self.X - center) / self.sigma, output, start, self.refine)
+        centre = self.sample.mean(axis=0)
+        # in the coordinates (x - centre) / sigma and theta sigma all directions have one scale
+        start = np.array([*(np.array(wave.theta) * self.sigma), wave.kappa - centre @ wave.theta])
+        theta_kappa = ascend((self.sample - centre) / self.sigma, output, start, self.refine)
         theta = theta_kappa[:-1] / self.sigma
-        refined = Wave(tuple(theta.tolist()), float((theta_kappa[-1] + center @ theta) % (2 * pi)))
-        return max(column, evaluated(refined, self.X, s), key=lambda candidate: candidate.edge)
+        refined = Wave(tuple(theta.tolist()), float((theta_kappa[-1] + centre @ theta) % (2 * pi)))
+        return rank([column, evaluate(refined, self.sample, s)], 1)[0]
 
 
 def edge_and_gradient(X: Array, s: Array, theta_kappa: Array) -> tuple[float, Array]:
@@ -183,7 +161,11 @@ def edge_and_gradient(X: Array, s: Array, theta_kappa: Array) -> tuple[float, Ar
 
 
 def ascend(X: Array, s: Array, theta_kappa: Array, steps: int, halvings: int = 20) -> Array:
-    """Return (theta, kappa) after gradient steps on the edge, each halved until the edge rises."""
+    """Return (theta, kappa) after gradient steps on the edge, each halved until the edge rises.
+
+    A step that rises is doubled for the next one, so the first length matters little: it is half the scale of theta.
+    After `halvings` halvings it is 5e-7 of it, and the edge as good as at a maximum.
+    """
     edge, gradient = edge_and_gradient(X, s, theta_kappa)
     length = 0.5
     for _ in range(steps):
@@ -203,6 +185,6 @@ def ascend(X: Array, s: Array, theta_kappa: Array, steps: int, halvings: int = 2
     return theta_kappa
 
 
-def _feature(theta: Array, kappa: Array, index: int, sign: int) -> Hypothesis:
+def _make_wave(theta: Array, kappa: Array, index: int, sign: int) -> Hypothesis:
     wave = Wave(tuple(theta[index].tolist()), float(kappa[index]))
     return wave if sign > 0 else negate(wave)

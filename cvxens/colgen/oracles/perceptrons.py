@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from cvxens.colgen.oracles.pool import Pool, best_first, union
-from cvxens.colgen.oracles.sampling import chunks, unit_directions
+from cvxens.colgen.oracles.pool import Pool, rank, unite
+from cvxens.colgen.oracles.sampling import SampledOracle, chunks, unit_directions
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Perceptron, Stump, project
 from cvxens.types import Array
-from cvxens.validation import finite_array, generator, samples, signed_weights, whole
+from cvxens.validation import finite_array, samples, whole
 
 
 class ParallelPerceptrons:
@@ -48,39 +47,34 @@ class ParallelPerceptrons:
     source = "LL08 section 5"
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
-        self.X = samples(X)
+        self.sample = samples(X)
         distinct = dict.fromkeys(map(tuple, finite_array("directions", directions, ndim=2).tolist()))
         self.directions = np.array(list(distinct))
         limit = whole("columns_per_round", columns_per_round)
-        self.stumps = Stumps(project(self.X, self.directions), constant=False, columns_per_round=limit)
-
-    @property
-    def sample(self) -> Any:
-        """What its hypotheses are evaluated on."""
-        return self.X
+        self.stumps = Stumps(project(self.sample, self.directions), constant=False, columns_per_round=limit)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
         priced = self.stumps.price(s, self._stumps(exclude))
-        return replace(priced, columns=[self._embodied(column) for column in priced.columns])
+        return replace(priced, columns=[self._embody(column) for column in priced.columns])
 
     def _stumps(self, exclude: Collection[Hypothesis]) -> list[Stump]:
-        """The stumps of the projections that some of the hypotheses are."""
+        """Find the stumps of the projections that some of the hypotheses are."""
         perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._features]
         return [Stump(self._features[h.theta], h.alpha, h.sign) for h in perceptrons]
 
     @cached_property
     def _features(self) -> dict[tuple[float, ...], int]:
-        """Which projection has a direction."""
+        """The number of the projection on each direction."""
         return {tuple(theta): j for j, theta in enumerate(self.directions.tolist())}
 
-    def _embodied(self, column: Column) -> Column:
+    def _embody(self, column: Column) -> Column:
         stump: Any = column.hypothesis
         theta = tuple(self.directions[stump.feature].tolist())
-        return Column(Perceptron(theta, stump.threshold, stump.sign), self.X, column.edge)
+        return Column(Perceptron(theta, stump.threshold, stump.sign), self.sample, column.edge)
 
 
-class Perceptrons:
+class Perceptrons(SampledOracle):
     """Perceptrons sign(theta'x - alpha): sampled directions with all thresholds, and trained ones.
 
     Directions are uniform on the sphere; of each, sorting the projections gives the exact best threshold and
@@ -124,6 +118,7 @@ class Perceptrons:
     """
 
     source = "LL08 section 5; Li & Lin, IJCNN 2007; SL"
+    refinement_name = "refined"
 
     def __init__(
         self,
@@ -136,56 +131,41 @@ class Perceptrons:
         columns_per_round: int = 20,
         random_state: Any = None,
     ) -> None:
-        self.X = samples(X)
+        super().__init__(X, resample, columns_per_round, random_state, refined)
         self.n_directions = whole("n_directions", n_directions)
-        self.refined = whole("refined", refined, least=0)
+        self.refined = refined
         self.epochs = whole("epochs", epochs)
-        self.resample = resample
-        self.columns_per_round = whole("columns_per_round", columns_per_round)
         if refined > n_directions:
-            raise InvalidInput("refined", f"found {refined}, of {n_directions} directions", "refine no more")
-        if refined and not resample:
-            raise InvalidInput("refined", f"found {refined} for fixed directions", "refine if resample=True")
-        self._random = generator(random_state)
-        self._constant = Pool(np.ones((len(self.X), 1)), embody=_constant, sample=self.X)
-        self._fixed = [] if resample else list(self._sample())
-
-    @property
-    def sample(self) -> Any:
-        """What its hypotheses are evaluated on."""
-        return self.X
+            raise InvalidInput("refined", f"refined={refined} exceeds n_directions={n_directions}", "refine fewer")
+        self._constant = Pool(np.ones((len(self.sample), 1)), embody=_make_constant, sample=self.sample)
+        self._fixed = [] if resample else list(self._draw_blocks())
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
         The bounds over fixed directions are exact; those over sampled ones are infinite.
         """
-        s = signed_weights(s, len(self.X))
-        constant = self._constant.price(s, exclude)
-        limit = max(self.columns_per_round, self.refined)
-        found = union((part.price(s, exclude) for part in in_time(self._fixed or self._sample())), limit)
-        if not self.resample:
-            return union([found, constant], self.columns_per_round)
-        trained = [self._trained(column, s, exclude) for column in in_time(found.columns[: self.refined])]
-        columns = [*trained, *found.columns[self.refined :], *constant.columns]
-        return Priced(best_first(columns, self.columns_per_round))
+        return unite([super().price(s, exclude), self._constant.price(s, exclude)], self.columns_per_round)
 
-    def _sample(self) -> Iterator[ParallelPerceptrons]:
-        directions = unit_directions(self._random, self.n_directions, self.X.shape[1])
-        limit = max(self.columns_per_round, self.refined)
-        for chunk in chunks(len(directions), len(self.X)):
-            yield ParallelPerceptrons(self.X, directions[chunk], columns_per_round=limit)
+    @property
+    def _n_refined(self) -> int:
+        return self.refined
 
-    def _trained(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+    def _draw_blocks(self) -> Iterator[ParallelPerceptrons]:
+        directions = unit_directions(self._random, self.n_directions, self.sample.shape[1])
+        for chunk in chunks(len(directions), len(self.sample)):
+            yield ParallelPerceptrons(self.sample, directions[chunk], columns_per_round=self._n_kept)
+
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         w = start.sign * np.append(start.theta, -start.alpha)
-        w = descend(self.X, output, w, self.epochs, self._random)
+        w = descend(self.sample, output, w, self.epochs, self._random)
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
-        if np.ptp(project(self.X, [direction])) == 0:
+        if np.ptp(project(self.sample, [direction])) == 0:
             return column
-        trained = ParallelPerceptrons(self.X, [direction], columns_per_round=1).price(s, exclude)
-        return best_first([column, *trained.columns], 1)[0]
+        trained = ParallelPerceptrons(self.sample, [direction], columns_per_round=1).price(s, exclude)
+        return rank([column, *trained.columns], 1)[0]
 
 
 def descend(X: Array, s: Array, w: Array, epochs: int, random: np.random.Generator) -> Array:
@@ -209,12 +189,14 @@ def descend(X: Array, s: Array, w: Array, epochs: int, random: np.random.Generat
 @njit(cache=True)
 def step(a: Array, g: Array, s: Array) -> float:
     """Return the t of the largest ``sum_i s_i sign(a_i + t g_i)``, halfway between two sign changes."""
+    # the sign of a_i + t g_i changes at t = -a_i / g_i, and the sum rises there by 2 s_i sign(g_i)
     moving = np.flatnonzero(g)
     changes = -a[moving] / g[moving]
     order = np.argsort(changes)
     t, rise = changes[order], 2 * (s[moving] * np.sign(g[moving]))[order]
     if len(t) == 0 or not np.isfinite(t).all():
         return 0.0
+    # beyond the first and the last change the sum stays: any distance will do, here that between them
     reach = max(t[-1] - t[0], abs(t[0]))
     if reach == 0.0:
         reach = 1.0
@@ -227,5 +209,5 @@ def step(a: Array, g: Array, s: Array) -> float:
     return best_t
 
 
-def _constant(_index: int, sign: int) -> Constant:
+def _make_constant(_index: int, sign: int) -> Constant:
     return Constant(sign)

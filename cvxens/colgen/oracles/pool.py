@@ -1,8 +1,8 @@
-"""A finite set of hypotheses as an exact oracle: every edge by one matrix product."""
+"""Finite sets of hypotheses as exact oracles: every edge by one matrix product."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from math import fsum
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
+from cvxens.hypotheses import Hypothesis, KernelColumn, TabulatedColumn, negate
 from cvxens.problems.duality import centres
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
 
 
-def best_first(columns: Iterable[Column], limit: int) -> list[Column]:
+def rank(columns: Iterable[Column], limit: int) -> list[Column]:
     """Return at most `limit` columns by decreasing edge, equal edges in the order given."""
     return sorted(columns, key=lambda column: -column.edge)[:limit]
 
 
-def union(parts: Iterable[Priced], limit: int) -> Priced:
+def unite(parts: Iterable[Priced], limit: int) -> Priced:
     """Return the answer of an oracle over the union of sets from the answers over each."""
     parts = list(parts)
-    columns = best_first((column for part in parts for column in part.columns), limit)
+    columns = rank((column for part in parts for column in part.columns), limit)
     return Priced(
         columns,
         max(part.edge_bound for part in parts),
@@ -36,7 +36,7 @@ def union(parts: Iterable[Priced], limit: int) -> Priced:
     )
 
 
-def evaluated(hypothesis: Hypothesis, sample: Any, s: Array) -> Column:
+def evaluate(hypothesis: Hypothesis, sample: Any, s: Array) -> Column:
     """Return h or -h, the one with the largest edge under any output of `s` (n_samples, n_outputs)."""
     edges = s.T @ hypothesis(sample)
     edge = float(edges[np.abs(edges).argmax()])
@@ -150,3 +150,65 @@ def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
 
 def _signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:
     return hypotheses[index] if sign > 0 else negate(hypotheses[index])
+
+
+class KernelColumns:
+    """The columns h(x) = k(x, x_l) at all training points x_l, and -h: the exact oracle over them.
+
+    This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. Points that coincide make
+    one column. A precomputed matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` returns the matrix of k(x, z), such as scikit-learn's pairwise kernels; it must
+        be hashable, as functions, partial functions and frozen dataclasses are.
+    X : array-like of shape (n_samples, n_features)
+        The training points, finite. The matrix of up to n_samples**2 values is kept.
+    columns_per_round : int
+        At most so many columns are returned.
+
+    Raises
+    ------
+    InvalidInput
+        If X is no finite matrix, the kernel is not hashable, or it returns no finite (n_samples, n_samples)
+        matrix.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import linear_kernel
+    >>> oracle = KernelColumns(linear_kernel, [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], columns_per_round=1)
+    >>> column, = oracle.price(np.array([0.5, -0.25, -0.25])).columns
+    >>> print(column.hypothesis, column.edge)
+    -linear_kernel(x, (0, 2)) 1.5
+    """
+
+    source = "KIE06 section 4"
+
+    def __init__(self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20) -> None:
+        if not callable(kernel) or not isinstance(kernel, Hashable):
+            raise InvalidInput(
+                "kernel",
+                f"found {kernel!r}",
+                "give a hashable kernel(X, Z), or use Pool(K) for a matrix K",
+            )
+        X = finite_array("X", X, ndim=2)
+        K = finite_array("kernel", kernel(X, X), ndim=2)
+        if K.shape != (len(X), len(X)):
+            raise InvalidInput(
+                "kernel",
+                f"found values {K.shape} for {len(X)} samples",
+                "return one value per pair (x, z)",
+            )
+        distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+        embody = partial(_column, kernel, X[distinct])
+        self.sample = X
+        self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
+        return self.pool.price(s, exclude)
+
+
+def _column(kernel: Callable[[Any, Any], Any], centers: Array, index: int, sign: int) -> Hypothesis:
+    return KernelColumn(kernel, tuple(centers[index].tolist()), sign)

@@ -51,7 +51,9 @@ class QuantileStumps:
         self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50, sample_weight: Any = None
     ) -> None:
         features = SortedFeatures(X)
-        masses = sample_prices("sample_weight", 1.0 if sample_weight is None else sample_weight, features.X.shape[0])
+        masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
+        if masses is not None and (masses == masses[0]).all():
+            masses = None
         limit = min(whole("n_thresholds", n_thresholds), 255)
         self.X = features.X
         self.columns_per_round = whole("columns_per_round", columns_per_round)
@@ -110,16 +112,30 @@ class QuantileStumps:
         return Column(hypothesis, self.X, float(abs(edge)))
 
 
-def _spaced(features: SortedFeatures, feature: int, limit: int, masses: Array) -> Array:
+def _spaced(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:
     """The thresholds, ascending, that have the nearest to equal masses of samples between them."""
     places = features.places(feature)
     if len(places) > limit:
-        rows = features.ascending(feature)
-        # of sparse features one entry stands for all zeros, and has the mass that the others leave
-        entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
-        total, below = float(entries.sum()), entries.cumsum()[places - 1]
+        total, below = _masses_below(features, feature, masses)
+        below = below[places - 1]
         wanted = np.arange(1, limit + 1) * total / (limit + 1)
         after = np.clip(np.searchsorted(below, wanted), 1, len(places) - 1)
         nearest = after - (wanted - below[after - 1] <= below[after] - wanted)
         places = places[np.unique(nearest)]
     return np.array([features.threshold(feature, place) for place in places.tolist()])
+
+
+def _masses_below(features: SortedFeatures, feature: int, masses: Array | None) -> tuple[float, Array]:
+    """The mass of all samples, and the sums up to each sorted entry of a feature; None for a mass of 1 each."""
+    if masses is None:
+        # without weights only the order of values counts, which is sorted already
+        values = features.entry_values[features.entries(feature)]
+        entries = np.ones(len(values))
+        if features.has_zeros[feature]:
+            entries[np.searchsorted(values, 0)] = features.n_samples - len(values) + 1
+    else:
+        # of sparse features one entry stands for all zeros, and has the mass that the others leave
+        rows = features.ascending(feature)
+        entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
+    sums = entries.cumsum()
+    return float(entries.sum()), sums

@@ -1,14 +1,85 @@
-"""What the oracles that search by sampling directions share."""
+"""Oracles over infinite sets: hypotheses are sampled, block by block, and the best of them perhaps refined.
+
+A block is an exact oracle over as many sampled hypotheses as fit into memory. Blocks that are drawn once make an exact
+oracle over a fixed finite set; drawn anew in every call they are a heuristic over the infinite one, and prove nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cvxens.colgen.oracles.pool import rank, unite
+from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.deadline import in_time
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
+from cvxens.validation import generator, samples, signed_weights, whole
 
 CHUNK_SIZE = 2**20
+"""Values of hypotheses that are held at a time: 8 MiB, which a cache nearly holds."""
+
+
+class SampledOracle(ABC):
+    """An oracle over sampled hypotheses.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Finite, not all rows alike.
+    resample : bool
+        True if every call samples anew.
+    columns_per_round : int
+        At most so many columns are returned.
+    random_state : int, Generator or None
+        Seed; the same seed gives the same columns, call after call.
+    refinement : int
+        The value of the parameter `refinement_name`: above 0, hypotheses are refined, which fixed ones cannot be.
+    """
+
+    refinement_name: ClassVar[str]
+
+    def __init__(self, X: Any, resample: bool, columns_per_round: int, random_state: Any, refinement: int) -> None:
+        self.sample = samples(X)
+        self.resample = resample
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        if whole(self.refinement_name, refinement, least=0) and not resample:
+            found = f"{self.refinement_name}={refinement} needs resample=True"
+            raise InvalidInput(self.refinement_name, found, "a fixed set cannot be refined")
+        self._random = generator(random_state)
+        self._fixed: list[Oracle] = []
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the best hypotheses, as `Oracle.price` says; the bounds over sampled ones are infinite."""
+        s = signed_weights(s, len(self.sample))
+        blocks: Iterable[Oracle] = self._fixed or self._draw_blocks()
+        found = unite((block.price(s, exclude) for block in in_time(blocks)), self._n_kept)
+        if not self.resample:
+            return found
+        n_refined = self._n_refined
+        refined = [self._refine(column, s, exclude) for column in in_time(found.columns[:n_refined])]
+        return Priced(rank([*refined, *found.columns[n_refined:]], self.columns_per_round))
+
+    @property
+    @abstractmethod
+    def _n_refined(self) -> int:
+        """The number of columns, the best ones, that are refined."""
+
+    @property
+    def _n_kept(self) -> int:
+        return max(self.columns_per_round, self._n_refined)
+
+    @abstractmethod
+    def _draw_blocks(self) -> Iterator[Oracle]:
+        """Sample hypotheses, and yield them as exact oracles."""
+
+    @abstractmethod
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+        """Return a column of an edge at least as large."""
 
 
 def unit_directions(random: np.random.Generator, n_directions: int, n_features: int) -> Array:

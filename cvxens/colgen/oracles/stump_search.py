@@ -9,7 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import N_BINS, Bins, Ints, cut_into_bins
-from cvxens.features import SortedFeatures, in_ranges
+from cvxens.features import SortedFeatures
+from cvxens.threads import map_slices, threads_for
 from cvxens.types import Array
 
 N_LANES = 4
@@ -142,20 +143,20 @@ class StumpSearch:
         shape = len(query.totals), len(self.walk.features), n_bins
         prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
         best = query.empty_answer()
-        n_outputs, n_entries = len(query.totals), query.integers.size * self.n_features
+        n_outputs, n_threads = len(query.totals), threads_for(query.integers.size * self.n_features)
 
-        def visit_bins(first: int, end: int) -> None:
-            _visit_bins((first, end), query, self.bins, prospect, best)
+        def visit_bins(tasks: slice) -> None:
+            _visit_bins((tasks.start, tasks.stop), query, self.bins, prospect, best)
 
-        def visit_places(first: int, end: int) -> None:
-            _visit_places((first, end), query, self.walk, prospect, best)
+        def visit_places(tasks: slice) -> None:
+            _visit_places((tasks.start, tasks.stop), query, self.walk, prospect, best)
 
-        in_ranges(visit_bins, n_outputs * len(self.bins.features), n_entries)
+        map_slices(visit_bins, n_outputs * len(self.bins.features), n_threads, guided=True)
         top = np.abs(best.edges).max(axis=0)
         rank = max(self.n_features - count, 0)
         floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
         prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-        in_ranges(visit_places, n_outputs * len(self.walk.features), n_entries)
+        map_slices(visit_places, n_outputs * len(self.walk.features), n_threads, guided=True)
         return best.over_outputs()
 
 

@@ -12,10 +12,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.compensated import two_sum
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.rounding import sum_error
-from cvxens.threads import available_threads, map_in_threads
+from cvxens.threads import available_threads, map_slices
 from cvxens.types import Array
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -128,8 +129,7 @@ class AdditiveKernel:
         """Return the results of a task for shares of the features, one to a thread; used ones come first."""
         n_features = len(self.scale)
         n_threads = min(available_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
-        ends = np.linspace(0, n_features, n_threads + 1).astype(int)
-        return map_in_threads(task, list(map(slice, ends[:-1], ends[1:])))
+        return map_slices(task, n_features, n_threads)
 
 
 def _checked_scale(scale: Any, n_features: int) -> Array:
@@ -175,12 +175,17 @@ def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: 
     """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
     total, total_low = 0.0, 0.0
     for i in range(len(pairs)):
+<<<<<<< HEAD
         term = pairs[i, 0]
         # total + term = t + what is lost, exactly
         t = total + term
         back = t - total
         total_low += (total - (t - back)) + (term - back)
         total = t
+=======
+        total, low = two_sum(total, pairs[i, 0])
+        total_low += low
+>>>>>>> main
     constant = 0.0
     for d in range(len(rows)):
         first = np.float64(values[d, 0])
@@ -188,18 +193,10 @@ def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: 
         slope, slope_low, twice = scale[d] * total, scale[d] * total_low, 2 * scale[d]
         for k in range(rows.shape[1]):
             row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
-            # here += slope (x - last)
-            term = slope * (x - last)
-            t = here + term
-            back = t - here
-            here_low += (here - (t - back)) + (term - back) + slope_low * (x - last)
-            here = t
-            # slope -= 2 scale v
-            term = -twice * pairs[row, 0]
-            t = slope + term
-            back = t - slope
-            slope_low += (slope - (t - back)) + (term - back)
-            slope = t
+            here, low = two_sum(here, slope * (x - last))
+            here_low += low + slope_low * (x - last)
+            slope, low = two_sum(slope, -twice * pairs[row, 0])
+            slope_low += low
             last = x
             pairs[row, 1] += here + here_low
         constant -= (scale[d] * (last - first) * (total + total_low) + (here + here_low)) / 2

@@ -16,7 +16,7 @@ from cvxens.errors import InvalidInput
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
 from cvxens.solvers.svm_solution import SVMSolution
-from cvxens.threads import available_threads, map_in_threads
+from cvxens.threads import available_threads, map_slices
 from cvxens.types import Array, FieldsOnly
 
 
@@ -207,13 +207,11 @@ class AdditiveModel(FieldsOnly):
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
         X = _check_sample(X, self.n_features)
         scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
-        n_threads = max(1, min(available_threads(), len(X) // BLOCK))
-        ends = np.linspace(0, len(X), n_threads + 1).astype(int)
 
         def add(rows: slice) -> None:
             _add_functions(X[rows], table, lines, scores[rows])
 
-        map_in_threads(add, list(map(slice, ends[:-1], ends[1:])))
+        map_slices(add, len(X), min(available_threads(), len(X) // BLOCK))
         return scores
 
     @cached_property

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 from cvxens.kernels import MiddleStump, Perceptron, Stump
 from cvxens.problems import DenseColumns, Signed, StumpColumns
-from cvxens.solvers import gram as module
-from cvxens.solvers.gram import gram
+from cvxens.problems import maps as module
+from cvxens.problems.maps import gram
 
 X = np.random.default_rng(0).integers(0, 4, (11, 3)) / 2.0
 
@@ -27,7 +27,7 @@ COLUMNS = {
 @pytest.mark.parametrize("block", [1, 4, 10, 11, 12, 128], ids="block {}".format)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_blocks_are_the_dense_product(monkeypatch, name, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "GRAM_BLOCK", block)
     columns = COLUMNS[name]
     H = columns.scores(np.eye(columns.shape[1]))
     K = gram(columns)

@@ -28,8 +28,8 @@ from sklearn.utils import get_tags
 
 from cvxens import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor, load_model
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
-from cvxens.estimators.machines import supervised_kernel
-from cvxens.estimators.supervised_kernel_rls import vote
+from cvxens.estimators import forests
+from cvxens.estimators.forests import vote
 from cvxens.solvers import experts
 
 X, Y = two_classes()
@@ -137,7 +137,7 @@ def test_a_seed_gives_one_model_whatever_the_threads(estimator):
 def test_parts_change_nothing(estimator, monkeypatch):
     model = clone(estimator).fit(X, targets_of(estimator))
     whole = model.predict(NEW)
-    monkeypatch.setattr(supervised_kernel, "BLOCK", 150)
+    monkeypatch.setattr(forests, "BLOCK", 150)
     if whole.dtype.kind == "f":
         assert_allclose(model.predict(NEW), whole, rtol=1e-12)
     else:
@@ -316,7 +316,7 @@ def test_bad_use(estimator):
 def test_conjugate_gradients_find_what_the_closed_form_does(estimator, Z, y, kernel, monkeypatch):
     model = clone(estimator).set_params(kernel=kernel)
     closed = clone(model).fit(Z, y)
-    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 0)
+    monkeypatch.setattr(forests, "WRITTEN_OUT", 0)
     iterated = clone(model).fit(Z, y)
     assert_array_equal(iterated.experts_.members, closed.experts_.members)
     size = np.abs(closed.experts_.coefficients).max()
@@ -331,12 +331,12 @@ def test_conjugate_gradients_find_what_the_closed_form_does(estimator, Z, y, ker
 def test_the_closed_form_answers_where_conjugate_gradients_fail(estimator, monkeypatch):
     y = targets_of(estimator)
     closed = clone(estimator).fit(X, y)
-    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 0)
+    monkeypatch.setattr(forests, "WRITTEN_OUT", 0)
     monkeypatch.setattr(experts, "MAX_STEPS", 0)
     with pytest.warns(SolverFallbackWarning, match=r"after 0 steps: give a larger gamma; solved in closed form"):
         model = clone(estimator).fit(X, y)
     assert_array_equal(model.experts_.coefficients, closed.experts_.coefficients)
-    monkeypatch.setattr(supervised_kernel, "MOST_WRITTEN_OUT", 0)
+    monkeypatch.setattr(forests, "MOST_WRITTEN_OUT", 0)
     with pytest.raises(SolverFailed, match="conjugate gradients"):
         clone(estimator).fit(X, y)
 
@@ -345,16 +345,16 @@ def test_the_closed_form_answers_where_conjugate_gradients_fail(estimator, monke
 def test_parts_are_scored_as_the_whole(estimator, monkeypatch):
     model = clone(estimator).fit(X, targets_of(estimator))
     whole = model.predict(NEW)
-    monkeypatch.setattr(supervised_kernel, "BLOCK", 1)
+    monkeypatch.setattr(forests, "BLOCK", 1)
     assert_array_equal(model.predict(NEW), whole)
 
 
 @pytest.mark.parametrize("estimator", BOTH, ids=called)
 @pytest.mark.parametrize("written_out", [0, 1000])
 def test_samples_that_do_not_fit_into_memory(estimator, written_out, monkeypatch):
-    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", written_out)
-    monkeypatch.setattr(supervised_kernel, "SMALL", 0)
-    monkeypatch.setattr(supervised_kernel, "available", lambda: 1000)
+    monkeypatch.setattr(forests, "WRITTEN_OUT", written_out)
+    monkeypatch.setattr(forests, "SMALL", 0)
+    monkeypatch.setattr(forests, "available", lambda: 1000)
     with pytest.raises(InvalidInput, match=r"^X: found 40 samples, whose 7 experts take"):
         clone(estimator).fit(X, targets_of(estimator))
 
@@ -428,8 +428,8 @@ def test_certify_of_many_samples_is_that_of_few(monkeypatch):
     """By products without a matrix, and in blocks, as by the matrix at once."""
     model = SupervisedKernelRLSClassifier(gamma=0.1, **FEW).fit(X, Y)
     expected = model.certify(X, Y)
-    monkeypatch.setattr(supervised_kernel, "WRITTEN_OUT", 10)
-    monkeypatch.setattr(supervised_kernel, "BLOCK", 50 * model.experts_.coefficients[0].size)
+    monkeypatch.setattr(forests, "WRITTEN_OUT", 10)
+    monkeypatch.setattr(forests, "BLOCK", 50 * model.experts_.coefficients[0].size)
     found = model.certify(X, Y)
     assert found.primal == pytest.approx(expected.primal)
     assert found.dual == pytest.approx(expected.dual)

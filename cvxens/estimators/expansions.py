@@ -1,0 +1,721 @@
+"""Kernel machines without an intercept: the rho-SVM, TK07's ensemble of partially trained SVMs, and RegAdaBoost.
+
+Each is a function `f(x) = sum_j c_j k(x, x_j)` that minimises a loss on the margins with the penalty `|f|^2`. The
+kernel matrix K of the sample is replaced by one of low rank, `G G'` by incomplete Cholesky, whose residual
+`E = K - G G'` is PSD. A function of the low-rank kernel over the pivots is one of the exact kernel too, with the same
+norm and scores on the sample; so its primal value stays, and of the dual value at u what changes is the quadratic form
+`v'E v`, v = y u. That is how a certificate for the low-rank kernel becomes one for the exact kernel.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
+from math import inf
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import brentq
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import Ending, Formulation
+from cvxens.deadline import Deadline, Pace, limit_time, time_left
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts, variation_shares
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.probabilities import Probabilities
+from cvxens.estimators.progress import rounds_of, warn_of_gap
+from cvxens.estimators.samples import Accepts, Sample
+from cvxens.kernels.kernel import Kernel
+from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
+from cvxens.problems.losses import Exponential
+from cvxens.problems.penalties import SquaredL2
+from cvxens.rounding import sum_error
+from cvxens.solvers import (
+    LowRankKernel,
+    RegAdaBoostRound,
+    incomplete_cholesky,
+    reg_adaboost_rounds,
+    solve_low_rank_rho_svm,
+    solve_rho_svm,
+)
+from cvxens.solvers.blockwise import expand
+from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.partial_svms import ensemble_of
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
+from cvxens.types import Array
+
+BLOCK = 2**22
+"""Kernel values that are held at a time: 32 MiB."""
+
+PRICE = 10.0
+"""The default C, for kernels with k(x, x) = 1 on average."""
+
+PENALTY = 3e-4
+"""The default lam, for kernels with k(x, x) = 1 on average."""
+
+ROUNDS = 20_000
+"""The largest number of rounds of boosting as printed."""
+
+BOUND = 1e-4
+"""The relative gap of the bound that an ensemble of partially trained SVMs is held against."""
+
+FACTOR_SHARE = 0.5
+"""Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
+
+LARGE = 25_000
+"""Samples up to which all kernel values are evaluated once, for the certificate."""
+
+NEGLIGIBLE = 1e-6
+"""The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
+
+LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
+"""Why a certificate may not hold at the tolerance that the low-rank kernel was solved to."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedKernel:
+    """A kernel with all that it takes from the training sample, such as its ranges.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel between any two samples within the ranges.
+    box : ndarray of shape (2, n_features) or None
+        The ranges, if they are those of the training sample: there is no threshold beyond, so hypotheses say of a
+        sample outside what they say of the nearest one inside.
+    """
+
+    function: KernelFunction
+    box: Array | None
+
+    @classmethod
+    def from_sample(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
+        """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
+        made = TrainingKernel.of(kernel, gamma, X, masses).kernel
+        if not isinstance(made, Kernel) or made.is_data_independent:
+            return cls(made, None)
+        low, high = X.min(axis=0), X.max(axis=0)
+        # a radius is read off the corner that is the farthest from 0
+        farthest = np.where(np.abs(low) > np.abs(high), low, high)
+        return cls(made.with_ranges_of(np.stack([low, high, farthest])), np.stack([low, high]))
+
+    def __call__(self, X: Any, Z: Any) -> Any:
+        """Evaluate between samples X, from anywhere, and Z, within the ranges."""
+        return self.function(self.clip(X), Z)
+
+    def clip(self, X: Any) -> Any:
+        """Return the nearest samples within the ranges, of which hypotheses say the same."""
+        return X if self.box is None else np.clip(X, *self.box)
+
+
+class Trained(NamedTuple):
+    """The answer of a solver: coefficients over the samples `support`, multipliers of all, and their certificate."""
+
+    support: NDArray[np.intp]
+    coefficients: Array
+    u: Array
+    certificate: Certificate
+
+
+@dataclass(eq=False, repr=False)
+class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
+    """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
+        "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
+        from two samples to the matrix between them; PSD. All but the first want features of one scale.
+    gamma : float, optional
+        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
+        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
+    max_rank : int
+        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+
+    Attributes
+    ----------
+    kernel_ : FixedKernel
+        The kernel as a function of two samples, with what it took from the training sample.
+    support_ : ndarray of int, shape (n_support,)
+        Training samples that scores are expanded over.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features.
+    dual_coef_ : ndarray of shape (n_support,)
+        Coefficients c of ``f(x) = sum_j c_j k(x, x_j)``.
+    intercept_ : ndarray of shape ()
+        0.
+    """
+
+    certificate_: Certificate = field(init=False)
+    kernel_: FixedKernel = field(init=False)
+    support_: NDArray[np.intp] = field(init=False)
+    support_vectors_: Array = field(init=False)
+    dual_coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    dual_weights_: Array = field(init=False)
+    kernel: Any = "middle-stump"
+    _: KW_ONLY
+    gamma: float | None = None
+    max_rank: int = 500
+    tol: float = 1e-4
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of the kernels "middle-stump" (where a knot stands twice, g_d jumps), "stump", "histogram-intersection" and
+        "decision-stump"; a list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        found = []
+        for part in self._parts():
+            kernel = part.kernel_.function
+            if not isinstance(kernel, Kernel):
+                raise AttributeError(
+                    f"shape_functions_: the function {kernel!r} is not known to be a sum over features"
+                )
+            found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
+        return self._show(found)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
+
+        That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
+        """
+        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the function, or another one over the same support vectors, is from the optimum on a sample.
+
+        The kernel is as it was fitted: the function has the norm that it has, and the problem is solved anew on that
+        sample for the bound. What the estimator leaves to be chosen by default follows from that sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
+        weights : array-like, shaped as `dual_coef_`, optional
+            Coefficients from anywhere; by default the fitted ones.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the problem on that sample, with the exact kernel; a list over the sub-problems where there are several,
+            for which weights are a list as well.
+        """
+        sample = self._read_again(X, y, sample_weight)
+        return self._map_problems(type(self)._certify, sample, weights=self.dual_coef_ if weights is None else weights)
+
+    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+        c = check_shape("weights", weights, self.dual_coef_.shape)
+        inside = replace(sample, X=self.kernel_.clip(validation.samples(sample.X)))
+        norm = float(c @ self._expand(self.support_vectors_, c))
+        return self._certify_scores(self.kernel_, inside, self._expand(inside.X, c), norm)
+
+    @abstractmethod
+    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        """Return the gamma of sub-problems: that of all samples."""
+        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
+
+    def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
+        """Return the kernel, and the sample as it takes it."""
+        X = validation.samples(sample.X)
+        return FixedKernel.from_sample(self.kernel, self.gamma, X, sample.masses), X
+
+    def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
+        with limit_time(FACTOR_SHARE * time_left()):
+            return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+
+    def _make_expansion(
+        self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
+        kept = np.flatnonzero(sample.shares > 0)
+        _, first = np.unique(sample.places[kept], return_index=True)
+        return {
+            "kernel_": kernel,
+            "support_": kept[first][support],
+            "support_vectors_": sample.X[support].astype(np.float64, copy=False),
+            "dual_coef_": coefficients,
+            "intercept_": np.zeros(()),
+        }
+
+    def _make_attributes(self, sample: Sample, kernel: FixedKernel, trained: Trained) -> dict[str, Any]:
+        """Return all fitted attributes."""
+        return {
+            **self._make_expansion(sample, kernel, trained.support, trained.coefficients),
+            "certificate_": trained.certificate,
+            "dual_weights_": sample.spread(trained.u),
+        }
+
+    def _scores(self, X: Any) -> Array:
+        return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
+
+    def _expand(self, X: Array, coefficients: Array) -> Array:
+        """Score samples by coefficients over the support vectors."""
+        return expand(self.kernel_, X, self.support_vectors_, coefficients)
+
+
+def explain_shortfall(clock: Deadline, ending: Ending | None = None) -> tuple[str, str]:
+    """Say why a fit falls short of its tolerance, and what to do: it was cut short, or its rank is too low."""
+    if clock.interrupted or ending is Ending.INTERRUPTED:
+        return Ending.INTERRUPTED.value, "fit again to go further"
+    if clock.cut or ending is Ending.MAX_TIME:
+        return Ending.MAX_TIME.value, "raise max_time or tol, or lower max_rank"
+    return LOW_RANK, "raise max_rank or tol"
+
+
+def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array) -> float:
+    """Compute v'E v for E = kernel(X, X) - G G', or a bound above `LARGE` samples or without the time.
+
+    As E is PSD, |E_ij| <= sqrt(E_ii E_jj), so the bound is ``(sum_i |v_i| sqrt(E_ii))^2``.
+    """
+    kept = float(((K.G.T @ v) ** 2).sum())
+    bound = float(np.abs(v) @ np.sqrt(K.residual)) ** 2
+    used = np.flatnonzero(v)
+    if len(used) > LARGE or bound <= NEGLIGIBLE * kept:
+        return bound
+    n_rows = max(1, BLOCK // max(len(used), 1))
+    form, pace = 0.0, Pace()
+    for first in range(0, len(used), n_rows):
+        if not pace.allows_step():
+            return bound
+        rows = used[first : first + n_rows]
+        form += float(v[rows] @ (kernel(X[rows], X[used]) @ v[used]))
+    return min(bound, max(form - kept, 0.0))
+
+
+def move_dual(certificate: Certificate, change: float, *, maximise: bool) -> Certificate:
+    """Turn the certificate of a problem of low rank into one of the exact kernel, whose dual value differs."""
+    return Certificate.between(
+        certificate.primal,
+        certificate.dual + change,
+        maximise=maximise,
+        residuals=certificate.residuals,
+        repair=certificate.repair,
+        rounding=certificate.rounding,
+        note="for the exact kernel",
+    )
+
+
+def average_diagonal(diagonal: Array, sample: Sample) -> float:
+    """Return the mean of k(x, x) over the sample as it was given; 1 of a kernel that is 0."""
+    mean = float(np.average(diagonal, weights=sample.masses))
+    return mean if mean > 0 else 1.0
+
+
+@dataclass(eq=False, repr=False)
+class SquaredSlacks(KernelExpansion):
+    """A function for the largest margin with squared slacks: 1 / (C weight) is added to the diagonal of the kernel.
+
+    Parameters
+    ----------
+    C : float, optional
+        The price of squared slacks, in proportion to one over the kernel; 10 over the mean of k(x, x) by default. The
+        larger it is, the nearer to the hard margin.
+    """
+
+    _: KW_ONLY
+    C: float | None = None
+
+    def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
+        """Return 1 / (C weight) of every sample."""
+        price = PRICE / average_diagonal(diagonal, sample) if self.C is None else validation.positive("C", self.C)
+        return 1 / (price * sample.weights)
+
+    def _factor_with_ridge(self, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
+        K = self._factor(kernel, X)
+        return K.softened(self._choose_ridge(K.diagonal + K.residual, sample))
+
+    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        K = self._factor_with_ridge(kernel, sample.X, sample)
+        svm = solve_low_rank_rho_svm(K, sample.signs, min(self.tol, BOUND))
+        dual = svm.certificate.dual + evaluate_residual(kernel, sample.X, K, svm.coefficients)
+        value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
+        # the values of `f` and `norm` are taken as given
+        rounding = svm.certificate.rounding + sum_error(len(f), abs(value))
+        return Certificate.between(
+            value, dual, maximise=True, residuals={}, repair={}, rounding=rounding, note="for the exact kernel"
+        )
+
+
+def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
+    """Compute max 2 rho - |t w|^2 - sum_i xi_i^2 / ridge_i, t z_i >= rho - xi_i, for a w, at its best scale t.
+
+    As rho and t scale together, it is one over the minimum over tau = t / rho of
+    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_samples,)
+        The margins of w.
+    norm : float
+        |w|^2.
+    ridge : float or ndarray of shape (n_samples,)
+        Above 0.
+
+    Examples
+    --------
+    >>> evaluate_rho_svm(np.array([1.0, 1.0]), norm=1.0, ridge=2.0)
+    2.0
+    """
+    # margins of size 1, so that their squares neither overflow nor vanish
+    size = float(np.abs(z).max())
+    z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
+
+    def slope(tau: float) -> float:
+        return tau * norm - float((z / ridge) @ np.maximum(1 - tau * z, 0))
+
+    tau = 0.0
+    if 0 < norm < np.inf and slope(0.0) < 0:
+        # at twice sum_i max(z_i, 0) / ridge_i / |w|^2 the slope is above 0
+        tau = brentq(slope, 0.0, 2 * float((np.maximum(z, 0) / ridge).sum()) / norm, xtol=np.finfo(float).tiny)
+    length = tau**2 * norm if tau > 0 else 0.0
+    return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2 / ridge).sum()))
+
+
+@final
+@estimator
+class RhoSVC(SquaredSlacks):
+    """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
+
+    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix; a sample of weight s has
+    the price s C, and 1/(s C) there. By default the kernel
+    matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
+    certificate is nevertheless of the problem with the exact kernel.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
+        kernel is larger, there is a ConvergenceWarning.
+    solver : {"fast", "reference"}
+        Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
+        whole matrix, for small samples.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
+        does the same: fewer pivots or steps, and a certificate that says what they are worth. "reference" has no state
+        to stop with, and keeps to no limit: Ctrl-C leaves the estimator as it was.
+    verbose : int
+        1 shows on the standard error how far the fit is.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, at least 0 and with sum 1; the bound is from it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RhoSVC(max_rank=569).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.certificate_.holds(1e-4)
+    (True, True)
+    """
+
+    source: ClassVar[str] = "TK07"
+
+    _: KW_ONLY
+    solver: str = "fast"
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
+        kernel, X = self._fix_kernel(sample)
+        with rounds_of(self) as rounds, limit_time(inf) as clock:
+            rounds.tell(f"{len(X)} samples")
+            trained = (self._solve_low_rank if is_fast else self._solve_whole)(kernel, X, sample)
+        tol = validation.positive("tol", self.tol)
+        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
+        return self._make_attributes(sample, kernel, trained)
+
+    def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        K = self._factor_with_ridge(kernel, X, sample)
+        svm = solve_low_rank_rho_svm(K, sample.signs, self.tol)
+        residual = evaluate_residual(kernel, X, K, svm.coefficients)
+        return Trained(K.pivots, svm.pivot_coefficients, svm.u, move_dual(svm.certificate, residual, maximise=True))
+
+    def _solve_whole(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        K, y = kernel(X, X), sample.signs
+        problem = RhoSVM(K + np.diag(self._choose_ridge(K.diagonal(), sample)), y)
+        solution = solve_rho_svm(problem, self.tol)
+        u = solution.duals["u"]
+        return Trained(np.flatnonzero(u), (u * y)[u != 0], u, problem.certify(solution))
+
+
+@dataclass(frozen=True)
+class PartialSVM:
+    """A row of the history: a hypothesis of the ensemble.
+
+    Parameters
+    ----------
+    weight : float
+        Its weight eta.
+    objective : float
+        u'K~u, above the optimum.
+    gap : float
+        The gap to that, relative to the objective.
+    """
+
+    weight: float
+    objective: float
+    gap: float
+
+
+@final
+@estimator
+class PartialSVMEnsembleClassifier(SquaredSlacks):
+    """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
+
+    The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
+    length of the update that it leads to; all are over the same samples, so the ensemble is one expansion. There is
+    next to nothing to tune but the kernel. The kernel matrix is replaced by one of low rank, which takes
+    ``8 n_samples max_rank`` bytes.
+
+    Parameters
+    ----------
+    C : float, optional
+        1/C, over the weight of each sample, is added to the diagonal of the kernel matrix, which separates the
+        classes; by default 10 over the mean of k(x, x).
+    tol : float
+        The relative gap of the last SVM, with the low-rank kernel, at which updates end. Where its gap with the exact
+        kernel is larger, there is a ConvergenceWarning.
+    max_updates : int
+        At most so many updates.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the last SVM, with the exact kernel: how near the updates came to the largest margin.
+    history_ : tuple of PartialSVM
+        Weight, objective and gap of every hypothesis.
+    dual_weights_ : ndarray of shape (n_samples,)
+        The weights of the samples in the ensemble: the mean of the u of its hypotheses.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PartialSVMEnsembleClassifier(max_rank=569, tol=0.1).fit(X, y)
+    >>> model.score(X, y) > 0.97, len(model.history_) > 5
+    (True, True)
+    """
+
+    source: ClassVar[str] = "TK07 section 3"
+
+    history_: tuple[PartialSVM, ...] = field(init=False)
+    _: KW_ONLY
+    tol: float = 1e-2
+    max_updates: int = 1000
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        (kernel, X), y = self._fix_kernel(sample), sample.signs
+        tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
+        start = sample.weights / sample.weights.sum()
+        with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
+            K = self._factor_with_ridge(kernel, X, sample)
+            updates = until(adaptive_updates(lambda u: y * (K @ (y * u)), start), tol, limit)
+            total, eta = np.zeros(len(y)), 1.0
+
+            def sum_up() -> Iterator[Update]:
+                """Add up all u so far, weighted as the ensemble weighs its hypotheses."""
+                nonlocal total, eta
+                for update in updates:
+                    eta = update.eta if update.eta > 0 else eta
+                    total = total + eta * update.u
+                    yield update
+
+            steps = rounds.follow(
+                sum_up(),
+                limit + 1,
+                lambda update: f"relative gap {update.gap:.2g}, objective {update.value:.6g}",
+                lambda: self._make_expansion(sample, kernel, K.pivots, K.on_pivots(y * total)),
+            )
+            ensemble = ensemble_of(steps, y)
+        low_rank, _ = certificates(K, y, y * ensemble.last)
+        certificate = move_dual(low_rank, evaluate_residual(kernel, X, K, ensemble.last), maximise=True)
+        if not rounds.stopped:
+            reason, remedy = explain_shortfall(clock, rounds.ending)
+            if ensemble.gaps[-1] > tol and reason == LOW_RANK:
+                reason, remedy = "the updates have ended", "raise max_updates or tol"
+            warn_of_gap(self, certificate, tol, f"{reason} after {len(ensemble.gaps)} hypotheses", remedy)
+        rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
+        coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
+        trained = Trained(K.pivots, coefficients, u, certificate)
+        return {
+            **self._make_attributes(sample, kernel, trained),
+            "history_": tuple(PartialSVM(*row) for row in rows),
+        }
+
+    def _most_rounds(self, sample: Sample) -> int:
+        return validation.whole("max_updates", self.max_updates) + 1
+
+
+@final
+@estimator
+class RegAdaBoostClassifier(Probabilities, KernelExpansion):
+    """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
+
+    By default the kernel matrix is replaced by one of low rank, which is what grows with the samples:
+    ``8 n_samples max_rank`` bytes. Its certificate is nevertheless of the problem with the exact kernel.
+
+    Parameters
+    ----------
+    lam : float, optional
+        Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
+    tol : float
+        The relative gap at which the fit is done, of "fast" that of the low-rank kernel. Where the gap to the optimum
+        with the exact kernel is larger, there is a ConvergenceWarning.
+    solver : {"fast", "boosting"}
+        Newton's method with the low-rank kernel; or boosting as printed, a kernel function a round, with the whole
+        matrix and samples that weigh the same.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, the weighted loss of each sample; the bound is from it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RegAdaBoostClassifier(max_rank=569).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.certificate_.holds(1e-4)
+    (True, True)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[1., 0.]])
+    """
+
+    source: ClassVar[str] = "KIE06 (14)-(18)"
+
+    _: KW_ONLY
+    lam: float | None = None
+    solver: str = "fast"
+
+    def _merges(self) -> bool:
+        return validation.one_of("solver", self.solver, ("fast", "boosting")) == "fast"
+
+    def _most_rounds(self, sample: Sample) -> int:
+        return ROUNDS if self.solver == "boosting" else 0
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        kernel, X = self._fix_kernel(sample)
+        trained = (self._solve_low_rank if self._merges() else self._boost)(kernel, X, sample)
+        return self._make_attributes(sample, kernel, trained)
+
+    def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
+        return (
+            PENALTY * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
+        )
+
+    def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        with rounds_of(self) as rounds, limit_time(inf) as clock:
+            rounds.tell(f"{len(X)} samples")
+            trained, _ = self._minimise(kernel, X, sample)
+        tol = validation.positive("tol", self.tol)
+        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
+        return trained
+
+    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, float]:
+        """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and lam."""
+        K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
+        lam = self._choose_lam(K.diagonal + K.residual, sample)
+        w, u, certificate = minimise_exponential(K, y, _make_loss(sample), lam, tol)
+        # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (4 lam)
+        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (4 * lam), maximise=False)
+        coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
+        return Trained(K.pivots, coefficients, u, certificate), lam
+
+    def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
+        (*_, optimum), lam = self._minimise(kernel, sample.X, sample)
+        with np.errstate(over="ignore"):
+            value = _make_loss(sample).value(sample.signs * f) + lam * norm
+        # the values of `f` and `norm` are taken as given
+        rounding = optimum.rounding + sum_error(len(f), abs(value))
+        return Certificate.between(value, optimum.dual, residuals={}, repair={}, rounding=rounding, note=optimum.note)
+
+    def _boost(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+        if np.ptp(sample.weights) > 0:
+            raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
+        K, tol = kernel(X, X), validation.positive("tol", self.tol)
+        problem = RegularizedExpLoss(K, sample.signs, self._choose_lam(K.diagonal(), sample))
+        last: deque[RegAdaBoostRound] = deque(maxlen=1)
+
+        def find_support() -> tuple[NDArray[np.intp], Array]:
+            eta = last[0].eta
+            return np.flatnonzero(eta), eta[eta != 0]
+
+        with rounds_of(self) as rounds:
+            steps = rounds.follow(
+                _stop_within(reg_adaboost_rounds(problem), tol),
+                ROUNDS,
+                lambda row: f"relative gap {row.relative_gap:.2g}, objective {row.value:.6g}",
+                lambda: self._make_expansion(sample, kernel, *find_support()),
+            )
+            last.extend(steps)
+        certificate = problem.certify(eta=last[0].eta, u=last[0].u)
+        if not rounds.stopped:
+            ending = rounds.ending.value if rounds.ending else "boosting has ended"
+            warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise tol")
+        return Trained(*find_support(), last[0].u, certificate)
+
+
+def _make_loss(sample: Sample) -> Exponential:
+    return Exponential(sample.weights / sample.weights.sum())
+
+
+def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:
+    """Yield rows up to the first one within a relative gap."""
+    for row in rows:
+        yield row
+        if row.relative_gap <= tol:
+            return
+
+
+def minimise_exponential(
+    K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
+) -> tuple[Array, Array, Certificate]:
+    """Minimise loss(y G w) + lam |w|^2; returns w, u and the certificate of that.
+
+    Examples
+    --------
+    >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.zeros(2))
+    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), Exponential(0.5), 0.1, 1e-9)
+    >>> w.round(3), u.round(3), certificate.holds(1e-9)
+    (array([1.327]), array([0.133, 0.133]), True)
+    """
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, 2 * lam, False, loss.multipliers, loss.curvature)
+    with threadpool_limits(1, "blas"):
+        at = newton.minimise(
+            Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),
+            lambda w, z, _: tol * (loss.value(z) + lam * float(w @ w)),
+        )
+    u = loss.multipliers(y * at.f)
+    problem = Problem(Formulation(loss, SquaredL2(2 * lam)), K.G, y)
+    return at.w, u, problem.certify(w=at.w, u=u)

@@ -1,0 +1,372 @@
+"""TT06: majority votes and means of least-squares experts with the supervised kernel of a forest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Self, final
+from warnings import warn
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.estimators.base import Classifier, check_shape
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.saving import Persistent
+from cvxens.kernels import TreeEnsemble
+from cvxens.kernels.tree_ensemble import KINDS
+from cvxens.memory import SMALL, available
+from cvxens.problems import simplex_codes
+from cvxens.solvers import (
+    LeastSquaresExperts,
+    draw_members,
+    iterated_least_squares_experts,
+    least_squares_experts,
+)
+from cvxens.solvers.experts import RANK, WIDTH, Members
+from cvxens.types import Array
+
+WRITTEN_OUT = 1000
+"""Up to so many samples the kernel matrix is written out, and experts are solved in closed form."""
+
+MOST_WRITTEN_OUT = 5000
+"""Up to so many it is where conjugate gradients fail, as they may where gamma is tiny: 200 MB."""
+
+BLOCK = 2**24
+"""Numbers in the parts in which new samples are scored: 128 MiB."""
+
+
+TIE = 1e-9
+"""Scores whose difference is below this are equal, up to rounding; targets are of size 1."""
+
+
+@dataclass(eq=False, repr=False)
+class SupervisedKernelExperts(ABC):
+    """Experts on one supervised kernel matrix; for a classifier or a regressor.
+
+    Parameters
+    ----------
+    forest : estimator, optional
+        A tree, forest or gradient boosting of scikit-learn; by default a random forest. A clone of it is fitted, with a
+        seed from `random_state` if it has none. One that is fitted already, to an array, is taken as it is if it is
+        wrapped into a `sklearn.frozen.FrozenEstimator`.
+    kernel : {"depth", "leaf"}
+        TT06 (9), the depth of the deepest node that both samples pass, a mean over the trees; or TT06 (8), the share of
+        the trees in which they reach the same leaf. The latter is smaller by about the depth of the trees, and sees
+        little where leaves have few samples, as they have in regression: give the forest a `min_samples_leaf`.
+    gamma : float
+        Weight of the penalty, above 0.
+    n_experts : int
+        Number of experts; TT06 has 100 to 250.
+    sample_share : float or pair of floats
+        Size of their samples in proportion to all samples, above 0 and at most 1; of two numbers, the least and the
+        largest, between which sizes are uniform. Samples are drawn without replacement.
+    random_state : int, RandomState instance, Generator or None
+        Seed of the forest and of the samples.
+    n_jobs : int, optional
+        Trees grown and experts fitted at a time, as joblib counts, on threads. It does not change the model.
+
+    Attributes
+    ----------
+    kernel_ : TreeEnsemble
+        The kernel, with the fitted forest as `kernel_.forest`; the trees alone where the model was read from a file.
+    experts_ : LeastSquaresExperts
+        Coefficients, samples and certificate of every expert.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The training samples.
+    """
+
+    certified: ClassVar[str] = "the objective of the expert that is furthest from its optimum"
+    # the forest where none is given
+    default_forest: ClassVar[Any]
+    source: ClassVar[str] = "TT06"
+
+    certificate_: Certificate = field(init=False)
+    experts_: LeastSquaresExperts = field(init=False)
+    kernel_: TreeEnsemble = field(init=False)
+    X_fit_: Array = field(init=False)
+    forest: Any = None
+    _: KW_ONLY
+    kernel: str = "depth"
+    gamma: float = 1e-3
+    n_experts: int = 100
+    sample_share: Any = (0.5, 0.9)
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def _accepts(self) -> Accepts:
+        forest = self.default_forest() if self.forest is None else self.forest
+        return Accepts(missing=isinstance(forest, BaseEstimator) and get_tags(forest).input_tags.allow_nan)
+
+    def _learn(self, X: Array, y: Any, targets: Array) -> dict[str, Any]:
+        """Fit the forest to `y`, and experts with its kernel to `targets`; returns attributes."""
+        validation.one_of("kernel", self.kernel, KINDS)
+        validation.n_jobs(self.n_jobs)
+        gamma, rng = validation.positive("gamma", self.gamma), validation.generator(self.random_state)
+        seed = int(rng.integers(2**31))
+        members = draw_members(len(X), self.n_experts, self.sample_share, rng)
+        check_room_for_experts(members.shape, targets.shape[1], int(members.sum(axis=0).max()), self.n_jobs)
+        X = X.astype(np.float64, copy=False)
+        kernel = TreeEnsemble(self._grow_forest(X, y, seed), self.kernel)
+        experts = self._solve_experts(kernel, X, targets, gamma, members)
+        return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
+
+    def _solve_experts(
+        self, kernel: TreeEnsemble, X: Array, Y: Array, gamma: float, members: Members
+    ) -> LeastSquaresExperts:
+        """Solve by products where that is faster, or else in closed form."""
+        if len(X) > WRITTEN_OUT:
+            try:
+                return iterated_least_squares_experts(kernel.unwritten(X), Y, gamma, members, n_jobs=self.n_jobs)
+            except SolverFailed as failure:
+                if len(X) > MOST_WRITTEN_OUT:
+                    raise
+                warn(f"{failure.attempts[0].message}; solved in closed form", SolverFallbackWarning, stacklevel=4)
+        return least_squares_experts(kernel(X), Y, gamma, members, n_jobs=self.n_jobs)
+
+    def _grow_forest(self, X: Array, y: Any, seed: int) -> Any:
+        if self.forest is None:
+            return self.default_forest(random_state=seed, n_jobs=self.n_jobs).fit(X, y)
+        if not isinstance(self.forest, BaseEstimator):
+            raise InvalidInput("forest", f"found {self.forest!r}", "give a forest of scikit-learn, or None")
+        forest = clone(self.forest)
+        if "random_state" in (given := forest.get_params()) and given["random_state"] is None:
+            forest.set_params(random_state=seed)
+        return forest.fit(X, y)
+
+    def certify(self, X: Any, y: Any, *, weights: Any = None) -> Certificate:
+        """Say how far the experts, or others over the same training samples, are from the optimum on a sample.
+
+        Their problem with the fitted kernel is solved anew, over all of that sample: every expert, and so their mean,
+        is at most so far from its optimum. As they were fitted to parts of the training sample, there is a gap on the
+        whole of it. The targets of a regressor are ``y - intercept_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its targets; classes are those of the fitted sample, all of them.
+        weights : array-like of shape (n_training_samples, n_experts, n_outputs), optional
+            Coefficients from anywhere, over the training samples; by default ``experts_.coefficients``.
+
+        Returns
+        -------
+        Certificate
+            Of the expert with the largest gap.
+        """
+        X, targets = self._read_targets(X, y)
+        gamma, fitted = validation.positive("gamma", self.gamma), self.experts_.coefficients
+        c = fitted if weights is None else check_shape("weights", weights, fitted.shape)
+        validation.n_jobs(self.n_jobs)
+        check_room_for_experts((len(X), 1), targets.shape[1], len(X), self.n_jobs)
+        X = X.astype(np.float64, copy=False)
+        # all samples are one expert's: the optimum is that of the kernel, whichever samples a function is expanded over
+        optimum = self._solve_experts(self.kernel_, X, targets, gamma, np.full((len(X), 1), True)).certificate
+        # expert e is f_e(x) = sum_i c_ie k(x, x_i), with |f_e|^2 = c_e'K c_e, wherever it is evaluated
+        errors = self._sum_terms(X, c, lambda rows, f: (f - targets[rows, np.newaxis]) ** 2)
+        norms = self._sum_terms(self.X_fit_, c, lambda rows, f: f * c[rows])
+        values = errors / len(X) + gamma * norms
+        worst = int(values.argmax())
+        note = f"the largest gap of {len(values)} experts, that of expert {worst}; the kernel is given"
+        return Certificate.between(float(values[worst]), optimum.dual, residuals={}, repair={}, note=note)
+
+    @abstractmethod
+    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Read a sample to hold the fitted experts against; returns X and targets (n_samples, n_outputs)."""
+
+    def _sum_terms(self, X: Array, c: Array, term: Callable[[slice, Array], Array]) -> Array:
+        """Sum terms of the scores (n_rows, n_experts, n_outputs) over samples and outputs; returns (n_experts,)."""
+        total, first = np.zeros(c.shape[1]), 0
+        for f in self._expert_scores(X, c):
+            total += term(slice(first, first + len(f)), f).sum(axis=(0, 2))
+            first += len(f)
+        return total
+
+    def _expert_scores(self, X: Array, coefficients: Array) -> Iterator[Array]:
+        """Yield sum_i c_i k(x, x_i) (n_rows, ...) of some samples after the others, for c (n_samples, ...)."""
+        n_rows = max(1, BLOCK // (coefficients[0].size + self.kernel_.n_trees))
+        for first in range(0, len(X), n_rows):
+            yield self.kernel_.unwritten(X[first : first + n_rows], self.X_fit_) @ coefficients
+
+
+def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int, n_jobs: int | None) -> None:
+    """Raise unless the experts' coefficients, and what it takes to solve them, fit into memory.
+
+    Raises
+    ------
+    InvalidInput
+        Says how much memory they would take.
+    """
+    n, n_experts = shape
+    at_work = effective_n_jobs(n_jobs)
+    solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
+    needed = 8 * (solving + 2 * n * n_experts * n_outputs)
+    if needed > SMALL and needed > (room := available()):
+        raise InvalidInput(
+            "X",
+            f"found {n:,} samples, whose {n_experts} experts take {needed / 2**30:,.1f} GiB where "
+            f"{room / 2**30:,.1f} GiB are left",
+            "give fewer samples, or take fewer experts",
+        )
+
+
+@final
+@estimator
+class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
+    """TT06: a majority vote of regularised-least-squares experts with the supervised kernel of a forest.
+
+    A forest is grown on all samples. How far two samples go together in its trees is their kernel. Each
+    expert solves ``min 1/m |K c - y|^2 + gamma c'K c`` on a random sample of m rows and columns of that
+    matrix: in closed form up to 1,000 samples, beyond that by conjugate gradients until the gap is 1e-12 of the value,
+    with products that take no kernel matrix. The targets are simplex codes, -1 and +1 for two classes, so that one
+    factor serves any number of classes: the class of the largest score is the same as with one-vs-rest targets.
+
+    Missing values are NaN, and go where the forest sends them. Forests of scikit-learn take numbers only: put an
+    `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter,
+    as long as it leaves no feature a range below 1e-7, which they take for a constant.
+
+    Memory grows with n_samples n_experts; time with n_samples n_experts n_trees, and with 1/sqrt(gamma) where gamma is
+    small. A sample that is too large is refused. Where gamma is so tiny that conjugate gradients fail, up to 5,000
+    samples are solved in closed form, with a `SolverFallbackWarning`, and more raise `SolverFailed`. Ctrl-C is a
+    KeyboardInterrupt, and leaves the estimator as it was.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the expert with the largest relative gap: every expert is at most so far from the optimum of its problem,
+        whose kernel is given. Nothing is proven about the forest, nor about the vote.
+    codes_ : ndarray of shape (n_classes, n_classes - 1)
+        The targets of every class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X[::7, 2] = np.nan
+    >>> model = SupervisedKernelRLSClassifier(random_state=0).fit(X, y)
+    >>> model.certificate_.holds(1e-9), len(model.experts_), model.score(X, y) > 0.9
+    (True, 100, True)
+    """
+
+    default_forest: ClassVar[Any] = RandomForestClassifier
+
+    codes_: Array = field(init=False)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        return super().fit(X, y)
+
+    def _merges(self) -> bool:
+        return False
+
+    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
+        sample = self._read_again(X, y)
+        return sample.X, self.codes_[sample.labels]
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        codes = simplex_codes(len(sample.classes))[::-1]
+        learnt = self._learn(sample.X, sample.classes[sample.labels], codes[sample.labels])
+        return {**learnt, "codes_": codes}
+
+    def _scores(self, X: Any) -> Array:
+        scores = np.concatenate(
+            [vote(part @ self.codes_.T) for part in self._expert_scores(X, self.experts_.coefficients)]
+        )
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the share of the experts that vote for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Shares of the votes; of two classes, that of the second less that of the first. An expert whose scores tie
+            votes for each of them. To each share something below 1/(3 n_experts) is added that grows with
+            the class's mean score over the experts, so that it decides between equal numbers of votes only.
+        """
+        return super().decision_function(X)
+
+
+def vote(scores: Array) -> Array:
+    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean.
+
+    An expert whose largest scores are equal votes for each of these classes: votes are whole, so that what the mean
+    adds, which differs by less than a vote, decides only where votes are equal.
+    """
+    winners = scores >= scores.max(axis=2, keepdims=True) - TIE
+    mean = scores.mean(axis=1)
+    return winners.mean(axis=1) + mean / (1 + np.abs(mean)) / (3 * scores.shape[1])
+
+
+@final
+@estimator
+class SupervisedKernelRLSRegressor(SupervisedKernelExperts, Persistent, RegressorMixin, BaseEstimator):
+    """TT06: the mean of regularised-least-squares experts with the supervised kernel of a forest.
+
+    As `SupervisedKernelRLSClassifier`, with ``y - mean(y)`` as the targets.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        Of the expert with the largest relative gap, as of the classifier.
+    intercept_ : float
+        The mean of y.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = SupervisedKernelRLSRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.certificate_.holds(1e-9), model.score(X, np.sin(X[:, 0])) > 0.99
+    (True, True)
+    """
+
+    default_forest: ClassVar[Any] = RandomForestRegressor
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the regressor to X (n_samples, n_features) and y (n_samples,); one whose fit fails stays as it was."""
+        fitted = copy(self)
+        X, y = self._accepts().labelled(fitted, X, y, y_numeric=True)
+        y = y.astype(np.float64)
+        learnt = self._learn(X, y, (y - y.mean())[:, None])
+        self.__dict__ = {**fitted.__dict__, **learnt, "intercept_": float(y.mean())}
+        return self
+
+    def _read_targets(self, X: Any, y: Any) -> tuple[Any, Array]:
+        check_is_fitted(self)
+        X, y = self._accepts().labelled(self, X, y, reset=False, y_numeric=True)
+        return X, (y.astype(np.float64) - self.intercept_)[:, None]
+
+    def predict(self, X: Any) -> Array:
+        """Return the mean of the experts for each sample of X (n_samples, n_features)."""
+        check_is_fitted(self)
+        X = self._accepts().new(self, X)
+        coefficients = self.experts_.coefficients.mean(axis=(1, 2))
+        return self.intercept_ + np.concatenate(list(self._expert_scores(X, coefficients)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "experts_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._accepts().missing
+        return tags

@@ -1,0 +1,742 @@
+"""Support vector machines over infinite sets of hypotheses, and the choice of their C and gamma by cross-validation."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from inspect import signature
+from math import inf
+from typing import Any, ClassVar, Self, TypeAlias, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.machines.kernels import (
+    PRECOMPUTED,
+    SCALE,
+    TrainingKernel,
+    gamma_of_parts,
+    scaled_price,
+    variation_shares,
+)
+from cvxens.estimators.machines.training import Expansion, Limits, Trainer, certify_expansion, make_trainer
+from cvxens.estimators.multiclass import SCHEMES, combine_scores
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import rounds_of
+from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
+from cvxens.estimators.saving import Persistent
+from cvxens.memory import available
+from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
+from cvxens.solvers.svm_solution import Ending
+from cvxens.tables import TableEncoder
+from cvxens.types import Array
+
+Indices: TypeAlias = NDArray[np.intp]
+
+REMEDIES: Mapping[Ending, str] = {
+    Ending.ROUNDING: "raise tol, or lower C",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+PRICES = tuple(2.0**k for k in range(-17, 4, 2))
+"""The grid of C of LL08 section 7, for features that are scaled to [-1, 1]."""
+
+WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
+"""The grid of gamma there, for the kernels that have one of any size."""
+
+SHARES = tuple(2.0**k for k in range(-8, 9, 2))
+"""The grid of multiples of the default C and of the default gamma."""
+
+
+@final
+@estimator
+class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
+    """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
+
+    Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
+    ``min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0``, and classify by the sign of ``sum_i u_i y_i k(x_i, x) + b``.
+    With stumps that is an additive model, and neither training nor prediction needs a kernel matrix.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        The set of hypotheses: "stump", "middle-stump" (of the training sample), "histogram-intersection",
+        "decision-stump" (stumps of features scaled to one range), "perceptron", "decision-tree", "laplacian",
+        "gaussian"; one of `cvxens.kernels`; any function k(X, Z), PSD at least on coefficients that sum to 0; or
+        "precomputed", with kernel values for X. Ranges that are left open do not matter; those given are kept to.
+    C : float or "scale"
+        The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
+        kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
+        matter; of kernels that are not additive it is taken from at most 1,000 samples.
+    gamma : float, optional
+        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
+        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
+    solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
+        "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
+        sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
+        "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
+        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, else
+        "blockwise".
+    tol : float
+        The relative certified gap at which the fit is done.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. LIBSVM and
+        cvxpy do not keep to it.
+    cache_size : float, optional
+        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+    random_state : int, RandomState instance or None
+        Draws the part of the sample that is solved first, of 200,000 samples or more.
+    verbose : int
+        1 shows on the standard error that the fit goes on.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the machine is at most from the optimum of P2, over the whole set of hypotheses.
+    history_ : tuple of Level
+        Objective, bound, support vectors and times, for every point that was certified.
+    n_iter_ : int
+        Newton steps of "additive", blocks of the others.
+    solver_ : str
+        What solved it.
+    kernel_ : Kernel, callable or "precomputed"
+        As it was made on the training sample.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, from 0 to C_ times the weight of the sample.
+    intercept_ : ndarray of shape ()
+        b, which goes with the kernel without terms in one sample alone, as y'u = 0 cancels those: with
+        -1/2 |x - x'|_1 in place of histogram intersection, with `Linear` of x less the middle of the training sample.
+    C_ : float
+        C as a number.
+    support_ : ndarray of int, shape (n_support,)
+        The samples with u > 0; samples that are alike share theirs in proportion to their weights.
+    dual_coef_ : ndarray of shape (n_support,)
+        u_i y_i of these.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features; rows of the matrix if that is precomputed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = InfiniteEnsembleSVC(C=0.01).fit(X, y)
+    >>> model.certificate_.holds(1e-3), model.score(X, y) > 0.95
+    (True, True)
+    >>> knots, values = model.shape_functions_[0]
+    """
+
+    source: ClassVar[str] = "LL08 Algorithm 1"
+
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+    n_iter_: int = field(init=False)
+    solver_: str = field(init=False)
+    kernel_: Any = field(init=False)
+    dual_weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    C_: float = field(init=False)
+    support_: NDArray[np.intp] = field(init=False)
+    dual_coef_: Array = field(init=False)
+    support_vectors_: NDArray = field(init=False)
+    _kernel: TrainingKernel = field(init=False)
+    _predictor: AdditiveModel | Expansion = field(init=False)
+    kernel: Any = "stump"
+    C: float | str = "scale"
+    _: KW_ONLY
+    gamma: float | None = None
+    solver: str = "auto"
+    tol: float = 1e-3
+    cache_size: float | None = None
+    random_state: Any = None
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of additive kernels only; a list over the sub-problems where there are several.
+        """
+        return self._view_additive(lambda model: model.shape_functions)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
+
+        That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
+        """
+        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
+
+    @property
+    def cells_(self) -> Cells | list[Cells]:
+        """The averaged stumps of LL08 Theorem 8 with their weights; as `shape_functions_`."""
+        return self._view_additive(lambda model: model.cells)
+
+    def sample_ensemble(self, k: int, random_state: Any = None) -> StumpEnsemble | list[StumpEnsemble]:
+        """Draw stumps whose average tends to the classifier; of additive kernels only.
+
+        Parameters
+        ----------
+        k : int
+            How many, at least 1.
+        random_state : int, Generator, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        StumpEnsemble
+            A function from X to scores; a list over the sub-problems where there are several.
+        """
+        random = validation.generator(random_state)
+        return self._view_additive(lambda model: model.cells.sample(k, random))
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the machine, or another one over the same support vectors, is from the optimum on a sample.
+
+        LL08 P1 has the kernel as it was fitted: whatever the sample, the machine has the norm that it has. P2 is solved
+        anew on the sample, within the limits of the estimator, for the bound.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
+        weights : array-like, shaped as `dual_coef_`, optional
+            Coefficients from anywhere, with the sum 0; by default the fitted ones.
+        intercept : float, optional
+            By default the fitted one, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of P1: `primal` is the machine's value, `dual` a bound on the optimum. A list over the sub-problems where
+            there are several, for which weights and intercept are lists as well.
+
+        Raises
+        ------
+        InvalidInput
+            The kernel is precomputed: its values between the samples are not known.
+        """
+        if self._is_precomputed:
+            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+        sample = self._read_again(X, y, sample_weight)
+        if weights is None:
+            weights, intercept = self.dual_coef_, self.intercept_ if intercept is None else intercept
+        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
+
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        v = check_shape("weights", weights, self.dual_coef_.shape)
+        self._kernel.check(sample.X)
+        machine = Expansion(self._kernel.function, self.support_vectors_, v, np.nan if intercept is None else intercept)
+        solver = "blockwise" if self._kernel.scale is None else "additive"
+        trainer = make_trainer(self._kernel, sample.X, solver, self._room())
+        certificate, solution = certify_expansion(
+            trainer, machine, sample.signs, self.C_ * sample.weights, self._limits()
+        )
+        if solution.relative_gap > self.tol:
+            self._warn(solution.ending, solution.relative_gap)
+        return certificate
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _merges(self) -> bool:
+        return not self._is_precomputed
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
+        if self._is_precomputed and not sample.shares.all():
+            raise InvalidInput("sample_weight", "found weights of 0", "leave out these rows and columns of the kernel")
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        rows = sample.X
+        if self._is_precomputed:
+            # a sub-problem has the rows of some samples: the kernel matrix is between these
+            validation.same_length("X", rows.T, len(sample.shares))
+            sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
+        validation.samples(sample.X)
+        trainer = self._make_trainer(sample.X, sample.masses)
+        C = self._choose_price(trainer.kernel, sample)
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
+            (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
+        certificate = trainer.certify(solution)
+        if certificate.relative_gap > self.tol:
+            self._warn(solution.ending, certificate.relative_gap)
+        u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
+        if isinstance(predictor, Expansion) and self._is_precomputed:
+            predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
+        support = np.flatnonzero(u)
+        places = sample.places[support]
+        return {
+            "certificate_": certificate,
+            "history_": tuple(solution.history),
+            "n_iter_": solution.history[-1].steps,
+            "solver_": trainer.solver,
+            "kernel_": trainer.kernel.kernel,
+            "intercept_": np.asarray(solution.b),
+            "dual_weights_": u,
+            "C_": C,
+            "support_": support,
+            "dual_coef_": sample.signs[places] * u[support],
+            "support_vectors_": rows[places],
+            "_kernel": trainer.kernel,
+            "_predictor": predictor,
+        }
+
+    def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
+        """Choose the kernel and the solver of P2 on a sample, whose rows have masses."""
+        kernel = TrainingKernel.of(self.kernel, self.gamma, X, masses)
+        return make_trainer(kernel, X, self.solver, self._room(), limited=self.max_time is not None)
+
+    def _room(self) -> float:
+        """Return the bytes that kernel rows may take."""
+        if self.cache_size is None:
+            return available() / 4
+        return 2**20 * validation.positive("cache_size", self.cache_size)
+
+    def _choose_price(self, kernel: TrainingKernel, sample: Sample) -> float:
+        """Return C as a number."""
+        if not isinstance(self.C, str):
+            return validation.positive("C", self.C)
+        validation.one_of("C", self.C, [SCALE])
+        return scaled_price(kernel, sample.X, sample.masses)
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        """Return the gamma of sub-problems: that of all samples."""
+        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
+
+    def _limits(self) -> Limits:
+        max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
+        return Limits(validation.positive("tol", self.tol), max_time, validation.random_state(self.random_state))
+
+    def _warn(self, ending: Ending, gap: float) -> None:
+        remedy = REMEDIES.get(ending, "raise tol")
+        message = f"{type(self).__name__}: {ending.value}; the relative gap is {gap:.3g}, tol is {self.tol:g}: {remedy}"
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+
+    def _scores(self, X: Any) -> Array:
+        self._kernel.check(X)
+        return self._predictor(X)
+
+    def _view_additive(self, view: Callable[[AdditiveModel], Any]) -> Any:
+        """Return a view of the additive model; a list over the sub-problems where there are several."""
+        check_is_fitted(self)
+        models = [part._predictor for part in self._parts()]
+        if not all(isinstance(model, AdditiveModel) for model in models):
+            raise AttributeError(f"the kernel {self.kernel!r} is not additive; that of stumps is")
+        return self._show([view(model) for model in models])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+
+@final
+@estimator
+class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
+    """`InfiniteEnsembleSVC` with C, and gamma where there is one, chosen by cross-validation, as in LL08 section 7.
+
+    The answer is that of scikit-learn's GridSearchCV, up to `tol`. It comes sooner, as all folds share the sorted
+    features or the kernel matrix, and every C starts from the solution of the one before.
+
+    Parameters
+    ----------
+    estimator : InfiniteEnsembleSVC, optional
+        All but what is chosen; the stump kernel by default.
+    Cs : "scale" or array-like of shape (n_Cs,)
+        Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
+        that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
+        are scaled to [-1, 1]: give ``infinite_ensembles.PRICES``.
+    gammas : array-like of shape (n_gammas,), optional
+        For "decision-tree", "laplacian" and "gaussian". By default 2^-8, 2^-6, ..., 2^8 times the gamma that
+        `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else what the estimator
+        says. LL08 has 2^-15, 2^-13, ..., 2^3: give ``infinite_ensembles.WIDTHS``.
+    cv : int, splitter or iterable
+        As scikit-learn has it; a number means stratified folds.
+    scoring : str or callable, optional
+        As scikit-learn has it, of the classes or of the decision function; accuracy by default.
+    n_jobs : int, optional
+        Folds at a time, in threads, as joblib counts.
+
+    Attributes
+    ----------
+    best_estimator_ : InfiniteEnsembleSVC
+        Fitted to all samples with the best parameters.
+    certificate_ : Certificate
+        How far the best estimator is at most from the optimum at its C and gamma; a list over the sub-problems of more
+        than two classes, as is `history_`.
+    history_ : tuple of Level
+        Of its fit.
+    best_params_ : dict
+        The first of the best in the order of `cv_results_`.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its row in `cv_results_`.
+    cv_results_ : dict of str to sequence
+        A column per key, a row per candidate, as GridSearchCV has them: param_C, param_gamma, params,
+        split0_test_score, ..., mean_test_score, std_test_score, rank_test_score; and max_relative_gap, the largest
+        certified gap of the candidate's fits.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds of the last fit.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X had names that are all strings.
+
+    Examples
+    --------
+    >>> from cvxens.datasets import make_twonorm
+    >>> X, y = make_twonorm(200, 5, random_state=0)
+    >>> model = InfiniteEnsembleSVCCV(Cs=[0.001, 0.1, 10.0]).fit(X, y)
+    >>> len(model.cv_results_["params"]), bool(model.cv_results_["max_relative_gap"].max() <= 1e-3)
+    (3, True)
+    >>> model.certificate_.holds(1e-3), model.certify(X, y).holds(1e-3)
+    (True, True)
+    """
+
+    source: ClassVar[str] = "LL08 Algorithm 1"
+
+    best_estimator_: InfiniteEnsembleSVC = field(init=False)
+    best_params_: dict[str, float] = field(init=False)
+    best_score_: float = field(init=False)
+    best_index_: int = field(init=False)
+    cv_results_: dict[str, Any] = field(init=False)
+    n_splits_: int = field(init=False)
+    refit_time_: float = field(init=False)
+    estimator: InfiniteEnsembleSVC | None = None
+    _: KW_ONLY
+    Cs: Any = SCALE
+    gammas: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    n_jobs: int | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the parameters, then fit all samples.
+
+        Folds of which some are missing choose nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the
+        classifier as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the kernel matrix if the kernel is "precomputed".
+        y : array-like of shape (n_samples,)
+            Classes, two or more.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, and on its part in scores that take weights; 0 or above.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        """
+        validation.n_jobs(self.n_jobs)
+        template = self._make_template()
+        X_read, labels = Accepts().labelled(template, X, y)
+        check_classes(labels)
+        weights = check_weights(sample_weight, X_read)
+        grid = self._make_grid(template, X_read, weights)
+        splits = self._make_splits(X_read, labels)
+        score = self._make_scorer(template)
+        by_weight = sample_weight is not None and _takes_weights(score)
+        scores, gaps = Folds(template, X_read, labels, weights, score, by_weight).search(grid, splits, self.n_jobs)
+        if gaps.max() > template.tol:
+            self._warn(gaps, template.tol)
+        table = tabulate(grid, scores, gaps)
+        index = int(table["rank_test_score"].argmin())
+        start = time.perf_counter()
+        best = template.set_params(**table["params"][index]).fit(X, y, sample_weight)
+        self.refit_time_ = time.perf_counter() - start
+        self.best_estimator_, self.cv_results_, self.best_index_ = best, table, index
+        self.best_params_, self.best_score_ = table["params"][index], float(table["mean_test_score"][index])
+        self.n_splits_ = len(scores)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Score samples, as the best estimator does."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray:
+        """Classify samples, as the best estimator does."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the best estimator, or a machine over its support vectors, is from the optimum on a sample.
+
+        The price is the C that was chosen; see `InfiniteEnsembleSVC.certify`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them.
+        weights : array-like, shaped as ``best_estimator_.dual_coef_``, optional
+            Coefficients from anywhere, with the sum 0; by default the fitted ones.
+        intercept : float, optional
+            By default the fitted one, with `weights` the best one.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            A list over the sub-problems where there are several.
+        """
+        check_is_fitted(self)
+        given = {"sample_weight": sample_weight, "weights": weights, "intercept": intercept}
+        return self.best_estimator_.certify(X, y, **given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in OF_THE_BEST or "best_estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name}; some attributes are there after a fit only")
+        return getattr(self.best_estimator_, name)
+
+    @property
+    def encoder_(self) -> TableEncoder:
+        """How the columns of a table become features, where the fit was to a table."""
+        return self.__getattr__("encoder_")
+
+    @encoder_.setter
+    def encoder_(self, encoder: TableEncoder) -> None:
+        self.best_estimator_.encoder_ = encoder
+
+    def _make_template(self) -> InfiniteEnsembleSVC:
+        """Return an estimator of its own to fit."""
+        template = InfiniteEnsembleSVC() if self.estimator is None else self.estimator
+        if not isinstance(template, InfiniteEnsembleSVC):
+            raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
+        return clone(template)
+
+    def _make_grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
+        """Return the values of every parameter that is searched, for all folds."""
+        kept = np.flatnonzero(weights > 0)
+        X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
+        default = gamma_of_parts(template.kernel, template.gamma, X, weights).get("gamma")
+        gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
+        if isinstance(self.Cs, str):
+            validation.one_of("Cs", self.Cs, [SCALE])
+            # with the gamma that the default C goes with, unless there are others to try
+            gamma = None if gammas is not None else template.gamma if default is None else default
+            price = scaled_price(TrainingKernel.of(template.kernel, gamma, X, weights), X, weights)
+            Cs: Sequence[float] = [share * price for share in SHARES]
+        else:
+            Cs = _check_values("Cs", self.Cs)
+        if gammas is None and default is not None and template.kernel != "decision-tree":
+            gammas = [share * default for share in SHARES]
+        return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
+
+    def _make_splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:
+        """Return training and test samples of every fold."""
+        try:
+            splits = [(train, test) for train, test in check_cv(self.cv, y, classifier=True).split(X, y)]
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                "cv", f"found {self.cv!r:.100}: {error}", "give a number of folds or a splitter"
+            ) from error
+        if not splits:
+            raise InvalidInput("cv", f"found {self.cv!r:.100}, which has no folds", "give at least one")
+        return splits
+
+    def _make_scorer(self, template: InfiniteEnsembleSVC) -> Any:
+        try:
+            score = check_scoring(template, "accuracy" if self.scoring is None else self.scoring)
+        except ValueError as error:
+            raise InvalidInput(
+                "scoring", f"found {self.scoring!r:.100}: {error!s:.200}", "name a scorer of scikit-learn, or give one"
+            ) from error
+        if isinstance(self.scoring, list | tuple | dict | set):
+            raise InvalidInput("scoring", f"found several, {self.scoring!r:.100}", "give one to choose by")
+        return score
+
+    def _warn(self, gaps: Array, tol: float) -> None:
+        told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"
+        message = (
+            f"{type(self).__name__}: {told}, at most {gaps.max():.3g}: raise tol or max_time, or leave out large Cs"
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.pairwise = get_tags(self.estimator).input_tags.pairwise
+        return tags
+
+
+OF_THE_BEST = frozenset(
+    {
+        *("certificate_", "history_", "shape_functions_", "feature_importances_"),
+        *("classes_", "n_features_in_", "feature_names_in_", "encoder_"),
+    }
+)
+"""The attributes of the best estimator that a search has too."""
+
+
+def _check_values(argument: str, values: Any) -> Sequence[float]:
+    return [validation.positive(argument, value) for value in validation.finite_array(argument, values, ndim=1)]
+
+
+def _takes_weights(score: Callable[..., float]) -> bool:
+    """Return True if a scorer, or the metric that it is made of, takes `sample_weight`."""
+    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters
+
+
+class Answers(ClassifierMixin, BaseEstimator):
+    """A classifier for one sample only, whose scores are known: what scorers of scikit-learn take."""
+
+    def __init__(self, classes_: NDArray, scores: Array) -> None:
+        self.classes_ = classes_
+        self.scores = scores
+
+    def decision_function(self, _X: Any) -> Array:
+        """Return the scores."""
+        return self.scores
+
+    def predict(self, _X: Any) -> NDArray:
+        """Return the classes of the largest scores."""
+        binary = self.scores.ndim == 1
+        return self.classes_[(self.scores > 0).astype(np.intp) if binary else self.scores.argmax(axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """A sample whose parts are trained on and scored, with one kernel for all parts unless it is another one on a part.
+
+    Parameters
+    ----------
+    template : InfiniteEnsembleSVC
+        Has all parameters but C, and gamma where several are tried.
+    X : ndarray of shape (n_samples, n_features)
+        Features, or a kernel matrix.
+    y : ndarray of shape (n_samples,)
+        Classes.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples, 0 or above.
+    score : callable
+        A scorer as scikit-learn has it: takes a fitted classifier, samples, their classes, and maybe `sample_weight`.
+    by_weight : bool
+        True if the scorer is handed the weights.
+    """
+
+    template: InfiniteEnsembleSVC
+    X: NDArray
+    y: NDArray
+    weights: Array
+    score: Callable[..., float]
+    by_weight: bool
+
+    def search(
+        self, grid: Mapping[str, Sequence[float]], splits: Sequence[tuple[Indices, Indices]], n_jobs: int | None
+    ) -> tuple[Array, Array]:
+        """Return scores and certified gaps of all folds and candidates, both (n_splits, n_candidates)."""
+        # every C starts from the solution of the one before
+        order = np.argsort(grid["C"], kind="stable")
+        ascending, found = np.array(grid["C"])[order].tolist(), []
+        for gamma in grid.get("gamma", [self.template.gamma]):
+            template = clone(self.template).set_params(gamma=gamma)
+            shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
+            found.append(
+                Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
+            )
+        # (n_gammas, n_splits, 2, n_Cs) becomes (2, n_splits, n_Cs, n_gammas), with the Cs in their own order
+        by_split = np.moveaxis(np.array(found), (2, 1, 3, 0), (0, 1, 2, 3))[:, :, np.argsort(order)]
+        scores, gaps = by_split.reshape(2, len(splits), -1)
+        return scores, gaps
+
+    def _score_fold(
+        self, template: InfiniteEnsembleSVC, shared: Trainer, Cs: Sequence[float], train: Indices, test: Indices
+    ) -> tuple[Array, Array]:
+        """Train at every C, ascending, and score; returns the scores and the largest certified gaps, both (n_Cs,)."""
+        train = np.sort(train)
+        weights = self.weights[train] * class_factors(template.class_weight, self.y[train], self.weights[train])
+        train, weights = train[weights > 0], weights[weights > 0]
+        classes, labels = np.unique(self.y[train], return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInput("cv", f"found a fold of {len(classes)} class", "give folds that train on two or more")
+        if len(classes) == 2:
+            problems = [(np.full(len(labels), True), labels)]
+        else:
+            problems = list(SCHEMES[template.multi_class](labels, len(classes)))
+        parts, gaps = [], []
+        for rows, part in problems:
+            trainer, score = self._take(template, shared, train[rows], test)
+            solutions = trainer.solve_path(np.where(part > 0, 1.0, -1.0), weights[rows], Cs, template._limits())
+            if len(solutions) < len(Cs):
+                raise KeyboardInterrupt
+            parts.append(score(solutions))
+            gaps.append([solution.relative_gap for solution in solutions])
+        found = parts[0]
+        if len(classes) > 2:
+            found = np.stack([combine_scores(template.multi_class, s, len(classes)) for s in np.stack(parts, axis=-1)])
+        given = {"sample_weight": self.weights[test]} if self.by_weight else {}
+        scores = [self.score(Answers(classes, each), self.X[test], self.y[test], **given) for each in found]
+        return np.array(scores), np.max(gaps, axis=0)
+
+    def _take(
+        self, template: InfiniteEnsembleSVC, shared: Trainer, train: Indices, test: Indices
+    ) -> tuple[Trainer, Callable[[Sequence[Any]], Array]]:
+        """Return the trainer of some samples, and what scores others by its solutions, (n_solutions, n_test)."""
+        kernel = shared.kernel
+        if kernel.given or TrainingKernel.of(template.kernel, template.gamma, self.X[train]).is_that_of(kernel):
+            return shared.take(train), lambda solutions: shared.score(test, train, solutions)
+        own = template._make_trainer(self.X[train])
+        return own, lambda solutions: np.stack([own.make_predictor(each)(self.X[test]) for each in solutions])
+
+
+def tabulate(grid: Mapping[str, Sequence[Any]], scores: Array, gaps: Array) -> dict[str, Any]:
+    """Lay out scores and gaps (n_splits, n_candidates) as GridSearchCV does."""
+    params = list(ParameterGrid(grid))
+    columns: dict[str, Any] = {f"param_{name}": np.array([each[name] for each in params]) for name in grid}
+    means = scores.mean(axis=0)
+    return {
+        **columns,
+        "params": params,
+        **{f"split{k}_test_score": row for k, row in enumerate(scores)},
+        "mean_test_score": means,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
+        "max_relative_gap": gaps.max(axis=0),
+    }
