@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import combinations
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -14,6 +14,9 @@ from cvxens.errors import InvalidInput
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+Names: TypeAlias = Sequence[Any] | None
+"""Names of all features, or None for x[0], x[1], ..."""
 
 PALETTE = (
     "#3f90da",
@@ -135,7 +138,7 @@ def name_problems(estimator: Any) -> list[str]:
     return [f"{second} vs {first}" for first, second in combinations(names, 2)]
 
 
-def name_features(names: Sequence[Any] | None, n_features: int) -> tuple[str, ...]:
+def name_features(names: Names, n_features: int) -> tuple[str, ...]:
     """Return the given names of all features, or x[0], x[1], ..."""
     if names is None:
         return tuple(f"x[{j}]" for j in range(n_features))

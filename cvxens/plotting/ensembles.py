@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import with_names
-from cvxens.plotting.display import name_problems, read_fitted
+from cvxens.plotting.display import Names, name_problems, read_fitted
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Ensemble:
             raise InvalidInput("weights", "found those of several outputs or sub-problems", remedy)
 
     @classmethod
-    def from_run(cls, run: Run, feature_names: Sequence[Any] | None = None) -> Self:
+    def from_run(cls, run: Run, feature_names: Names = None) -> Self:
         """Take what column generation found."""
         names = {} if feature_names is None else dict(enumerate(map(str, feature_names)))
         return cls([column.hypothesis for column in run.columns], run.weights, names)

@@ -13,6 +13,7 @@ from cvxens.errors import InvalidInput
 from cvxens.plotting.display import (
     FAINT,
     PALETTE,
+    Names,
     add_note,
     check_axes,
     find_best,
@@ -123,6 +124,8 @@ class ShapeFunction:
         return np.interp(x, self.knots, self.values)
 
 
+ManyAxes: TypeAlias = "Sequence[Axes] | None"
+
 Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
 """By feature, its functions, of one score or of several."""
 
@@ -178,9 +181,9 @@ class ShapeDisplay:
         shapes: Mapping[str, tuple[Any, Any]] | Sequence[tuple[Any, Any]],
         X: Any = None,
         *,
-        feature_names: Sequence[Any] | None = None,
+        feature_names: Names = None,
         n_shown: int = 12,
-        ax: Sequence[Axes] | None = None,
+        ax: ManyAxes = None,
     ) -> Self:
         """Draw continuous piecewise linear functions, the most important first: those of the largest total variation.
 
@@ -203,9 +206,7 @@ class ShapeDisplay:
         return cls._from_panels(_curves({"": list(shapes)}, X, feature_names), n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: Sequence[Axes] | None = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the ``shape_functions_`` of a fitted estimator, or else the sums of its stumps, feature by feature.
 
         The features are called as in ``feature_names_in_`` where there is that, and come in the order of
@@ -228,13 +229,7 @@ class ShapeDisplay:
 
     @classmethod
     def from_run(
-        cls,
-        run: Run,
-        X: Any = None,
-        *,
-        feature_names: Sequence[Any] | None = None,
-        n_shown: int = 12,
-        ax: Sequence[Axes] | None = None,
+        cls, run: Run, X: Any = None, *, feature_names: Names = None, n_shown: int = 12, ax: ManyAxes = None
     ) -> Self:
         """Draw the sums of a run's stumps, the most important first; the functions of the other features are 0."""
         return cls._from_panels(_staircases([("", Ensemble.from_run(run))], X, feature_names), n_shown).plot(ax)
@@ -249,7 +244,7 @@ class ShapeDisplay:
         n_left_out = sum(variations[d] > 0 for d in others)
         return cls([shape for d in shown for shape in panels[d]], n_left_out, ylabel)
 
-    def plot(self, ax: Sequence[Axes] | None = None) -> Self:
+    def plot(self, ax: ManyAxes = None) -> Self:
         """Draw.
 
         Parameters
@@ -335,7 +330,7 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
 
 
-def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Sequence[Any] | None) -> Panels:
+def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Names) -> Panels:
     """Return the functions of every feature, of all scores, from (knots, values) of every feature for each score."""
     n_features = len(next(iter(scores.values())))
     names, columns = name_features(names, n_features), _columns(X, n_features)
@@ -351,7 +346,7 @@ def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Sequence[Any] | 
     return panels
 
 
-def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Sequence[Any] | None) -> Panels:
+def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Names) -> Panels:
     """Return the functions of the features that have stumps; of several scores, of all of them."""
     found: dict[int, dict[str, list[WeightedStump]]] = {}
     for of, ensemble in ensembles:

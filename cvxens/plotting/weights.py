@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import FAINT, PALETTE, Display, add_legend, add_note, name_features
+from cvxens.plotting.display import FAINT, PALETTE, Display, Names, add_legend, add_note, name_features
 from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
 from cvxens.types import Array
 
@@ -78,12 +78,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_runs(
-        cls,
-        runs: Mapping[float, Run],
-        *,
-        feature_names: Sequence[Any] | None = None,
-        n_named: int = 8,
-        ax: Axes | None = None,
+        cls, runs: Mapping[float, Run], *, feature_names: Names = None, n_named: int = 8, ax: Axes | None = None
     ) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
         validation.instance("runs", runs, Mapping)
@@ -168,7 +163,7 @@ class SelectionDisplay(Display):
     """
 
     shares: Any
-    feature_names: Sequence[Any] | None = None
+    feature_names: Names = None
     xlabel: str = "share of runs that select the feature"
     n_shown: int = 20
 
@@ -182,12 +177,7 @@ class SelectionDisplay(Display):
 
     @classmethod
     def from_runs(
-        cls,
-        runs: Iterable[Run],
-        *,
-        feature_names: Sequence[Any] | None = None,
-        n_shown: int = 20,
-        ax: Axes | None = None,
+        cls, runs: Iterable[Run], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
         """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
         selected = [Ensemble.from_run(run).features for run in runs]
@@ -196,12 +186,7 @@ class SelectionDisplay(Display):
 
     @classmethod
     def from_estimators(
-        cls,
-        estimators: Iterable[Any],
-        *,
-        feature_names: Sequence[Any] | None = None,
-        n_shown: int = 20,
-        ax: Axes | None = None,
+        cls, estimators: Iterable[Any], *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None
     ) -> Self:
         """Draw the share of fitted estimators, such as one per fold, that use the feature.
 
@@ -217,9 +202,7 @@ class SelectionDisplay(Display):
         return cls(_count_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
 
     @classmethod
-    def from_run(
-        cls, run: Run, *, feature_names: Sequence[Any] | None = None, n_shown: int = 20, ax: Axes | None = None
-    ) -> Self:
+    def from_run(cls, run: Run, *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
         selected = [{stump.feature} for stump in Ensemble.from_run(run).stumps()]
         xlabel = f"share of stumps on the feature (of {len(selected)})"
@@ -245,7 +228,7 @@ def _selected_features(estimator: Any) -> set[int]:
     return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())
 
 
-def _count_shares(selected: Sequence[set[int]], names: Sequence[Any] | None) -> Array:
+def _count_shares(selected: Sequence[set[int]], names: Names) -> Array:
     """Return how often each feature is in a selection, for as many features as have names, or are selected."""
     every = [feature for features in selected for feature in features]
     if not every:

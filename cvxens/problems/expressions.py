@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses import Loss, search_intercept
+from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.types import Array, Point
 
@@ -51,8 +51,23 @@ def _slope_deficit(value: Callable[[Array], float], z: Array, u: Array) -> float
     return max(0.0, *(-gain / (step * square) for gain in gains))
 
 
+class _Unproven(Loss):
+    """A loss whose conjugate is not known: nothing is proven, and multipliers are left as they are."""
+
+    has_conjugate: ClassVar[bool] = False
+
+    def dual_value(self, u: Array) -> float:
+        return -np.inf
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        return u
+
+    def dual_violation(self, u: Array) -> float:
+        return 0.0
+
+
 @dataclass(frozen=True)
-class ExpressionLoss:
+class ExpressionLoss(_Unproven):
     """A loss known by its cvxpy expression alone.
 
     Its conjugate is not known, so the dual value of a master's u is taken from the solver: by Fenchel's equality it is
@@ -64,13 +79,7 @@ class ExpressionLoss:
         From a cvxpy variable z to a convex expression. Further variables in it, such as slacks, are minimised over.
     """
 
-    has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """Any number of samples."""
-        return ()
 
     def term(self, z: Any) -> Term:
         """Model the loss."""
@@ -80,36 +89,19 @@ class ExpressionLoss:
         """Evaluate the expression at numbers."""
         return _evaluated("loss", self.express, z)
 
-    def dual_value(self, u: Array) -> float:
-        """Minus infinity: nothing is proven."""
-        return -np.inf
-
     def multipliers(self, z: Array) -> Array:
-        """1/n_samples for every sample."""
+        """Return 1/n_samples for every sample."""
         return np.full(z.shape, 1 / len(z))
 
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Leave u as it is: its domain is not known."""
-        return u
-
-    def rescaling(self, z: Array) -> float:
-        """1."""
-        return 1.0
-
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Found by a one-dimensional search."""
-        return search_intercept(self, f, y)
-
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """0 where the loss is finite."""
+        """Return 0 where the loss is finite."""
         return 0.0 if np.isfinite(self.value(z)) else np.inf
 
-    def dual_violation(self, u: Array) -> float:
-        """Not known: 0."""
-        return 0.0
-
     def slackness(self, z: Array, u: Array) -> float:
-        """How far the slopes of the loss along u and -u are below those that u claims; relative, a spot check."""
+        """Measure how far the slopes of the loss along u and -u are below those that u claims; relative.
+
+        It is a spot check at the two ends of a short step.
+        """
         return _slope_deficit(self.value, z, u)
 
 
@@ -130,7 +122,7 @@ def _constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any
 
 
 @dataclass(frozen=True)
-class ConstrainedLoss:
+class ConstrainedLoss(_Unproven):
     """A loss where the margins satisfy some constraints, infinite elsewhere.
 
     It is convex as the loss is, and u is minus one of its subgradients; the conjugate is not known. Its value is that
@@ -144,13 +136,12 @@ class ConstrainedLoss:
         From a cvxpy variable z to a list of convex constraints.
     """
 
-    has_conjugate: ClassVar[bool] = False
     loss: Loss
     constrain: Callable[[Any], Sequence[Any]]
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """That of the loss."""
+        """The shape of the loss's targets or prices."""
         return self.loss.batch_shape
 
     def term(self, z: Any) -> Term:
@@ -162,36 +153,20 @@ class ConstrainedLoss:
         """Evaluate the loss."""
         return self.loss.value(z)
 
-    def dual_value(self, u: Array) -> float:
-        """Minus infinity: nothing is proven."""
-        return -np.inf
-
     def multipliers(self, z: Array) -> Array:
-        """Those of the loss."""
+        """Return those of the loss."""
         return self.loss.multipliers(z)
 
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Leave u as it is: its domain is not known."""
-        return u
-
-    def rescaling(self, z: Array) -> float:
-        """1."""
-        return 1.0
-
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """That of the loss alone."""
+        """Return that of the loss alone."""
         return self.loss.best_intercept(f, y)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """The largest violation, of the loss's own domain or of a constraint."""
+        """Return the largest violation, of the loss's own domain or of a constraint."""
         return max(self.loss.primal_violation(z, auxiliary), self._violation(z))
 
-    def dual_violation(self, u: Array) -> float:
-        """Not known: 0."""
-        return 0.0
-
     def slackness(self, z: Array, u: Array) -> float:
-        """As of a loss that is an expression; it is infinite where a step leaves the constraints."""
+        """Check slopes as of any expression; the loss is infinite where a step leaves the constraints."""
         at_z = max(SATISFIED, self._violation(z))
         return _slope_deficit(lambda v: self.value(v) if self._violation(v) <= at_z else np.inf, z, u)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,7 @@ from scipy.linalg import eigh
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges, centres
-from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import cp
-from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
 
@@ -353,71 +351,82 @@ def as_columns(H: Any, n_samples: int) -> Columns:
     return columns
 
 
-class LinearMap(Protocol):
-    """The map of a problem, from weights to scores; each product may be plain or measured."""
+class LinearMap(ABC):
+    """The map of a problem, from weights to scores; each product may be plain or measured.
+
+    Attributes
+    ----------
+    symmetric : bool
+        True for a kernel: scores and edges are the same product, and weights and multipliers give each other.
+    """
+
+    symmetric: ClassVar[bool] = False
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_weights)."""
 
     @property
+    @abstractmethod
     def spread(self) -> float:
         """What a unit of one multiplier, moved to mend a balance, can change an edge by."""
 
+    @abstractmethod
     def scores(self, w: Array) -> Array:
-        """Evaluate f = H w."""
+        """Evaluate the scores f = H w."""
 
+    @abstractmethod
     def edges(self, s: Array) -> Array:
         """Evaluate the edges of signed multipliers s."""
 
-    def measured_scores(self, w: Array) -> tuple[Array, Array]:
-        """Evaluate f = H w as precisely as possible, and bound the error of every entry."""
+    @abstractmethod
+    def measure_scores(self, w: Array) -> tuple[Array, Array]:
+        """Evaluate H w as precisely as possible, and bound the error of every entry."""
 
-    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+    @abstractmethod
+    def measure_edges(self, s: Array) -> tuple[Array, Array]:
         """Evaluate the edges of s as precisely as possible, and bound the error of every entry."""
 
     def score_errors(self, w: Array, f: Array) -> Array:
         """Bound how far `f`, whoever evaluated it, is from H w."""
+        values, errors = self.measure_scores(w)
+        return np.abs(f - values) + errors
 
     def edge_errors(self, s: Array, edges: Array) -> Array:
         """Bound how far `edges`, whoever evaluated them, are from those of s."""
+        values, errors = self.measure_edges(s)
+        return np.abs(edges - values) + errors
 
-    def derive_weights(self, s: Array, penalty: Penalty) -> Array:
-        """Return weights to start with where only signed multipliers are known."""
-
-    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
-        """Return multipliers to start with where only margins are known."""
-
-    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
+    @abstractmethod
+    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
         """Evaluate the penalty of weights with scores f."""
 
-    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
+    @abstractmethod
+    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
         """Bound the rounding error of `penalise`, and what mending a sum of coefficients that misses 0 can change."""
 
+    @abstractmethod
     def summarise(
         self, s: Array, edges: Array, one_sided: bool, errors: Array | None = None, missed: float = 0.0
     ) -> Edges:
         """Summarise edges for a dual bound, at the worst of their errors; s misses its balance by `missed`."""
 
-    def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    @abstractmethod
+    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Measure how far weights are from the best for their edges; relative."""
 
     def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
         """Return ``b + sign c'w``: the intercept of columns less their centres c for that of the columns, or back."""
+        return b
 
-    @property
-    def n_coordinates(self) -> int:
-        """The number of cvxpy variables that weights are modelled by."""
-
-    def link(self, v: Any) -> tuple[Any, list[Any]]:
-        """Model the scores of the cvxpy variable `v`: an affine expression and the constraints that define it."""
-
-    def expand(self, v: Any) -> Any:
-        """Return the weights of the cvxpy variable `v`."""
+    @abstractmethod
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+        """Model weights in cvxpy; returns the variable to penalise, the weights, their scores, and constraints."""
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnMap:
+class ColumnMap(LinearMap):
     """Columns less a constant each, which an intercept makes good: ``H w + b = (H - 1 c') w + (b + c'w)``.
 
     Parameters
@@ -469,11 +478,11 @@ class ColumnMap:
         """Evaluate H's."""
         return self.H.edges(s)
 
-    def measured_scores(self, w: Array) -> tuple[Array, Array]:
+    def measure_scores(self, w: Array) -> tuple[Array, Array]:
         """Evaluate H w, of an array in twice the precision, with errors."""
         return product(self.H.H, w) if isinstance(self.H, DenseColumns) else self._measure_sums(self.scores(w), w)
 
-    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+    def measure_edges(self, s: Array) -> tuple[Array, Array]:
         """Evaluate H's, of an array in twice the precision, with errors."""
         return product(self.H.H.T, s) if isinstance(self.H, DenseColumns) else self._measure_sums(self.edges(s), s)
 
@@ -486,29 +495,11 @@ class ColumnMap:
         size = self.H.largest * float(np.abs(x).sum(axis=0).max(initial=0.0))
         return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
 
-    def score_errors(self, w: Array, f: Array) -> Array:
-        """Compare scores with measured ones."""
-        values, errors = self.measured_scores(w)
-        return np.abs(f - values) + errors
-
-    def edge_errors(self, s: Array, edges: Array) -> Array:
-        """Compare edges with measured ones."""
-        values, errors = self.measured_edges(s)
-        return np.abs(edges - values) + errors
-
-    def derive_weights(self, s: Array, penalty: Penalty) -> Array:
-        """Return 0."""
-        return np.zeros((self.shape[1], *s.shape[1:]))
-
-    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
-        """Return 0."""
-        return np.zeros(z.shape)
-
-    def penalise(self, penalty: Penalty, w: Array, f: Array) -> float:
+    def penalise(self, penalty: Any, w: Array, f: Array) -> float:
         """Evaluate the penalty of w."""
         return penalty.value(w)
 
-    def penalty_error(self, penalty: Penalty, w: Array, f: Array, errors: Array, missed: float) -> float:
+    def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
         """Bound the error of a sum over the columns."""
         return sum_error(w.size, abs(penalty.value(w)))
 
@@ -523,7 +514,7 @@ class ColumnMap:
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
         return Edges(float(counted.max()), squares, lambda: share * counted, 0.0)
 
-    def measure_stationarity(self, penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
+    def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Ask the penalty.
 
         Where w >= 0, weights of rounding size, at most 1e-9 of the largest, may have edges below the threshold.
@@ -533,47 +524,29 @@ class ColumnMap:
             w, edges = w[counted], edges[counted]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
-    @property
-    def n_coordinates(self) -> int:
-        """The number of columns."""
-        return self.H.shape[1]
-
-    def link(self, v: Any) -> tuple[Any, list[Any]]:
-        """Model H v."""
-        return self.H.link(v)
-
-    def expand(self, v: Any) -> Any:
-        """Return v."""
-        return v
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+        """Model w and H w."""
+        w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
+        f, tied = self.H.link(w)
+        return w, w, f, tied
 
 
-class KernelMap(ABC):
+class KernelMap(LinearMap):
     """Functions in the space of a kernel, known by coefficients c on the sample; penalised by their squared norm.
 
     A subclass multiplies by the kernel matrix; it may be conditionally PSD where coefficients sum to 0.
     """
+
+    symmetric = True
 
     @property
     @abstractmethod
     def n_samples(self) -> int:
         """The number of samples."""
 
-    @property
-    @abstractmethod
-    def spread(self) -> float:
-        """At least the range of the entries of K, or of any column."""
-
     @abstractmethod
     def matrix(self) -> Array:
         """Return K as an array, for cvxpy."""
-
-    @abstractmethod
-    def scores(self, c: Array) -> Array:
-        """Evaluate K c."""
-
-    @abstractmethod
-    def measured_scores(self, c: Array) -> tuple[Array, Array]:
-        """Evaluate K c as precisely as possible, and bound the error of every entry."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -584,35 +557,17 @@ class KernelMap(ABC):
         """Evaluate K s."""
         return self.scores(s)
 
-    def measured_edges(self, s: Array) -> tuple[Array, Array]:
+    def measure_edges(self, s: Array) -> tuple[Array, Array]:
         """Evaluate K s, with errors."""
-        return self.measured_scores(s)
-
-    def score_errors(self, c: Array, f: Array) -> Array:
-        """Compare scores with measured ones."""
-        values, errors = self.measured_scores(c)
-        return np.abs(f - values) + errors
-
-    def edge_errors(self, s: Array, edges: Array) -> Array:
-        """Compare edges with measured ones."""
-        return self.score_errors(s, edges)
-
-    def derive_weights(self, s: Array, penalty: Any) -> Array:
-        """Return the best coefficients for s, where weight c = s."""
-        return s / penalty.weight
-
-    def derive_multipliers(self, z: Array, loss: Loss) -> Array:
-        """Return minus the slopes of the loss."""
-        with np.errstate(over="ignore"):
-            return loss.multipliers(z)
+        return self.measure_scores(s)
 
     def penalise(self, penalty: Any, c: Array, f: Array) -> float:
-        """Evaluate ``weight/2 c'K c``."""
-        return penalty.weight / 2 * self.form(c, f)
+        """Evaluate ``ridge/2 c'K c``."""
+        return penalty.ridge / 2 * self.form(c, f)
 
     def penalty_error(self, penalty: Any, c: Array, f: Array, errors: Array, missed: float) -> float:
         """Bound the error of the form."""
-        return penalty.weight / 2 * self.form_error(c, f, errors, missed)
+        return penalty.ridge / 2 * self.form_error(c, f, errors, missed)
 
     def form(self, c: Array, f: Array) -> float:
         """Evaluate ``c'K c`` for f = K c; inf where it overflows, as the form of a PSD matrix is not below 0."""
@@ -639,30 +594,18 @@ class KernelMap(ABC):
         return Edges(np.inf, form if errors is None else form + self.form_error(s, edges, errors, missed))
 
     def measure_stationarity(self, penalty: Any, c: Array, f: Array, edges: Array, one_sided: bool) -> float:
-        """Return max |f - edges / weight|, relative to the larger of 1 and max |f|."""
-        return float(np.abs(f - edges / penalty.weight).max()) / max(1.0, float(np.abs(f).max()))
+        """Return max |f - edges / ridge|, relative to the larger of 1 and max |f|."""
+        return float(np.abs(f - edges / penalty.ridge).max()) / max(1.0, float(np.abs(f).max()))
 
     @cached_property
     def factor(self) -> Factor:
         """K = F F'."""
         return factor(self.matrix())
 
-    def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
-        """Return b: kernels are not shifted."""
-        return b
-
-    @property
-    def n_coordinates(self) -> int:
-        """The rank of K."""
-        return self.factor.F.shape[1]
-
-    def link(self, v: Any) -> tuple[Any, list[Any]]:
-        """Model F v, v the coordinates of a function by the factored kernel."""
-        return self.factor.F @ v, []
-
-    def expand(self, v: Any) -> Any:
-        """Return the coefficients of the function with coordinates v."""
-        return self.factor.expand @ v
+    def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
+        """Model the coordinates v of a function by the factored kernel, whose scores are F v."""
+        v = cp.Variable((self.factor.F.shape[1], *outputs))
+        return v, self.factor.expand @ v, self.factor.F @ v, []
 
 
 @dataclass(frozen=True, eq=False)
@@ -703,7 +646,7 @@ class Kernel(KernelMap):
         """Evaluate K c."""
         return self.K @ c
 
-    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
         """Evaluate K c, and bound how far it is from the product with the PSD matrix."""
         # stored by columns, as K' = K is, products in twice the precision are evaluated several entries at a time
         f, errors = product(self.K.T, c, self.norms)

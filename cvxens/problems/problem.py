@@ -145,18 +145,16 @@ class Products:
     def __init__(self, linear_map: LinearMap, precise: bool = True) -> None:
         self.linear_map, self.precise = linear_map, precise
         self._scores: list[tuple[Array, Array, Array | None]] = []
-        self._edges = self._scores if isinstance(linear_map, KernelMap) else []
+        self._edges = self._scores if linear_map.symmetric else []
 
     def scores(self, w: Array) -> tuple[Array, Array | None]:
         """Evaluate H w, and its errors where products are measured."""
-        return self._recall(
-            self._scores, w, self.linear_map.measured_scores if self.precise else self.linear_map.scores
-        )
+        return self._recall(self._scores, w, self.linear_map.measure_scores if self.precise else self.linear_map.scores)
 
     def edges(self, s: Array) -> tuple[Array, Array | None]:
         """Evaluate H's, and its errors where products are measured."""
         H = self.linear_map
-        return self._recall(self._edges, s, H.measured_edges if self.precise else H.edges)
+        return self._recall(self._edges, s, H.measure_edges if self.precise else H.edges)
 
     def add_scores(self, w: Array, f: Array, errors: Array | None = None) -> None:
         """Take scores that somebody else evaluated, or that follow from others."""
@@ -229,15 +227,18 @@ class Problem:
     def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
         self.formulation = formulation
         # a map, or the ones of several scores, come with what flows inside and are not checked again
-        inside = isinstance(H, ColumnMap | KernelMap) or (formulation.outputs is not None and y is not None)
+        inside = isinstance(H, LinearMap) or (formulation.outputs is not None and y is not None)
         self.y = y if inside else formulation.signs(y)
         self._place(H)
 
     @final
     def _place(self, H: Any) -> None:
         """Set the hypotheses: a map, or columns that become one."""
-        if isinstance(H, ColumnMap | KernelMap):
+        if isinstance(H, LinearMap):
             self.linear_map = H
+            if H.symmetric and not hasattr(self.penalty, "ridge"):
+                found = f"found {type(self.penalty).__name__} on a kernel, which embodies a squared norm"
+                raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
             self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(self.y))
 
@@ -291,18 +292,16 @@ class Problem:
         return self.y
 
     @property
+    def _inner_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of w, b and u as the map takes them."""
+        n_samples, n_weights = self.linear_map.shape
+        return (n_weights, *self.outputs), self.outputs, (n_samples, *self.outputs)
+
+    @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The arrays of a point and their shapes: primal first, then dual."""
-        n_samples, n_weights = self.linear_map.shape
-        weights, intercept, multipliers = self.letters
-        shapes = {
-            weights: (n_weights, *self.outputs),
-            intercept: self.outputs,
-            multipliers: (n_samples, *self.outputs),
-            "xi": (n_samples,),
-            "rho": (),
-        }
-        return {name: shapes[name] for name in self.arrays if name != intercept or self.intercept}
+        shapes = {**dict(zip(self.letters, self._inner_shapes, strict=True)), "xi": self.y.shape[:1], "rho": ()}
+        return {name: shapes[name] for name in self.arrays if name != self.letters[1] or self.intercept}
 
     def admit(self, name: str, value: Any) -> Any:
         """Return the value of a parameter; raise InvalidInput where it has another shape or there is no solution."""
@@ -317,15 +316,14 @@ class Problem:
         formulation = self.formulate(*parameters.values())
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
-        w = cp.Variable((self.linear_map.n_coordinates, *self.outputs), nonneg=formulation.nonnegative, name=weights)
+        v, w, f, tied = self.linear_map.model(self.outputs, formulation.nonnegative)
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
-        f, tied = self.linear_map.link(w)
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
-        on_z, on_w = loss.term(z), penalty.term(w)
+        on_z, on_w = loss.term(z), penalty.term(v)
         total = self.unit * (on_z.expression + on_w.expression)
         sense = cp.Maximize(-total) if formulation.maximise else cp.Minimize(total)
         problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])
-        found = {**on_z.variables, intercept: self.linear_map.shift(w, b, -1.0), weights: self.linear_map.expand(w)}
+        found = {**on_z.variables, intercept: self.linear_map.shift(w, b, -1.0), weights: w}
         shapes = self.shapes
         variables = {
             name: expression if expression.shape == shapes[name] else cp.reshape(expression, shapes[name], order="F")
@@ -357,11 +355,10 @@ class Problem:
         products = Products(self.linear_map) if products is None else products
         w, b, u = self._read(point)
         u = None if u is None else loss.repair(u, balanced)
-        w = (
-            self.linear_map.derive_weights(np.zeros((len(y), *self.outputs)) if u is None else y * u, penalty)
-            if w is None
-            else w
-        )
+        # in the space of a kernel, w = H'(y u) / ridge at the optimum, and u = -loss'(z) gives the other way
+        derives, ridge = self.linear_map.symmetric, getattr(penalty, "ridge", 1.0)
+        if w is None:
+            w = np.zeros(self._inner_shapes[0]) if u is None or not derives else y * u / ridge
         w = penalty.repair(np.maximum(w, 0) if self.nonnegative else w)
         f, _ = products.scores(w)
         if b is not None:
@@ -369,7 +366,8 @@ class Problem:
         else:
             shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
         z = y * (f + shifted)
-        u = loss.repair(self.linear_map.derive_multipliers(z, loss), balanced) if u is None else u
+        if u is None:
+            u = loss.repair(loss.multipliers(z) if derives else np.zeros(z.shape), balanced)
 
         def value(scale: float) -> float:
             return loss.value(scale * z) + self.linear_map.penalise(penalty, scale * w, scale * f)
@@ -429,7 +427,7 @@ class Problem:
     def value(self, point: Point) -> float:
         """Evaluate the objective at a feasible point, as it is."""
         (loss, penalty), (w, b, _) = self.formulation.terms, self._read(point)
-        f, _ = self.linear_map.measured_scores(w)
+        f, _ = self.linear_map.measure_scores(w)
         z = self.signs * (f if b is None else f + self.linear_map.shift(w, b))
         return self.unit * self.formulation.sense * (loss.value(z) + self.linear_map.penalise(penalty, w, f))
 
@@ -437,7 +435,7 @@ class Problem:
         """Evaluate the dual objective at a feasible point, as it is."""
         _, _, u = self._read(point)
         s = self.signs * u
-        edges = self.linear_map.summarise(s, self.linear_map.measured_edges(s)[0], self.nonnegative)
+        edges = self.linear_map.summarise(s, self.linear_map.measure_edges(s)[0], self.nonnegative)
         return self.unit * self.formulation.sense * self.bound(u, edges)
 
     def measure_rounding(self, at: Evaluated) -> float:
@@ -462,7 +460,7 @@ class Problem:
         value, of_w = loss.value(z), self.linear_map.penalise(penalty, w, at.f)
         if not (np.isfinite(value) and np.isfinite(of_w)):
             return 0.0
-        missed = self._measure_imbalance(w) if isinstance(self.linear_map, KernelMap) else 0.0
+        missed = self._measure_imbalance(w) if self.linear_map.symmetric else 0.0
         of_penalty = self.linear_map.penalty_error(penalty, w, at.f, errors, missed)
         if self.intercept:
             # f + b is rounded once, and b = b + c'w was
@@ -521,10 +519,9 @@ class Problem:
     @final
     def _read(self, point: Point) -> tuple[Any, Any, Any]:
         """Return weights, intercept and multipliers in the shapes of the map; None for those that are not given."""
-        n_samples, n_weights = self.linear_map.shape
-        shapes = (n_weights, *self.outputs), self.outputs, (n_samples, *self.outputs)
         given = (point.get(letter) for letter in self.letters)
-        w, b, u = (None if a is None else np.reshape(a, shape) for a, shape in zip(given, shapes, strict=True))
+        pairs = zip(given, self._inner_shapes, strict=True)
+        w, b, u = (None if values is None else np.reshape(values, shape) for values, shape in pairs)
         return w, b if self.intercept else None, u
 
     @final

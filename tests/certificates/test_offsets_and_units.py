@@ -184,13 +184,13 @@ def test_the_form_of_a_kernel_that_is_indefinite_by_rounding_may_be_that_of_a_ps
     Q, _ = np.linalg.qr(rng.normal(size=(6, 6)))
     kernel = check_kernel((Q * [1.0, 0.5, 0.1, 0, 0, -1e-10]) @ Q.T, 6)
     assert 0.9e-10 < kernel.lift < 1.1e-10
-    f, errors = kernel.measured_scores(Q[:, -1])
+    f, errors = kernel.measure_scores(Q[:, -1])
     value, error = kernel.form(Q[:, -1], f), kernel.form_error(Q[:, -1], f, errors, 0.0)
     assert value < 0
     assert value + error > -1e-14  # where eigenvalues are rounded
     c = rng.normal(size=6)
     psd = (Q * [1.0, 0.5, 0.1, 0, 0, 0]) @ Q.T @ c
-    f, errors = kernel.measured_scores(c)
+    f, errors = kernel.measure_scores(c)
     assert (np.abs(f - psd) <= 2 * np.linalg.norm(c) * kernel.lift).all()
     assert (errors >= kernel.lift * np.abs(c)).all()
 

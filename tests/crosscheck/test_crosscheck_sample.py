@@ -16,7 +16,7 @@ from cvxens.kernels import Stump
 from cvxens.problems import SVMDual
 
 
-def drawn(n_samples, n_features, positive=0.5):
+def draw_sample(n_samples, n_features, positive=0.5):
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n_samples) < positive * n_samples, 1.0, -1.0)
     return rng.normal(size=(n_samples, n_features)), y
@@ -37,7 +37,7 @@ def test_features_are_scaled_to_the_unit_interval(seed, scale, offset):
 
 @pytest.mark.parametrize("n_samples", [2, 10, MAX_SAMPLES])
 def test_what_fits_is_kept_whole_and_in_order(n_samples):
-    X, y = drawn(n_samples, 2)
+    X, y = draw_sample(n_samples, 2)
     sample = Sample.from_arrays(X, y)
     assert_array_equal(sample.y, y)
     assert_allclose(sample.X, (X - X.min(axis=0)) / np.ptp(X, axis=0), atol=1e-15)
@@ -45,7 +45,7 @@ def test_what_fits_is_kept_whole_and_in_order(n_samples):
 
 
 def test_many_samples_are_drawn_by_class():
-    X, y = drawn(5000, 3, positive=0.2)
+    X, y = draw_sample(5000, 3, positive=0.2)
     sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (MAX_SAMPLES, 3)
     assert (sample.y > 0).mean() == pytest.approx(0.2)
@@ -60,7 +60,7 @@ def test_rows_stay_with_their_labels_and_in_order():
 
 
 def test_wide_data_lose_features_and_samples():
-    X, y = drawn(300, 1000)
+    X, y = draw_sample(300, 1000)
     sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (100, 250)
     assert sample.X.size <= MAX_ENTRIES
@@ -68,7 +68,7 @@ def test_wide_data_lose_features_and_samples():
 
 
 def test_wide_data_of_few_samples_lose_features_only():
-    X, y = drawn(40, 1000)
+    X, y = draw_sample(40, 1000)
     sample = Sample.from_arrays(X, y)
     assert sample.X.shape == (40, 250)
     assert sample.note == "250 of 1000 features"
@@ -76,14 +76,14 @@ def test_wide_data_of_few_samples_lose_features_only():
 
 @pytest.mark.parametrize("positive", [1, 2, 4999])
 def test_both_classes_are_kept(positive):
-    X, y = drawn(5000, 2, positive / 5000)
+    X, y = draw_sample(5000, 2, positive / 5000)
     sample = Sample.from_arrays(X, y)
     assert set(sample.y) == {-1.0, 1.0}
     assert len(sample.y) <= MAX_SAMPLES + 1
 
 
 def test_seeded():
-    X, y = drawn(2000, 300)
+    X, y = draw_sample(2000, 300)
     first, again, other = Sample.from_arrays(X, y), Sample.from_arrays(X, y), Sample.from_arrays(X, y, random_state=1)
     assert_array_equal(first.X, again.X)
     assert_array_equal(first.y, again.y)
@@ -93,7 +93,7 @@ def test_seeded():
 @pytest.mark.parametrize("kind", [csr_array, csc_array, csr_matrix])
 @pytest.mark.parametrize("shape", [(50, 4), (2000, 300)], ids=["whole", "cut down"])
 def test_sparse_is_as_dense(kind, shape):
-    X, y = drawn(*shape)
+    X, y = draw_sample(*shape)
     X[X < 0] = 0
     dense, sparse = Sample.from_arrays(X, y), Sample.from_arrays(kind(X), y)
     assert_array_equal(dense.X, sparse.X)
@@ -114,14 +114,14 @@ def test_lists_are_samples():
 
 
 def test_the_kernel_is_the_stump_kernel_of_the_scaled_sample():
-    sample = Sample.from_arrays(*drawn(10, 3))
+    sample = Sample.from_arrays(*draw_sample(10, 3))
     assert_array_equal(sample.stump_kernel, Stump()(sample.X))
     assert_allclose(np.diag(sample.stump_kernel), 1.5)
 
 
 def test_the_row_says_what_was_cut(monkeypatch):
     monkeypatch.setattr(module, "MAX_SAMPLES", 50)
-    [row] = crosscheck(Sample.from_arrays(*drawn(2000, 2)), [SVMDual])
+    [row] = crosscheck(Sample.from_arrays(*draw_sample(2000, 2)), [SVMDual])
     assert row.note == "stump kernel; 50 of 2000 samples"
     assert row.agrees
 

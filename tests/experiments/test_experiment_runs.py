@@ -133,7 +133,7 @@ def test_methods_run_on_one_thread_and_leave_the_rest_as_it_was():
 
 
 @pytest.mark.parametrize("each", EXPERIMENTS, ids=lambda each: each.name)
-def test_every_experiment_is_found_by_its_name_and_publishes_only_its_own_cells(each):
+def test_experiments_are_found_and_publish_their_own_cells(each):
     assert experiment_of(each.paper.upper(), each.table.upper()) is each
     assert each in of_paper(each.paper)
     assert all(data in each.data and method in each.methods for data, method in each.published)

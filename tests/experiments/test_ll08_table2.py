@@ -33,7 +33,7 @@ def percent(wrong):
         ("SVM-Perc", "perceptron", "euclidean"),
     ],
 )
-def test_c_and_the_error_are_those_of_grid_search_on_the_kernel_without_its_constant(split, method, kernel, metric):
+def test_grid_search_on_the_kernel_finds_the_same(split, method, kernel, metric):
     peer = GridSearchCV(SVC(**EXACT), {"C": CS}, cv=5).fit(-cdist(split.X, split.X, metric), split.y)
     wrong = peer.predict(-cdist(split.X_test, split.X, metric)) != split.y_test
     ours = make_svm(kernel, 0).fit(split.X, split.y)

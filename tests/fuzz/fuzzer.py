@@ -263,7 +263,7 @@ KINDS = (
 """What is drawn from, in turn."""
 
 
-def drawn(number):
+def draw_problem(number):
     """The problem of a number."""
     return KINDS[number % len(KINDS)](np.random.default_rng([number, 1]))
 
@@ -301,7 +301,7 @@ def off(objective, other, scale):
 
 def check(number):
     """Compare the two roads; returns what is wrong, empty where nothing is, and whether there was a reference."""
-    problem = drawn(number)
+    problem = draw_problem(number)
     expected = reference(problem.problem, problem.scale)
     try:
         objective, certificate = problem.fast()

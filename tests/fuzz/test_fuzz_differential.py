@@ -5,7 +5,7 @@ from dataclasses import replace
 import fuzzer
 import numpy as np
 import pytest
-from fuzzer import KINDS, check, drawn, fuzz
+from fuzzer import KINDS, check, draw_problem, fuzz
 
 from cvxens.errors import NotSeparable
 from cvxens.problems import FORMULATIONS
@@ -14,7 +14,7 @@ FIRST, PER_KIND = 0, 40
 
 
 def test_every_formulation_is_drawn():
-    assert {type(drawn(number).problem) for number in range(len(KINDS))} >= set(FORMULATIONS)
+    assert {type(draw_problem(number).problem) for number in range(len(KINDS))} >= set(FORMULATIONS)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=lambda kind: f"{kind}-{KINDS[kind].__name__}")
@@ -26,7 +26,9 @@ def test_no_disagreement(kind):
 
 def test_a_number_draws_the_same_problem_again():
     for number in (1, 4, 14):
-        first, second = (drawn(number).problem.H.scores(np.ones(drawn(number).problem.H.shape[1])) for _ in range(2))
+        first, second = (
+            draw_problem(number).problem.H.scores(np.ones(draw_problem(number).problem.H.shape[1])) for _ in range(2)
+        )
         assert np.array_equal(first, second)
 
 
@@ -40,20 +42,20 @@ def test_a_number_draws_the_same_problem_again():
     ],
 )
 def test_what_is_wrong_is_found(monkeypatch, answer, told):
-    problem = drawn(0)
+    problem = draw_problem(0)
     scaled = replace(problem, scale=0.0, fast=lambda: answer(*problem.fast()))
-    monkeypatch.setattr(fuzzer, "drawn", lambda number: scaled)
+    monkeypatch.setattr(fuzzer, "draw_problem", lambda number: scaled)
     assert told in check(0)[0]
 
 
 @pytest.mark.parametrize("error", [NotSeparable(np.ones(2) / 2, 0.0), ZeroDivisionError("by zero")])
 def test_errors_are_disagreements(monkeypatch, error):
-    problem = drawn(0)
+    problem = draw_problem(0)
 
     def fast():
         raise error
 
-    monkeypatch.setattr(fuzzer, "drawn", lambda number: replace(problem, fast=fast))
+    monkeypatch.setattr(fuzzer, "draw_problem", lambda number: replace(problem, fast=fast))
     assert check(0)[0]
 
 

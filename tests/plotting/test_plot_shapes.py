@@ -73,7 +73,7 @@ def test_an_own_figure_has_one_scale_and_no_empty_axes():
     plt.close(display.figure_)
 
 
-def test_the_most_important_functions_are_drawn_first_and_the_others_counted():
+def test_important_functions_come_first_and_others_count():
     pairs = [([0, 1], [0, extent]) for extent in (1.0, -3.0, 2.0, 0.0, -2.0)] + [([0, 1, 2], [0, 1.3, 0])]
     display = ShapeDisplay.from_shapes(pairs, n_shown=3, ax=axes(3))
     assert [one.get_xlabel() for one in display.axes_] == ["x[1]", "x[5]", "x[2]"]

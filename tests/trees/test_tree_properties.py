@@ -90,7 +90,7 @@ def test_weights_are_conserved_and_two_branches_have_the_minimum(problem, min_ca
 
 @settings(deadline=None, max_examples=40)
 @given(problems())
-def test_pruning_never_adds_leaves_and_predictions_are_of_the_most_probable_class(problem):
+def test_pruning_adds_no_leaves_and_predicts_the_likeliest(problem):
     rows, labels, weights, _ = problem
     grown, pruned = fit_tree(rows, labels, weights, confidence=None), fit_tree(rows, labels, weights)
     assert pruned.n_leaves <= grown.n_leaves

@@ -42,7 +42,7 @@ class AdditiveMap(KernelMap):
         """K c."""
         return self.kernel.product(c)
 
-    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
         """K c with running sums in twice the precision, and errors."""
         return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
 

@@ -45,7 +45,7 @@ class RowsMap(KernelMap):
         """K c."""
         return self.rows.product(c)
 
-    def measured_scores(self, c: Array) -> tuple[Array, Array]:
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
         """K c, and errors."""
         f = self.rows.product(c)
         return f, self.score_errors(c, f)
