@@ -175,17 +175,8 @@ def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: 
     """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
     total, total_low = 0.0, 0.0
     for i in range(len(pairs)):
-<<<<<<< HEAD
-        term = pairs[i, 0]
-        # total + term = t + what is lost, exactly
-        t = total + term
-        back = t - total
-        total_low += (total - (t - back)) + (term - back)
-        total = t
-=======
         total, low = two_sum(total, pairs[i, 0])
         total_low += low
->>>>>>> main
     constant = 0.0
     for d in range(len(rows)):
         first = np.float64(values[d, 0])
