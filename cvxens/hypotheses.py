@@ -4,8 +4,9 @@ Any hashable callable from samples to (n_samples,) numbers with a readable `str`
 its values is said by members that a hypothesis has or lacks:
 
 - ``-h``: its negation, in the same class; `negate` falls back on `Negated`;
-- ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables and plots);
-- ``feature_shares``: the features that it looks at, with the share of each (in importances);
+- ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
+  importances);
+- ``feature_shares``: else the features that it looks at, with the share of each (in importances);
 - ``test``: what holds where h is `sign`, if h is -1/+1-valued (in texts of ensembles).
 """
 
@@ -93,39 +94,26 @@ class Negated:
     hypothesis: Hypothesis
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return -self.hypothesis(X)
 
     def __neg__(self) -> Hypothesis:
         return self.hypothesis
 
+    # h itself decides by what it lacks which of these there are
     @property
     def step(self) -> Step:
-        """The negated step of h, if it has one."""
         step = self._inner.step
         return Step(step.feature, step.threshold, -step.above, -step.below)
 
     @property
     def feature_shares(self) -> FeatureShares:
-        """The features of h, if it says them."""
         shares: FeatureShares = self._inner.feature_shares
         return shares
 
     @property
     def feature_importances_(self) -> Array:
-        """The importances of h, if it has any."""
         importances: Array = self._inner.feature_importances_
         return importances
-
-    @property
-    def test(self) -> str:
-        """The test of h, if it has one."""
-        return str(self._inner.test)
-
-    @property
-    def sign(self) -> int:
-        """The negated sign of h, if it has one."""
-        return -int(self._inner.sign)
 
     @property
     def _inner(self) -> Any:
@@ -154,7 +142,6 @@ class Constant:
     test = "always"
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return np.full(np.shape(X)[0], float(self.sign))
 
     def __neg__(self) -> Constant:
@@ -162,13 +149,7 @@ class Constant:
 
     @property
     def step(self) -> Step:
-        """The step of height 0 at 0."""
         return Step(0, 0.0, self.sign, self.sign)
-
-    @property
-    def feature_shares(self) -> FeatureShares:
-        """None."""
-        return np.zeros(0, np.intp), np.zeros(0)
 
     def __str__(self) -> str:
         return f"{self.test} -> {self.sign:+d}"
@@ -201,7 +182,6 @@ class Stump:
     sign: int
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         above = column(X, self.feature) >= np.float64(self.threshold)
         return np.where(above, float(self.sign), -float(self.sign))
 
@@ -210,17 +190,10 @@ class Stump:
 
     @property
     def step(self) -> Step:
-        """The stump as a step."""
         return Step(self.feature, self.threshold, self.sign, -self.sign)
 
     @property
-    def feature_shares(self) -> FeatureShares:
-        """Its one feature."""
-        return np.array([self.feature]), np.ones(1)
-
-    @property
     def test(self) -> str:
-        """``x[feature] >= threshold``."""
         return f"x[{self.feature}] >= {self.threshold:.6g}"
 
     def __str__(self) -> str:
@@ -252,7 +225,6 @@ class Indicator:
     value: float = 1.0
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return np.where(column(X, self.feature) >= np.float64(self.threshold), self.value, 0.0)
 
     def __neg__(self) -> Indicator:
@@ -260,13 +232,7 @@ class Indicator:
 
     @property
     def step(self) -> Step:
-        """The indicator as a step."""
         return Step(self.feature, self.threshold, self.value, 0.0)
-
-    @property
-    def feature_shares(self) -> FeatureShares:
-        """Its one feature."""
-        return np.array([self.feature]), np.ones(1)
 
     def __str__(self) -> str:
         factor = "" if self.value == 1 else f"{self.value:g} "
@@ -298,7 +264,6 @@ class Perceptron:
     sign: int
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
 
     def __neg__(self) -> Perceptron:
@@ -306,7 +271,6 @@ class Perceptron:
 
     @property
     def test(self) -> str:
-        """``theta'x >= alpha``."""
         return f"{linear_form(self.theta)} >= {self.alpha:.6g}"
 
     def __str__(self) -> str:
@@ -338,7 +302,6 @@ class Wave:
     amplitude: float = 1.0
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return self.amplitude * np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
 
     def __neg__(self) -> Wave:
@@ -371,7 +334,6 @@ class LinearForm:
     weights: tuple[float, ...]
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         return np.asarray(X, np.float64)[:, list(self.features)] @ np.array(self.weights)
 
     def __neg__(self) -> LinearForm:
@@ -407,7 +369,6 @@ class KernelColumn:
     sign: int
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
         return self.sign * values[:, 0].astype(np.float64)
 
@@ -462,7 +423,6 @@ class TabulatedColumn:
 
     @property
     def feature_shares(self) -> FeatureShares:
-        """The column: the table is what an ensemble was fitted to."""
         return np.array([self.index]), np.ones(1)
 
     def __str__(self) -> str:
@@ -605,7 +565,6 @@ class Formula:
     sign: int = 1
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples,)."""
         values = np.full(len(X), self.connective.empty)
         for part in self.parts:
             values = self.connective.combine(values, part(X))

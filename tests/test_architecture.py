@@ -110,13 +110,7 @@ WITHIN = {
     "estimators.progress": set(),
     "estimators.annotations": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": {
-        "estimators.machines",
-        "estimators.base",
-        "estimators.multiclass",
-        "estimators.progress",
-        "estimators.samples",
-    },
+    "estimators.machines": set(),
 }
 """What modules that others build on may import of their own room."""
 

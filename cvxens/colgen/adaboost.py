@@ -151,30 +151,38 @@ def boosting_steps(
     """
     validation.offers("oracle", oracle, "price", "sample")
     y = validation.signs(y)
-    p = _shares(prior, len(y))
+    p = _normalise_prior(prior, len(y))
     scores, total, smallest = np.zeros(len(y)), 0.0, NEARLY_ONE
     while True:
+        # u_i = p_i exp(-y_i f(x_i)), normalised; the smallest score is taken off, so that none overflows
         u = p * np.exp(scores.min() - scores)
         u /= u.sum()
         priced = oracle.price(y * u)
         if not priced.columns:
             return
-        hypothesis, z = priced.columns[0].hypothesis, y * _bounded(priced.columns[0])
+        hypothesis, z = priced.columns[0].hypothesis, y * _values_within_1(priced.columns[0])
         edge = float(u @ z)
         if edge <= len(y) * np.finfo(float).eps:
+            # what the rounding of a sum of len(y) terms, of sizes that add up to 1, can be
             return
         if z.min() == 1:
             yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf, 1.0), u, z)
             return
         smallest = min(smallest, edge)
-        weight = _loss_step(edge, float(u @ np.abs(z))) if target is None else _margin_step(edge, target(smallest))
+        weight = (
+            _confidence_rated_step(edge, float(u @ np.abs(z)))
+            if target is None
+            else _step_to_margin(edge, target(smallest))
+        )
         scores, total = scores + weight * z, total + weight
+        # ln sum_i p_i exp(-y_i f(x_i))
         log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
         margin = float(scores.min()) / total
         yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, weight, log_loss, margin), u, scores)
 
 
-def _shares(prior: Any, n_samples: int) -> Array:
+def _normalise_prior(prior: Any, n_samples: int) -> Array:
+    """Check the prior weights and scale them to the sum 1; all alike if None."""
     if prior is None:
         return np.full(n_samples, 1 / n_samples)
     weights = validation.finite_array("prior", prior, ndim=1)
@@ -184,12 +192,13 @@ def _shares(prior: Any, n_samples: int) -> Array:
     return weights / weights.sum()
 
 
-def _loss_step(edge: float, spoken: float) -> float:
-    """A hypothesis that abstains is judged by where it speaks."""
-    return atanh(min(edge / spoken, NEARLY_ONE))
+def _confidence_rated_step(edge: float, coverage: float) -> float:
+    """Return ``artanh(edge / coverage)``, coverage the weight of the samples with h != 0 (Schapire & Singer 1999)."""
+    return atanh(min(edge / coverage, NEARLY_ONE))
 
 
-def _margin_step(edge: float, aim: float) -> float:
+def _step_to_margin(edge: float, aim: float) -> float:
+    """Return the step ``artanh(edge) - artanh(aim)`` of Raetsch & Warmuth (2005) towards a margin."""
     return atanh(min(edge, NEARLY_ONE)) - atanh(aim)
 
 
@@ -302,28 +311,30 @@ def adaboost_star(oracle: Oracle, y: Any, nu: float, *, n_rounds: int | None = N
     """
     y = validation.signs(y)
     limit = round_bound(len(y), nu) if n_rounds is None else validation.whole("n_rounds", n_rounds)
-    nu = _precision(nu)
+    nu = _check_precision(nu)
     return gathered(islice(boosting_steps(oracle, y, lambda smallest_edge: smallest_edge - nu), limit), len(y))
 
 
 def round_bound(n_samples: int, nu: float) -> int:
-    """2 ln(n) / nu^2, rounded up: rounds after which AdaBoost*_nu is within nu of the largest margin.
+    """Return ``2 ln(n) / nu^2``, rounded up: the rounds after which AdaBoost*_nu is within nu of the largest margin.
 
     Examples
     --------
     >>> round_bound(100, 0.1)
     922
     """
-    return ceil(2 * log(validation.whole("n_samples", n_samples)) / _precision(nu) ** 2)
+    return ceil(2 * log(validation.whole("n_samples", n_samples)) / _check_precision(nu) ** 2)
 
 
-def _precision(nu: float) -> float:
+def _check_precision(nu: float) -> float:
+    """Return nu as a float if it is above 0 and below 1."""
     if validation.positive("nu", nu) >= 1:
         raise InvalidInput("nu", f"found {nu!r}", "give a number above 0 and below 1")
     return float(nu)
 
 
-def _bounded(column: Column) -> Array:
+def _values_within_1(column: Column) -> Array:
+    """Evaluate a hypothesis whose values must be in [-1, 1]."""
     values = np.asarray(column.values, np.float64)
     largest = float(np.abs(values).max())
     if largest > 1:
@@ -344,7 +355,7 @@ def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: boo
     n_terms : int
         At most so many terms are in the sum that is `margin`, and in that which is `bound`.
     proven : bool
-        Whether the bound is over every hypothesis.
+        True if the bound is over every hypothesis.
     unproven : str
         Why not, otherwise.
     """

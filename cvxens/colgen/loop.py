@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress, count
@@ -136,8 +137,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     columns, incumbent, first = _Columns(oracle), None, time.perf_counter()
     for number in count(1):
         began = time.perf_counter()
-        # BLAS with threads of its own would wait at barriers for cores that the oracles' threads and others use
-        with _blas().limit(limits=1, user_api="blas"):
+        with _one_blas_thread():
             solution = master.solve()
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
@@ -145,7 +145,9 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
                 solution, start = master.solve(), ()
         solved = time.perf_counter()
         priced = columns.price(solution)
-        bound = master.bound(solution, priced)
+        with _one_blas_thread():
+            priced = columns.raise_bounds(priced, solution)
+            bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
         gap = relative_gap(incumbent.solution.objective, incumbent.bound)
@@ -158,9 +160,14 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             return
 
 
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread: more would wait at barriers for cores that the oracles' threads and others use."""
+    return _find_libraries().limit(limits=1, user_api="blas")
+
+
 @cache
-def _blas() -> ThreadpoolController:
-    """The libraries with threads; to look for them takes longer than a small run."""
+def _find_libraries() -> ThreadpoolController:
+    """Find the libraries with threads, once: the search takes longer than a small run."""
     return ThreadpoolController()
 
 
@@ -228,14 +235,18 @@ class _Columns:
         return new
 
     def price(self, solution: MasterSolution) -> Priced:
-        """Price what is outside the master; bounds are raised to what is known of the columns in it.
+        """Price what is outside the master, again while columns of the start hide others."""
+        priced = self._ask(solution)
+        while self._match_start(priced, solution):
+            priced = self._ask(solution)
+        return priced
+
+    def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
+        """Raise the bounds of an answer to what is known of the columns in the master, and in it.
 
         The optimum that is bounded is that over the oracle's hypotheses and those of the start. So the bounds are at
         least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
         """
-        priced = self._ask(solution)
-        while self._match_start(priced, solution):
-            priced = self._ask(solution)
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
         edges = solution.edges
@@ -748,17 +759,20 @@ class _Search:
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
         incumbent, solution = self.incumbent, self.incumbent.solution
-        certificate = certify_incumbent(self.formulation, incumbent, *self._evaluate())
+        restricted, rounding = self._evaluate()
+        certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending)
 
 
 def certify_incumbent(
-    formulation: Formulation, incumbent: Incumbent, restricted: Restricted, rounding: float
+    formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
 ) -> Certificate:
-    """Certify an incumbent whose columns are those of the restricted problem, with the rounding error of its sides."""
+    """Certify an incumbent whose columns are those of the restricted problem; `rounding` is evaluated if None."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
+    if rounding is None:
+        rounding = restricted.rounding(solution, u)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value

@@ -60,14 +60,7 @@ TOL = 1e-3
 
 @dataclass(frozen=True)
 class Coded:
-    """The hypothesis h(x) v: class k gets the vote v_k h(x).
-
-    Parameters
-    ----------
-    hypothesis : Hypothesis
-        The h.
-    code : tuple of int
-        The v, -1 or +1 for each class.
+    """The hypothesis h(x) v: class k gets the vote v_k h(x), where v_k is -1 or +1.
 
     Examples
     --------
@@ -166,13 +159,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn(Column):
-    """A coded hypothesis whose values are those of pairs.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        Of the sample.
-    """
+    """A coded hypothesis whose values are those of pairs."""
 
     pairs: Pairs
 
@@ -185,15 +172,6 @@ class CodedColumn(Column):
 @dataclass(frozen=True, eq=False)
 class CodedOracle:
     """Prices hypotheses with codes: exactly over all codes where these are few, else over some at random.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        Prices the hypotheses, of either sign.
-    pairs : Pairs
-        Of the sample.
-    random : Generator
-        Draws codes.
 
     Examples
     --------
@@ -461,26 +439,10 @@ def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
 
 
 def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
-    """Hold an ensemble against the largest margin on a sample.
+    """Certify the margins z = y f of an ensemble, of ``max_a min_i y_i (H a)_i`` over the simplex.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n_samples,)
-        The margins y f of the ensemble.
-    size : float
-        The least sum of weights w >= 0 that f takes.
-    oracle : Oracle
-        Over the sample; it has -h for every h.
-    y : ndarray of shape (n_samples,)
-        Signs.
-    max_time : float
-        Seconds after which the bound is not improved any more.
-
-    Returns
-    -------
-    Certificate
-        Of ``max_a min_i y_i (H a)_i`` over the simplex. The bound is searched for, by LL08 P3, where f separates the
-        classes; elsewhere it is the largest edge under equal weights of the samples.
+    f takes weights w >= 0 of the sum `size` at least. The bound is searched for, by LL08 P3 and for `max_time` seconds,
+    where f separates the classes; elsewhere it is the largest edge under equal weights of the samples.
     """
     # w = 0 is (h - h) / 2, a vote of the margin 0
     margin = float(z.min()) / size if size > 0 else 0.0

@@ -247,27 +247,8 @@ def certify_ensemble(
 ) -> Certificate:
     """Say how far weights of given hypotheses are from the optimum of a formulation over the hypotheses of an oracle.
 
-    Parameters
-    ----------
-    formulation : Formulation
-        The problem.
-    oracle : Oracle
-        Over the sample.
-    y : ndarray of shape (n_samples,) or None
-        Signs; None for a loss that holds its targets.
-    hypotheses : sequence of Hypothesis
-        At least one.
-    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The dual point that the bound is from.
-    weights : array-like of shape (n_hypotheses,) or (n_hypotheses, n_outputs)
-        From anywhere; they are repaired to be feasible.
-    intercept : float or array-like of shape (n_outputs,), optional
-        The best one if it is not given.
-
-    Returns
-    -------
-    Certificate
-        Over every hypothesis of the oracle, if it bounds their edges.
+    The bound is from the dual point u. Weights may be from anywhere, and are repaired to be feasible; without an
+    intercept the best one is taken.
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
@@ -470,15 +451,7 @@ class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
 
 @dataclass(frozen=True, eq=False)
 class EveryClass:
-    """Prices every class by itself: a round has the best hypotheses of each, not only of the class with the best.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        Prices one output.
-    most : int or None
-        At most so many hypotheses a round.
-    """
+    """Prices every class by itself: a round has the best hypotheses of each, at most `most` of all classes together."""
 
     oracle: Oracle
     most: int | None

@@ -29,7 +29,7 @@ from cvxens.colgen import Ending, Formulation
 from cvxens.deadline import Deadline, Pace, limit_time, time_left
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel, gamma_of_parts, variation_shares
+from cvxens.estimators.machines import KernelFunction, TrainingKernel, default_gamma, share_variations
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
@@ -100,7 +100,7 @@ class FixedKernel:
     @classmethod
     def from_sample(cls, kernel: Any, gamma: Any, X: Array, masses: Array | None = None) -> FixedKernel:
         """Choose a kernel by name, or take one, and fix it on the training sample X (n_samples, n_features)."""
-        made = TrainingKernel.of(kernel, gamma, X, masses).kernel
+        made = TrainingKernel.from_sample(kernel, gamma, X, masses).kernel
         if not isinstance(made, Kernel) or made.is_data_independent:
             return cls(made, None)
         low, high = X.min(axis=0), X.max(axis=0)
@@ -193,7 +193,7 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
 
         That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
         """
-        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
+        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
@@ -238,7 +238,7 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         """Return the gamma of sub-problems: that of all samples."""
-        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
+        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """Return the kernel, and the sample as it takes it."""

@@ -45,15 +45,7 @@ ROUNDING = 1e-9
 
 
 class Library(NamedTuple):
-    """How models of a class are read.
-
-    Parameters
-    ----------
-    parts : callable
-        From a fitted model of two classes to the parts of its raw score.
-    raw_scores : callable
-        From a model and X to the raw scores (n_samples,) that the library itself computes.
-    """
+    """Reads models of a class: the parts of a raw score of two classes, and what the library computes of it."""
 
     parts: Callable[[Any], Iterator[Leaves | float]]
     raw_scores: Callable[[Any, Array], Any]
@@ -61,28 +53,14 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True)
 class ForeignVote:
-    """A weighted vote of stumps, taken from a model of another library.
-
-    Parameters
-    ----------
-    hypotheses : tuple of Stump or Constant
-        Distinct, none the negation of another.
-    weights : ndarray of shape (n_hypotheses,)
-        At least 0.
-    """
+    """A vote with weights of at least 0 of distinct stumps, none the negation of another."""
 
     hypotheses: tuple[Hypothesis, ...]
     weights: Array
 
     @classmethod
     def read(cls, library: Library, model: Any, X: Array) -> ForeignVote:
-        """Take a model apart, and hold the vote against the model's own raw scores on X (n_samples, n_features).
-
-        Raises
-        ------
-        InvalidInput
-            A model that is more than stumps and constants.
-        """
+        """Take a model apart, and hold the vote against the model's own raw scores on X (n_samples, n_features)."""
         vote = cls.of(library.parts(model))
         told = np.asarray(library.raw_scores(model, X), dtype=np.float64)
         off = float(np.abs(vote(X) - told).max())

@@ -25,15 +25,19 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines.kernels import (
+from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
+    Expansion,
+    Limits,
+    Trainer,
     TrainingKernel,
-    gamma_of_parts,
-    scaled_price,
-    variation_shares,
+    certify_expansion,
+    default_gamma,
+    make_trainer,
+    scale_price,
+    share_variations,
 )
-from cvxens.estimators.machines.training import Expansion, Limits, Trainer, certify_expansion, make_trainer
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import rounds_of
@@ -179,7 +183,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
 
         That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
         """
-        return np.mean([variation_shares(part.shape_functions_) for part in self._parts()], axis=0)
+        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:
@@ -309,7 +313,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
         """Choose the kernel and the solver of P2 on a sample, whose rows have masses."""
-        kernel = TrainingKernel.of(self.kernel, self.gamma, X, masses)
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
         return make_trainer(kernel, X, self.solver, self._room(), limited=self.max_time is not None)
 
     def _room(self) -> float:
@@ -323,11 +327,11 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         if not isinstance(self.C, str):
             return validation.positive("C", self.C)
         validation.one_of("C", self.C, [SCALE])
-        return scaled_price(kernel, sample.X, sample.masses)
+        return scale_price(kernel, sample.X, sample.masses)
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         """Return the gamma of sub-problems: that of all samples."""
-        return gamma_of_parts(self.kernel, self.gamma, sample.X, sample.masses)
+        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _limits(self) -> Limits:
         max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
@@ -552,13 +556,13 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """Return the values of every parameter that is searched, for all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
-        default = gamma_of_parts(template.kernel, template.gamma, X, weights).get("gamma")
+        default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
         gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
         if isinstance(self.Cs, str):
             validation.one_of("Cs", self.Cs, [SCALE])
             # with the gamma that the default C goes with, unless there are others to try
             gamma = None if gammas is not None else template.gamma if default is None else default
-            price = scaled_price(TrainingKernel.of(template.kernel, gamma, X, weights), X, weights)
+            price = scale_price(TrainingKernel.from_sample(template.kernel, gamma, X, weights), X, weights)
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
@@ -645,20 +649,8 @@ class Answers(ClassifierMixin, BaseEstimator):
 class Folds:
     """A sample whose parts are trained on and scored, with one kernel for all parts unless it is another one on a part.
 
-    Parameters
-    ----------
-    template : InfiniteEnsembleSVC
-        Has all parameters but C, and gamma where several are tried.
-    X : ndarray of shape (n_samples, n_features)
-        Features, or a kernel matrix.
-    y : ndarray of shape (n_samples,)
-        Classes.
-    weights : ndarray of shape (n_samples,)
-        Weights of the samples, 0 or above.
-    score : callable
-        A scorer as scikit-learn has it: takes a fitted classifier, samples, their classes, and maybe `sample_weight`.
-    by_weight : bool
-        True if the scorer is handed the weights.
+    `template` has all parameters but C, and gamma where several are tried; `score` is a scorer as scikit-learn has it,
+    of a fitted classifier, samples and their classes, and of their weights if `by_weight`.
     """
 
     template: InfiniteEnsembleSVC
@@ -720,7 +712,9 @@ class Folds:
     ) -> tuple[Trainer, Callable[[Sequence[Any]], Array]]:
         """Return the trainer of some samples, and what scores others by its solutions, (n_solutions, n_test)."""
         kernel = shared.kernel
-        if kernel.given or TrainingKernel.of(template.kernel, template.gamma, self.X[train]).is_that_of(kernel):
+        if kernel.is_precomputed or TrainingKernel.from_sample(template.kernel, template.gamma, self.X[train]).equals(
+            kernel
+        ):
             return shared.take(train), lambda solutions: shared.score(test, train, solutions)
         own = template._make_trainer(self.X[train])
         return own, lambda solutions: np.stack([own.make_predictor(each)(self.X[test]) for each in solutions])

@@ -48,16 +48,8 @@ CallbackSupport, with_callbacks = _find_support()
 class FitTask:
     """A fit, or that of a sub-problem, as scikit-learn's callbacks see it.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The one that is fitted.
-    context : CallbackContext or None
-        Of the fit; None where there are no callbacks.
-    given : mapping
-        X, y and metadata.
-    known : mapping
-        The fitted attributes that are known from the start.
+    `given` has X, y and metadata, `known` the fitted attributes that are known from the start; the context is None
+    where there are no callbacks.
     """
 
     estimator: Any
@@ -99,22 +91,7 @@ def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
 
 @dataclass
 class Rounds:
-    """The rounds of a fit: each begins, ends, and may be the last.
-
-    Parameters
-    ----------
-    task : FitTask or None
-        Whose callbacks are told.
-    tell : callable
-        Shows a text.
-
-    Attributes
-    ----------
-    ending : Ending or None
-        Why `follow` ended early, but for a callback's word.
-    stopped : bool
-        True once a callback has said to stop.
-    """
+    """The rounds of a fit, shown by `tell` and to callbacks; `ending` says why `follow` ended early."""
 
     task: FitTask | None
     tell: Callable[[str], None]

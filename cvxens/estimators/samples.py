@@ -58,13 +58,7 @@ class Accepts:
         return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
-        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept.
-
-        Raises
-        ------
-        InvalidInput
-            Numbers that are too large, or values that are none though numpy could make some of them, such as dates.
-        """
+        """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
         X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
         return self._numbers(X), y
 
@@ -168,11 +162,6 @@ class Sample:
         """Check what was handed to `fit`, as scikit-learn does, and encode it.
 
         With ``reset=False`` the features have to be those that the estimator was fitted to.
-
-        Raises
-        ------
-        InvalidInput
-            Weights of samples or classes that are negative or no numbers; fewer than two classes of positive weight.
         """
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
@@ -232,13 +221,7 @@ class Sample:
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
-    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given.
-
-    Raises
-    ------
-    InvalidInput
-        Negative weights, nothing but 0, or what scikit-learn refuses, in its words.
-    """
+    """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
     try:
         weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
     except ValueError as error:
@@ -258,17 +241,10 @@ def check_classes(y: NDArray) -> None:
 
 
 def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
-    """The factor that `class_weight` has for each sample, (n_samples,).
+    """Return the factor that `class_weight` has for each sample, (n_samples,).
 
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        As an estimator takes it.
-    y : ndarray of shape (n_samples,)
-        Classes.
-    masses : ndarray of shape (n_samples,)
-        The weights of the samples; "balanced" gives all classes of positive weight the same sum of mass times factor,
-        and leaves the sum over all samples what it is.
+    "balanced" gives all classes of positive mass the same sum of mass times factor, and leaves the sum over all samples
+    what it is.
 
     Examples
     --------
@@ -342,22 +318,7 @@ def _ranked(X: NDArray) -> NDArray:
 
 
 def find_features(X: Any) -> tuple[Feature, ...] | None:
-    """What the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_samples, n_features)
-        Only data frames have types by column.
-
-    Returns
-    -------
-    tuple of Feature or None
-        With the values that a nominal column has in `X`.
-
-    Raises
-    ------
-    InvalidInput
-        Columns of dates, or of one name.
+    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
 
     Examples
     --------
@@ -460,22 +421,8 @@ def make_oracle(
 ) -> Oracle:
     """Make an oracle over a training sample.
 
-    Parameters
-    ----------
-    oracle : str or callable
-        A key of `ORACLES`, or a function from X to an oracle.
-    sample : Sample
-        The sample, whose features, masses and number of cases are offered as well.
-    columns_per_round : int or None
-        If given, the oracle must take it.
-    **offered
-        Further arguments; an oracle gets those that it takes, unless they are None or it is a partial function that has
-        them already.
-
-    Raises
-    ------
-    InvalidInput
-        An unknown oracle, or one that cannot limit its columns per round.
+    What is offered, with the features, masses and number of cases of the sample, an oracle gets if it takes it, unless
+    it is None or the oracle is a partial function that has it already; `columns_per_round` it must take if it is given.
     """
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     takes = _arguments(factory, oracle)

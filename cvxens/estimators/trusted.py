@@ -28,8 +28,7 @@ from cvxens.colgen import BoostingRound, Formulation, Round, oracles
 from cvxens.estimators.boosting import Coded
 from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
-from cvxens.estimators.machines.kernels import TrainingKernel, _given
-from cvxens.estimators.machines.training import Expansion
+from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.hypotheses import (
@@ -72,7 +71,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
     *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
-    *(Centred, Sum, Scaled, Product, Logical, _given),
+    *(Centred, Sum, Scaled, Product, Logical, _take_values),
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),

@@ -135,6 +135,10 @@ def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
 
     Hypotheses that are not ours have `feature_importances_` of their own, or none.
     """
+    if hasattr(hypothesis, "step"):
+        feature, _, above, below = hypothesis.step
+        looks = [feature] if above != below else []
+        return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
         found: tuple[Indices, Array] = hypothesis.feature_shares
         return found

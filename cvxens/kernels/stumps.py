@@ -79,9 +79,23 @@ class Additive(Kernel):
         return SimplifiedStump.from_scales(self.additive_scales(X))
 
 
+class RangedStumps(Ranged, Additive):
+    """The inner product over stumps whose thresholds are within ranges."""
+
+    def cells(self, X: Any) -> StumpColumns:
+        """Return the cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
+
+        Stumps of both signs share a gap. With features scaled by `additive_scales`, a gap of width v has the column
+        ``sqrt(v / 2) sign(x_d - t)``; the columns' inner products are the kernel on `X`.
+        """
+        X = validation.samples(X)
+        box, scale = self.box_of(X), self.additive_scales(X)
+        return StumpColumns(X * scale, constant=False, ends=box * scale, gap_scale=_root_of_half)
+
+
 @final
 @dataclass(frozen=True)
-class Stump(Ranged, Additive):
+class Stump(RangedStumps):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
     LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
@@ -122,22 +136,13 @@ class Stump(Ranged, Additive):
         box, random = self.box(), validation.generator(random_state)
         return draw_signs(*draw_places(box, box[1] - box[0], n, random), random)
 
-    def cells(self, X: Any) -> StumpColumns:
-        """Return the cells of LL08 Theorem 8: one column per gap between the values of a feature, ends included.
-
-        Stumps of both signs share a gap of width v, so its column is ``sqrt(v / 2) sign(x_d - t)``; the columns'
-        inner products are the kernel on `X`.
-        """
-        X = validation.samples(X)
-        return StumpColumns(X, constant=False, ends=self.box_of(X), gap_scale=_root_of_half)
-
     def additive_scales(self, X: Any) -> Array:
         return np.ones(X.shape[1])
 
 
 @final
 @dataclass(frozen=True)
-class DecisionStump(Ranged, Additive):
+class DecisionStump(RangedStumps):
     """K_ds(x, x') = 1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d)), over the D features whose range is not 0.
 
     KIE06 (13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in their
@@ -178,17 +183,6 @@ class DecisionStump(Ranged, Additive):
         box, random = self.box(), validation.generator(random_state)
         masses = np.sign(_check_varies("low", _uniform_scales(box)))
         return draw_signs(*draw_places(box, masses, n, random), random)
-
-    def cells(self, X: Any) -> StumpColumns:
-        """Return one column per gap between the values of a feature, ends included, as LL08 Theorem 8 has them.
-
-        They are the gaps of samples whose features are scaled to ranges of 2 / D; a gap of width v has the scale
-        sqrt(v / 2), and the columns' inner products are the kernel on `X`.
-        """
-        X = validation.samples(X)
-        box = self.box_of(X)
-        scale = _check_varies("X", _uniform_scales(box))
-        return StumpColumns(X * scale, constant=False, ends=box * scale, gap_scale=_root_of_half)
 
     def additive_scales(self, X: Any) -> Array:
         """2 / (D (high_d - low_d))."""

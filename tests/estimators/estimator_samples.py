@@ -3,6 +3,9 @@
 import numpy as np
 
 from cvxens import (
+    AdaBoostClassifier,
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
@@ -18,6 +21,14 @@ EVERY = [
     ColumnGenerationClassifier(),
     MultiBoostClassifier(),
 ]
+BOOSTING = [
+    AdaBoostClassifier(n_rounds=9),
+    AdaBoostMHClassifier(n_rounds=9),
+    AdaBoostECCClassifier(n_rounds=9),
+]
+VOTES = [*BOOSTING, *EVERY]
+"""Every estimator that is a weighted vote."""
+
 BY_MARGINS = [estimator for estimator in EVERY if hasattr(estimator, "multi_class")]
 
 

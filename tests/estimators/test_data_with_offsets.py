@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cvxens import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
-from cvxens.estimators.machines.kernels import TrainingKernel
+from cvxens.estimators.machines import TrainingKernel
 from cvxens.hypotheses import LinearForm
 from cvxens.kernels import (
     DecisionStump,
@@ -88,7 +88,7 @@ def test_scores_are_those_of_the_certified_machine_whoever_solved_it(kernel, sol
     slack = np.maximum(1 - Y * model.decision_function(X), 0).sum()
     v = np.zeros(len(Y))
     v[model.support_] = model.dual_coef_
-    half_norm = v @ TrainingKernel.of(kernel, None, X).function(X, X) @ v / 2
+    half_norm = v @ TrainingKernel.from_sample(kernel, None, X).function(X, X) @ v / 2
     assert half_norm + slack == pytest.approx(-model.certificate_.dual, rel=1e-6)
     sums = sum(np.interp(x, *shape) for x, shape in zip(X.T, model.shape_functions_, strict=True))
     assert_allclose(model.intercept_ + sums, model.decision_function(X), atol=1e-9)
@@ -96,7 +96,7 @@ def test_scores_are_those_of_the_certified_machine_whoever_solved_it(kernel, sol
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_form_differs_by_terms_in_one_sample_alone(name):
-    kernel = TrainingKernel.of(KERNELS[name](0.0), None, X)
+    kernel = TrainingKernel.from_sample(KERNELS[name](0.0), None, X)
     if name == "decision-tree" or isinstance(kernel.kernel, Perceptron):
         literal = kernel.kernel.with_ranges_of(X)
     else:
@@ -114,10 +114,10 @@ def test_ranges_that_are_given_or_belong_to_a_kernel_are_kept_to(kernel):
 
 
 def test_folds_share_a_kernel_that_differs_by_its_origin_alone():
-    forms = [TrainingKernel.of(Linear(np.eye(2)), None, part) for part in (X, X[:4])]
+    forms = [TrainingKernel.from_sample(Linear(np.eye(2)), None, part) for part in (X, X[:4])]
     assert not np.array_equal(forms[0].function.origin, forms[1].function.origin)
     linear = Linear(np.eye(2))
-    assert TrainingKernel.of(linear, None, X).is_that_of(TrainingKernel.of(linear, None, X[:4]))
+    assert TrainingKernel.from_sample(linear, None, X).equals(TrainingKernel.from_sample(linear, None, X[:4]))
     search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(linear), cv=3, Cs=[0.1, 1.0]).fit(X + OFFSETS[-1], Y)
     plain = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(linear), cv=3, Cs=[0.1, 1.0]).fit(X, Y)
     assert_array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])

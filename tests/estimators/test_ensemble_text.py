@@ -6,32 +6,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import VOTES, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import (
     AdaBoostClassifier,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
     CGEnsClassifier,
-    CGEnsSLSClassifier,
-    ColumnGenerationClassifier,
-    LPBoostClassifier,
-    MultiBoostClassifier,
 )
 from cvxens.colgen import oracles
 
-ESTIMATORS = [
-    AdaBoostClassifier(n_rounds=9),
-    AdaBoostMHClassifier(n_rounds=9),
-    AdaBoostECCClassifier(n_rounds=9),
-    LPBoostClassifier(),
-    CGEnsClassifier(),
-    CGEnsSLSClassifier(),
-    ColumnGenerationClassifier(),
-    MultiBoostClassifier(),
-]
 NAMES = ["body length", "width (cm)", "noise"]
 THREE_NAMES = np.array(["ant", "bee", "cat"])
 
@@ -75,7 +59,7 @@ def scores_by_text(model, X):
     return by_problem or F
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=called)
+@pytest.mark.parametrize("estimator", VOTES, ids=called)
 def test_the_text_of_two_classes_is_the_model(estimator):
     X, y = frame(two_classes())
     model = clone(estimator).fit(X, y)
@@ -88,7 +72,7 @@ def test_the_text_of_two_classes_is_the_model(estimator):
 
 
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=called)
+@pytest.mark.parametrize("estimator", VOTES, ids=called)
 def test_the_text_of_three_classes_is_the_model(estimator, scheme):
     X, y = frame(three_classes(), THREE_NAMES)
     several = "multi_class" in estimator.get_params()

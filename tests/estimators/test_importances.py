@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from estimator_samples import called, three_classes, two_classes
+from estimator_samples import VOTES, called, three_classes, two_classes
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -14,28 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens import (
     AdaBoostClassifier,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    CGEnsClassifier,
-    CGEnsSLSClassifier,
-    ColumnGenerationClassifier,
     LPBoostClassifier,
-    MultiBoostClassifier,
 )
 from cvxens.colgen import Column, Priced, oracles
 from cvxens.colgen.oracles import Stump
 from cvxens.hypotheses import Negated, TabulatedColumn
-
-VOTES = [
-    AdaBoostClassifier(n_rounds=9),
-    AdaBoostMHClassifier(n_rounds=9),
-    AdaBoostECCClassifier(n_rounds=9),
-    LPBoostClassifier(),
-    CGEnsClassifier(),
-    CGEnsSLSClassifier(),
-    ColumnGenerationClassifier(),
-    MultiBoostClassifier(),
-]
 
 
 def by_hand(learners, weights, n_features, share):

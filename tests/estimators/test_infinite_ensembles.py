@@ -20,8 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import InfiniteEnsembleSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import infinite_ensembles
-from cvxens.estimators.machines import training
+from cvxens.estimators import infinite_ensembles, machines
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -221,10 +220,10 @@ def test_ranges_that_are_given_are_kept_to(kernel):
 
 
 def test_large_samples_are_additive_or_by_blocks(monkeypatch):
-    monkeypatch.setattr(training, "SMALL", 100)
+    monkeypatch.setattr(machines, "SMALL", 100)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "libsvm"]
     assert fit("perceptron", max_time=60.0).solver_ == "blockwise"
-    monkeypatch.setattr(training, "available", lambda: 100_000)
+    monkeypatch.setattr(machines, "available", lambda: 100_000)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "blockwise"]
     cached = fit("perceptron", cache_size=0.05)
     monkeypatch.undo()
@@ -233,7 +232,7 @@ def test_large_samples_are_additive_or_by_blocks(monkeypatch):
 
 @pytest.mark.parametrize("solver", ["libsvm", "reference"])
 def test_a_matrix_without_room(solver, monkeypatch):
-    monkeypatch.setattr(training, "available", lambda: 100_000)
+    monkeypatch.setattr(machines, "available", lambda: 100_000)
     with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
         fit("perceptron", solver=solver)
 

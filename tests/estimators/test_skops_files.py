@@ -193,7 +193,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         BY_DEFAULT.keys(),
         TREES_ALONE,
         TABLE,
-        {"_given", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
+        {"_take_values", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
         {"Indicator", "Negated", "LinearForm", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]
@@ -205,7 +205,7 @@ def test_every_trusted_type_is_one_that_files_hold():
 def test_kernel_matrices():
     X, y = two_classes()
     model = InfiniteEnsembleSVC("precomputed").fit(X @ X.T, y)
-    assert {"_given"} <= short(get_untrusted_types(data=dumps(model)))
+    assert {"_take_values"} <= short(get_untrusted_types(data=dumps(model)))
     assert_read_as_written(model, X @ X.T, TRUSTED_TYPES)
 
 

@@ -26,8 +26,8 @@ from cvxens import (
 )
 from cvxens.colgen.oracles import Fourier, Perceptrons
 from cvxens.errors import InvalidInput
-from cvxens.estimators.machines import kernels as machine_kernels
-from cvxens.estimators.machines.kernels import PRICE, TrainingKernel
+from cvxens.estimators import machines
+from cvxens.estimators.machines import PRICE, TrainingKernel
 from cvxens.estimators.samples import Accepts, Sample, class_factors
 from cvxens.kernels import DecisionTree, HistogramIntersection, Laplacian, Linear, Perceptron, Stump, StumpRegion
 from cvxens.problems.maps import doubly_centred
@@ -95,7 +95,7 @@ def test_cross_validation_chooses_the_same_in_any_unit(kernel):
 def variance(kernel, sample, counts):
     """The mean diagonal of the centred kernel matrix on a sample that is written out."""
     rows = np.repeat(np.arange(len(sample)), counts)
-    K = TrainingKernel.of(kernel, None, sample[rows]).function(sample[rows], sample[rows])
+    K = TrainingKernel.from_sample(kernel, None, sample[rows]).function(sample[rows], sample[rows])
     return doubly_centred(np.asarray(K, float)).diagonal().mean()
 
 
@@ -113,7 +113,7 @@ def test_the_default_price_is_that_of_a_sample_of_variance_one(name):
 def test_the_price_of_a_large_sample_is_taken_from_a_part_of_it(monkeypatch):
     sample, y = two_classes(400)
     whole = InfiniteEnsembleSVC("perceptron").fit(sample, y).C_
-    monkeypatch.setattr(machine_kernels, "MANY", 150)
+    monkeypatch.setattr(machines, "MANY", 150)
     part = InfiniteEnsembleSVC("perceptron").fit(sample, y).C_
     assert part == pytest.approx(whole, rel=0.1)
     assert part != whole

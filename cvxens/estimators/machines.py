@@ -1,8 +1,8 @@
-"""LL08 P2 behind an estimator: a kernel on a sample, its matrix, a solver, and the function that comes of it.
+"""Support vector machines behind an estimator: a kernel on a sample, LL08 P2 there, and the function that comes of it.
 
-`TrainingKernel` says which kernel it is. A *trainer* holds its matrix on a sample, as sorted features where the kernel
-is additive and else row by row, and solves P2 there for any labels and prices of slack. A solution is evaluated on
-other samples by an `AdditiveModel` or an `Expansion`.
+`TrainingKernel` says which kernel it is: one that has a name, or anybody's own. A *trainer* holds its matrix on the
+sample, as sorted features where the kernel is additive and else row by row, and solves P2 there for any labels and
+prices of slack. A solution is evaluated on other samples by an `AdditiveModel` or an `Expansion`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,18 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.estimators.machines.kernels import KernelFunction, TrainingKernel
+from cvxens.kernels import (
+    DecisionStump,
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    MiddleStump,
+    Perceptron,
+    SimplifiedStump,
+    Stump,
+)
+from cvxens.kernels.kernel import Kernel, Shape, check_inside
 from cvxens.memory import available
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge
@@ -38,6 +49,31 @@ from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
+
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+"""Takes two samples, returns the matrix of kernel values between their rows."""
+
+MANY = 1000
+"""Samples from which the scale of a kernel is taken: enough for a default to a few percent."""
+
+SCALE = "scale"
+"""The name of a price, or of a grid of prices, in proportion to one over the variance in the space of the kernel."""
+
+PRICE = 4.0
+"""The price for a sample of variance 1 in the space of the kernel. Of 1/4, 1/2, ..., 64 those from 1 to 8 are about as
+good by cross-validation, on tables from 208 to 1,000 samples as they are."""
+
+PRECOMPUTED = "precomputed"
+"""The name that says that X is a kernel matrix."""
+
+KERNELS: Mapping[str, Callable[[Any], Kernel]] = {
+    "stump": lambda _: Stump(),
+    "middle-stump": MiddleStump,
+    "histogram-intersection": lambda _: HistogramIntersection(),
+    "decision-stump": lambda _: DecisionStump(),
+    "perceptron": lambda _: Perceptron(),
+}
+"""Kernels that have a name, made on the training sample."""
 
 SMALL = 1000
 """Samples up to which a kernel matrix is the fastest way for any kernel."""
@@ -56,6 +92,167 @@ PRODUCTS_AFTER = 20
 
 UNBALANCED = 1e-9
 """The sum of coefficients, relative to that of their absolute values, that is rounding."""
+
+
+def measure_spread(X: Any, masses: Array | None = None) -> float:
+    """Return the standard deviation of all numbers of X, rows counted by their masses; 1 if it is 0.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [4.0, 5.0]])
+    >>> measure_spread(X), float(round(measure_spread(X, np.array([2.0, 1.0])) / X[[0, 0, 1]].std(), 9))
+    (1.5811388300841898, 1.0)
+    """
+    X = np.asarray(X, np.float64)
+    if masses is None or np.ptp(masses) == 0:
+        deviation = float(np.std(X))
+    else:
+        p = masses / masses.sum()
+        deviation = float(np.sqrt(p @ ((X - p @ X.mean(axis=1)) ** 2).mean(axis=1)))
+    return deviation if deviation > 0 else 1.0
+
+
+KERNELS_OF_GAMMA: Mapping[str, tuple[Callable[[float], Kernel], Callable[[Any, Any], float]]] = {
+    "decision-tree": (DecisionTree, lambda X, _: 1 / (2 * (Stump().total_mass(X) or 1.0))),
+    "laplacian": (Laplacian, lambda X, masses: 1 / (X.shape[1] * measure_spread(X, masses))),
+    "gaussian": (Gaussian, lambda X, masses: 1 / (X.shape[1] * measure_spread(X, masses) ** 2)),
+}
+"""Kernels that have a gamma, and its default on a training sample with masses."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingKernel:
+    """A kernel on a training sample.
+
+    Parameters
+    ----------
+    kernel : callable or "precomputed"
+        As it was asked for, made on the sample.
+    function : callable
+        What gives P2 the same solutions, and can be evaluated between any two samples where ranges are left open. It
+        is made of differences of samples where the kernel allows for it, so that data with an offset keep their
+        digits; the intercept goes with it.
+    scale : ndarray of shape (n_features,) or None
+        Of an additive kernel, ``const - sum_d scale_d |x_d - x'_d|`` in P2; None for others.
+    """
+
+    kernel: Any
+    function: KernelFunction
+    scale: Array | None
+
+    @classmethod
+    def from_sample(cls, kernel: Any, gamma: Any, X: Any, masses: Array | None = None) -> TrainingKernel:
+        """Choose a kernel by name, or take one, on the training sample X (n_samples, n_features), rows with masses.
+
+        Raises
+        ------
+        InvalidInput
+            An unknown name, a gamma for a kernel that has none, or a sample outside the kernel's ranges.
+        """
+        made = _make_kernel(kernel, gamma, X, masses)
+        if made == PRECOMPUTED:
+            return cls(made, _take_values, None)
+        if not isinstance(made, Kernel):
+            return cls(made, made, None)
+        scale = made.additive_scales(X)
+        function = made.range_free_equivalent(X) if scale is None else SimplifiedStump.from_scales(scale)
+        chosen = cls(made, function, scale)
+        chosen.check(X)
+        return chosen
+
+    @property
+    def is_precomputed(self) -> bool:
+        """True if samples are rows of a kernel matrix."""
+        return self.function is _take_values
+
+    def evaluate(self, X: Any) -> Array:
+        """Return the kernel matrix on the sample; one that is not a `Kernel`'s is checked."""
+        K = self.function(X, X)
+        if isinstance(self.function, Kernel):
+            if not np.isfinite(K).all():
+                raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
+            return K
+        argument = "X" if self.is_precomputed else "kernel"
+        K = validation.symmetric(K, argument)
+        validation.same_length(argument, K, len(X))
+        return K
+
+    def check(self, X: Any) -> None:
+        """Raise if a sample is outside the ranges that the kernel was given, which `function` does not know of."""
+        if isinstance(self.kernel, Kernel):
+            check_inside(self.kernel.domain(X.shape[1]), X)
+
+    def measure_variance(self, X: Any, masses: Array) -> float:
+        """Compute sum_i p_i K_ii - p'K p with p = masses / sum(masses), the mean diagonal of the centred kernel.
+
+        It is the variance of the sample in the space of the kernel, whatever its constants. Of kernels that are not
+        additive, and of more than `MANY` samples, it is that of `MANY` of them, evenly spaced; it is 0 where all is
+        rounding, as it is if all rows are alike.
+        """
+        p = masses / masses.sum()
+        if self.scale is not None:
+            # sum_ij p_i p_j |x_i - x_j| is twice the integral of P (1 - P), P the distribution function
+            order = X.argsort(axis=0)
+            P = p[order].cumsum(axis=0)[:-1]
+            gaps = np.diff(np.take_along_axis(X, order, axis=0).astype(np.float64), axis=0)
+            return 2 * float(self.scale @ (gaps * P * (1 - P)).sum(axis=0))
+        if not self.is_precomputed and len(X) > MANY:
+            chosen = np.linspace(0, len(X) - 1, MANY).round().astype(np.intp)
+            X, p = X[chosen], p[chosen] / p[chosen].sum()
+        X = np.asarray(X, np.float64)
+        K = X if self.is_precomputed else np.asarray(self.function(X, X), np.float64)
+        trace = float(p @ (K.diagonal() - K @ p))
+        rounding = len(X) * np.finfo(float).eps * float(np.abs(K).max())
+        return trace if trace > rounding else 0.0
+
+    def equals(self, other: TrainingKernel) -> bool:
+        """Return True if two samples made the same of a kernel."""
+        if self.scale is None or other.scale is None:
+            return self.scale is other.scale and self.function == other.function
+        return np.array_equal(self.scale, other.scale)
+
+
+def default_gamma(kernel: Any, gamma: Any, X: Any, masses: Array) -> dict[str, Any]:
+    """Return the parameter gamma that a kernel has by default on a sample, where it has one and none is given."""
+    name = kernel if isinstance(kernel, str) else ""
+    if gamma is not None or name not in KERNELS_OF_GAMMA:
+        return {}
+    return {"gamma": KERNELS_OF_GAMMA[name][1](X, masses)}
+
+
+def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
+    """Return the C that is `PRICE` for a kernel and a sample of variance 1; `PRICE` itself where there is none."""
+    trace = kernel.measure_variance(X, masses)
+    # a kernel so small that 1 / trace overflows learns nothing at any price that is a number
+    return min(PRICE / trace, float(np.finfo(float).max)) if trace > 0 else PRICE
+
+
+def _take_values(X: Any, _Z: Any) -> Any:
+    """Return the kernel values that the samples are."""
+    return X
+
+
+def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
+    name = kernel if isinstance(kernel, str) else ""
+    if name in KERNELS_OF_GAMMA:
+        make, default = KERNELS_OF_GAMMA[name]
+        return make(default(X, masses) if gamma is None else validation.positive("gamma", gamma))
+    if gamma is not None:
+        raise InvalidInput(
+            "gamma", f"found {gamma!r} for the kernel {kernel!r}", f"give None; {', '.join(KERNELS_OF_GAMMA)} have one"
+        )
+    if name in KERNELS:
+        return KERNELS[name](X)
+    if isinstance(kernel, type) or (not callable(kernel) and name != PRECOMPUTED):
+        names = ", ".join(map(repr, [*KERNELS, *KERNELS_OF_GAMMA, PRECOMPUTED]))
+        raise InvalidInput("kernel", f"found {kernel!r:.100}", f"give one of {names}, a Kernel or a function k(X, Z)")
+    return kernel
+
+
+def share_variations(shapes: Sequence[Shape]) -> Array:
+    """Return the share of each function in the sum of their total variations, (n_features,)."""
+    variations = np.array([np.abs(np.diff(values)).sum() for _, values in shapes])
+    return variations / max(float(variations.sum()), np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +292,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Trainer(ABC):
-    """A kernel on a sample, and a way to solve P2 there for any labels and prices.
-
-    Parameters
-    ----------
-    kernel : TrainingKernel
-        The kernel.
-    X : ndarray of shape (n_samples, n_features)
-        The sample; a kernel matrix if the kernel is precomputed.
-    solver : str
-        A key of `TRAINERS`.
-    """
+    """A kernel on a sample, and a way, `solver`, to solve P2 there for any labels and prices."""
 
     kernel: TrainingKernel
     X: NDArray
@@ -131,7 +318,7 @@ class Trainer(ABC):
     def make_predictor(self, solution: SVMSolution[Any]) -> AdditiveModel | Expansion:
         """Return the function from samples to f + b, over the support vectors alone."""
         v = solution.problem.y * solution.u
-        if self.kernel.given:
+        if self.kernel.is_precomputed:
             return Expansion(self.kernel.function, np.zeros((1, 0)), v, solution.b)
         support = np.flatnonzero(v)
         if self.kernel.scale is None:
@@ -150,13 +337,7 @@ class Trainer(ABC):
 
 @dataclass(frozen=True, eq=False)
 class AdditiveTrainer(Trainer):
-    """The additive solver, on sorted features.
-
-    Parameters
-    ----------
-    matrix : AdditiveKernel
-        The kernel matrix, as its products.
-    """
+    """The additive solver, on sorted features."""
 
     matrix: AdditiveKernel
 
@@ -182,15 +363,7 @@ class AdditiveTrainer(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class RowsTrainer(Trainer):
-    """The block-wise solver, on rows of the kernel matrix.
-
-    Parameters
-    ----------
-    matrix : Rows
-        The kernel matrix, or as many of its rows as there is room for.
-    find_start : callable, optional
-        Finds multipliers to start from, by LIBSVM or cvxpy, for a problem whose matrix is in memory.
-    """
+    """The block-wise solver, on rows of the kernel matrix, from multipliers that LIBSVM or cvxpy may find."""
 
     matrix: Rows
     find_start: Callable[[KernelSVM, float], Array] | None = None
@@ -221,23 +394,9 @@ class RowsTrainer(Trainer):
 def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, limited: bool = False) -> Trainer:
     """Choose how P2 is solved, by kernel, size and memory.
 
-    Parameters
-    ----------
-    kernel : TrainingKernel
-        The kernel on the sample.
-    X : ndarray of shape (n_samples, n_features)
-        The sample.
-    solver : str
-        "auto", or a key of `TRAINERS`.
-    room : float
-        Bytes for kernel rows, where the matrix does not fit.
-    limited : bool
-        True if the solver has to keep to a limit of time, which LIBSVM does not.
-
-    Raises
-    ------
-    InvalidInput
-        An unknown solver, one that is not for the kernel, or a kernel matrix without room in memory.
+    `room` are the bytes that kernel rows may take where the matrix does not fit; a solver that is `limited` has to keep
+    to a limit of time, which LIBSVM does not. `InvalidInput` for an unknown solver, one that is not for the kernel, or
+    a kernel matrix without room in memory.
     """
     if validation.one_of("solver", solver, ["auto", *TRAINERS]) == "auto":
         if len(X) <= SMALL:
@@ -261,21 +420,21 @@ def _make_additive(kernel: TrainingKernel, X: Any, solver: str, _room: float) ->
 
 def _make_blockwise(kernel: TrainingKernel, X: Any, solver: str, room: float) -> Trainer:
     samples = np.asarray(X, np.float64)
-    whole = _has_room(kernel, len(X)) and (kernel.given or _is_in_time(kernel, samples))
-    rows = DenseRows(kernel.matrix(samples)) if whole else CachedRows(kernel.function, samples, room)
+    whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
+    rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
     return RowsTrainer(kernel, X, solver, rows)
 
 
 def _make_dense(kernel: TrainingKernel, X: Any, solver: str, _room: float) -> Trainer:
     needed, left = 8 * len(X) ** 2, available()
-    if needed > left and not kernel.given:
+    if needed > left and not kernel.is_precomputed:
         raise InvalidInput(
             "solver",
             f"found {solver!r} for {len(X):,} samples, whose kernel matrix takes {needed / 2**30:,.1f} GiB where "
             f"{left / 2**30:,.1f} GiB are left",
             "give 'blockwise', which keeps as many rows as there is room for, or a stump kernel, which needs none",
         )
-    rows = DenseRows(kernel.matrix(np.asarray(X, np.float64)))
+    rows = DenseRows(kernel.evaluate(np.asarray(X, np.float64)))
     return RowsTrainer(kernel, X, solver, rows, _find_by_libsvm if solver == "libsvm" else _find_by_cvxpy)
 
 
@@ -290,7 +449,7 @@ TRAINERS: Mapping[str, Callable[[TrainingKernel, Any, str, float], Trainer]] = {
 
 def _has_room(kernel: TrainingKernel, n_samples: int) -> bool:
     """Return True if the kernel matrix takes at most half of the memory that is left, or is there already."""
-    return kernel.given or 16 * n_samples**2 <= available()
+    return kernel.is_precomputed or 16 * n_samples**2 <= available()
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
@@ -335,28 +494,8 @@ def certify_expansion(
 ) -> tuple[Certificate, SVMSolution[Any]]:
     """Hold a machine against LL08 P1 on the sample of a trainer, in the same space: P2 is solved there for the bound.
 
-    Parameters
-    ----------
-    trainer : Trainer
-        The kernel of the machine on the sample.
-    machine : Expansion
-        Any coefficients v with the sum 0 over any support vectors; an intercept of NaN stands for the best one.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    prices : ndarray of shape (n_samples,)
-        The prices of slack, C_i.
-    limits : Limits
-        Of the solver of P2.
-
-    Returns
-    -------
-    Certificate, SVMSolution
-        The certificate of the machine, and the solution of P2.
-
-    Raises
-    ------
-    InvalidInput
-        The sum of the coefficients is not 0.
+    The coefficients v of the machine are any with the sum 0, over any support vectors; an intercept of NaN stands for
+    the best one. Returns the certificate of the machine, and the solution of P2.
     """
     v, b = machine.coefficients, machine.intercept
     if abs(total := float(v.sum())) > UNBALANCED * float(np.abs(v).sum()):
