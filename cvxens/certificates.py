@@ -135,11 +135,11 @@ class Certificate:
         return max(self.residuals.values(), default=0.0)
 
     def holds(self, tol: float = 1e-6) -> bool:
-        """Whether the point is proven to be within a relative gap of `tol`, weak duality intact."""
+        """Return True if the point is proven to be within a relative gap of `tol`, weak duality intact."""
         return self.proven and 0 <= self.relative_gap <= tol
 
     def to_dict(self) -> dict[str, float | bool | None]:
-        """The certificate as JSON has it; a number that is not finite is null."""
+        """Return the certificate as JSON has it; a number that is not finite is null."""
         numbers = {
             "primal": self.primal,
             "dual": self.dual,

@@ -30,7 +30,7 @@ from cvxens.trees import Feature, Table, Tree
 from cvxens.types import Array
 
 FEATURE = re.compile(r"x\[(\d+)\]")
-"""How the text of a hypothesis has a feature."""
+"""Matches a feature in the text of a hypothesis."""
 
 SHOWN = 5
 """Terms of a sum, or coordinates of a point, that a text has."""
@@ -509,7 +509,7 @@ class FittedClassifier:
 
 @dataclass(frozen=True)
 class Connective:
-    """How -1/+1 values, false and true, combine into one.
+    """A rule that combines -1/+1 values, false and true, into one.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ LARGEST = 1e140
 """Entries up to this can be split and multiplied without overflow; the split factor is 1.3e8."""
 
 UNDERFLOW = 1e-322
-"""What underflow can cost a product of two floats and its low part, in absolute terms."""
+"""The most that underflow costs a product of two floats and its low part, in absolute terms."""
 
 COMPENSATED = 20_000_000
 """Products of up to so many terms are evaluated in twice the precision, which takes about ten times as long."""
@@ -92,12 +92,12 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
             sizes > 0, m * UNDERFLOW, 0.0
         )
     # |a|'|x| <= |a| |x| by Cauchy and Schwarz; the norms were rounded too
-    sizes = _sizes(A, np.abs(x)) if norms is None else (1 + 2 * m * EPSILON) * float(np.linalg.norm(x)) * norms
+    sizes = _sum_sizes(A, np.abs(x)) if norms is None else (1 + 2 * m * EPSILON) * float(np.linalg.norm(x)) * norms
     return A @ x, sum_error(m, 1.0) * sizes
 
 
-def _sizes(A: Array, x: Array) -> Array:
-    """|A| x, by blocks of rows, so that |A| need not fit into memory."""
+def _sum_sizes(A: Array, x: Array) -> Array:
+    """Evaluate ``|A| x`` by blocks of rows, so that ``|A|`` need not fit into memory."""
     rows = max(1, 2**20 // max(A.shape[1], 1))
     blocks = [np.abs(A[first : first + rows]) @ x for first in range(0, len(A), rows)]
     return np.concatenate(blocks) if blocks else np.zeros(0)

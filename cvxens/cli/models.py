@@ -240,6 +240,8 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     as it was in the fit, such as a level that it had not, is told on standard error. So is the score, where the target
     is there. Of an npz archive with a training and a test part, the test part is taken.
     """
+    import pandas as pd
+
     from cvxens import load_model
     from cvxens.datasets import load_samples
 
@@ -257,7 +259,9 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
             added["score"] = _by_class(fitted, "--scores", "decision_function", X)
         score = None if y is None else float(fitted.score(X, y))
     columns = {f"{kind}_{name}": values for kind, by_class in added.items() for name, values in by_class.items()}
-    text = _format_csv({"prediction": predicted, **columns})
+    text = pd.DataFrame({"prediction": predicted, **columns}, dtype=object).to_csv(
+        index=False, lineterminator="\n", na_rep="nan"
+    )
     write("--out", out, text)
     if out is None:
         click.echo(text, nl=False)
@@ -280,17 +284,6 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
     columns = values.T if values.ndim > 1 else [values]
     names = [str(name) for name in fitted.classes_[-len(columns) :].tolist()]
     return {name: column.tolist() for name, column in zip(names, columns, strict=True)}
-
-
-def _format_csv(columns: dict[str, list[Any]]) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 @click.command()

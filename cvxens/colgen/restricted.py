@@ -1,4 +1,4 @@
-"""What every master shares: the columns found so far, and points over them evaluated in numpy."""
+"""The restricted problem that all masters share: columns found so far, and points over them evaluated in numpy."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class Restricted:
         self.n_columns, self._problem = needed, None
         return added
 
-    def shifted(self, point: Point) -> Point:
-        """The same point for the columns less their centres: (w, b + c'w)."""
+    def shift(self, point: Point) -> Point:
+        """Return the same point for the columns less their centres: ``(w, b + c'w)``."""
         return {**point, "b": point["b"] + self.centres @ point["w"]} if "b" in point else point
 
-    def balanced(self, u: Array) -> Array:
-        """Multipliers with y'u = 0 to the last bit where there is an intercept, if their domain is known."""
+    def balance(self, u: Array) -> Array:
+        """Return multipliers with y'u = 0 to the last bit where there is an intercept, if their domain is known."""
         formulation = self.formulation
         return balance_exactly(u, self.y) if formulation.intercept and formulation.has_conjugate else u
 
@@ -87,7 +87,7 @@ class Restricted:
         w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
         b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
         z = self.y * (f + b)
-        u = self.balanced(loss.repair(loss.multipliers(z), self.y if formulation.intercept else None))
+        u = self.balance(loss.repair(loss.multipliers(z), self.y if formulation.intercept else None))
         objective = loss.value(z) if penalty.primal_violation(w) == 0 else np.inf
         threshold = penalty.threshold(w, np.zeros(0))
         # while nothing is feasible, any positive edge is a step towards it
@@ -100,9 +100,9 @@ class Restricted:
         problem = self.problem
         if "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
-            point = {**point, "u": self.balanced(problem.loss.repair(point["u"], self.y))}
+            point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
         found = problem.evaluate(point, Products(problem.linear_map, precise=False))
-        w, u, edges = found.w, self.balanced(found.u), found.edges
+        w, u, edges = found.w, self.balance(found.u), found.edges
         if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)
         threshold = problem.penalty.threshold(w, edges)
@@ -114,7 +114,7 @@ class Restricted:
     def farkas(self, u: Array) -> MasterSolution:
         """The point of an infeasible master: a hypothesis with a positive edge under u is a step to feasibility."""
         problem, y = self.problem, self.y
-        u = self.balanced(problem.loss.repair(u, y if self.formulation.intercept else None))
+        u = self.balance(problem.loss.repair(u, y if self.formulation.intercept else None))
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
         threshold = edge_rounding(len(y), problem.H.largest) * float(u.sum())
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)

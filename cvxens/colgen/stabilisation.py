@@ -151,7 +151,7 @@ class StabilisedMaster:
             return solution
         share = self.smoothing.share
         # the domain of multipliers is convex, so a mean of feasible ones is feasible
-        u = self.restricted.balanced(share * self.centre + (1 - share) * solution.u)
+        u = self.restricted.balance(share * self.centre + (1 - share) * solution.u)
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:

@@ -259,10 +259,11 @@ def certify_ensemble(
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
         point["b"] = check_shape("intercept", intercept, outputs)
-    solution = restricted.evaluate(restricted.shifted(point))
+    solution = restricted.evaluate(restricted.shift(point))
     priced = oracle.price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
-    return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+    incumbent = Incumbent(columns, solution, bound, u, priced)
+    return certify_incumbent(formulation, incumbent, restricted, restricted.rounding(solution, u))
 
 
 @final

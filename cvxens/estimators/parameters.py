@@ -26,7 +26,7 @@ def estimator(kind: type[T]) -> type[T]:
 
     Examples
     --------
-    >>> from dataclasses import KW_ONLY
+    >>> from dataclasses import field
     >>> @dataclass
     ... class Limited:
     ...     '''Fits with a limit.
@@ -37,8 +37,7 @@ def estimator(kind: type[T]) -> type[T]:
     ...         Seconds.
     ...     '''
     ...
-    ...     _: KW_ONLY
-    ...     max_time: float = 10.0
+    ...     max_time: float = field(default=10.0, kw_only=True)
     >>> @estimator
     ... class Machine(Limited):
     ...     '''A machine.

@@ -1,4 +1,4 @@
-"""What a kernel is, and its sums, products and multiples.
+"""The base class of kernels, and sums, products and multiples of kernels.
 
 A kernel is one class in one file. `tile` computes it; everything else that varies by kernel is a method with a default
 that is right for a kernel of which no more is known:

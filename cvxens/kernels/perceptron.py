@@ -19,7 +19,7 @@ from cvxens.types import Array
 from cvxens.validation import RandomState
 
 ROUNDING = 1 + 1e-12
-"""How far a norm or a projection may exceed a radius: both are sums of n_features rounded products."""
+"""Factor by which a norm or a projection may exceed a radius: both are sums of n_features rounded products."""
 
 
 @final

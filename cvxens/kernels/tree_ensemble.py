@@ -82,7 +82,7 @@ class TreeEnsemble(Kernel):
 
     @cached_property
     def _passed(self) -> list[Codes]:
-        """Of each tree, the nodes that count on the way to each node, (n_nodes, n_levels), -1 below its end."""
+        """The nodes that count on the way to each node, (n_nodes, n_levels) for each tree, -1 below the end."""
         return [KINDS[self.kind].passed(parent) for parent in self._trees.parents]
 
     @cached_property
@@ -160,7 +160,7 @@ class PassesNode:
 
 
 class Kind(NamedTuple):
-    """What counts of a tree, from the parent of each of its nodes.
+    """A rule which nodes of a tree count, given the parent of each node.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class Trees(Protocol):
 
     @property
     def parents(self) -> Sequence[Indices]:
-        """Of each tree, the parent of every node; the root's is itself."""
+        """The parent of every node, for each tree; the root is its own parent."""
 
     def leaves(self, X: Any) -> Indices:
         """Find the leaf that each sample reaches, shape (n_trees, n_samples)."""
@@ -379,7 +379,7 @@ class ThresholdTree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTrees(FieldsOnly):
-    """What the trees of a fitted estimator of scikit-learn are to `apply`, without the estimator.
+    """The trees of a fitted estimator of scikit-learn as arrays, without the estimator: leaves are those of `apply`.
 
     Parameters
     ----------

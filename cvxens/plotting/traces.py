@@ -89,14 +89,11 @@ class Trace:
         if hasattr(first, "edge_bound"):
             margin, bound = _column(history, "margin"), np.minimum.accumulate(_column(history, "edge_bound"))
             return cls(np.where(np.isnan(margin), -np.inf, margin), bound, None, name, "smallest margin")
-        known = [field for field in ("bound", "gap") if hasattr(first, field)]
-        if first is not None and not known:
+        if first is not None and not hasattr(first, "bound") and not hasattr(first, "gap"):
             found = f"found rows of {type(first).__name__}, which have neither bounds nor edges"
             raise InvalidInput("history", found, REMEDY)
-        objective, bound = _column(history, "objective"), _column(history, *known[:1])
-        if known[:1] == ["gap"]:
-            bound = objective * (1 - bound)
-        seconds = None
+        objective, seconds = _column(history, "objective"), None
+        bound = objective * (1 - _column(history, "gap")) if hasattr(first, "gap") else _column(history, "bound")
         if hasattr(first, "seconds"):
             seconds = _column(history, "seconds")
         elif hasattr(first, "pricing_seconds"):
@@ -187,11 +184,6 @@ class ConvergenceDisplay(TraceDisplay):
 
     Of AdaBoost the objective is the smallest margin, and the bound on the largest possible one the smallest edge.
 
-    Parameters
-    ----------
-    traces, against
-        As of every `TraceDisplay`.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -221,11 +213,6 @@ class GapDisplay(TraceDisplay):
 
     A gap below the rounding error 2.2e-16 is drawn there; one that is infinite is left out.
 
-    Parameters
-    ----------
-    traces, against
-        As of every `TraceDisplay`.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -245,7 +232,7 @@ class GapDisplay(TraceDisplay):
         self._label(ax, "relative gap")
 
 
-def _column(history: Sequence[Any], attribute: str = "objective") -> Array:
+def _column(history: Sequence[Any], attribute: str) -> Array:
     try:
         return np.array([getattr(row, attribute) for row in history], np.float64)
     except AttributeError:

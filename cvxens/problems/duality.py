@@ -17,7 +17,7 @@ def _none() -> Array:
 
 @dataclass(frozen=True)
 class Edges:
-    """What a dual bound needs to know of the edges of all hypotheses.
+    """Bounds on the edges of all hypotheses, as a dual bound needs them.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class EntropyProjection(Problem):
         self.y = validation.signs(y)
         self.K = validation.symmetric(K)
         validation.same_length("K", self.K, len(self.y))
-        self.alpha_t = _interior(alpha_t, len(self.y))
+        self.alpha_t = _check_interior(alpha_t, len(self.y))
         q, self._errors = product(self.K, self.y * self.alpha_t)
         self.q: Array = self.y * q
         self.equality = equality
@@ -83,7 +83,7 @@ class EntropyProjection(Problem):
         return Model(problem, {"alpha": alpha}, {"eta": (link, 1.0)}, {"rho": rho})
 
     def project(self, eta: float) -> Array:
-        """alpha_t exp(-eta q) / Z(eta)."""
+        """Return ``alpha_t exp(-eta q) / Z(eta)``."""
         logs = np.log(self.alpha_t) - eta * self.q
         return np.exp(logs - logsumexp(logs))
 
@@ -95,7 +95,7 @@ class EntropyProjection(Problem):
         total = float(alpha.sum())
         if abs(total - 1) > len(alpha) * EPSILON:  # else it is what `value` makes of it
             alpha = alpha / total if total > 0 else self.alpha_t
-        short = -self._off(alpha)
+        short = -self._measure_excess(alpha)
         if short < 0 or (self.equality and short > 0):
             vertex = int(self.q.argmin() if short < 0 else self.q.argmax())
             share = short / (self.q[vertex] - self.rho + short)
@@ -104,11 +104,11 @@ class EntropyProjection(Problem):
         return Evaluated(self, point, self.value(point), self.dual_value(point))
 
     def value(self, point: Point) -> float:
-        """The relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
-        return float((self.alpha_t * self._divergences(self._changes(point["alpha"]))).sum())
+        """Evaluate the relative entropy, ``sum alpha_t ((1 + r) ln(1 + r) - r)`` with ``r = alpha / alpha_t - 1``."""
+        return float((self.alpha_t * self._evaluate_divergences(self._find_changes(point["alpha"]))).sum())
 
     def dual_value(self, point: Point) -> float:
-        """-ln(Z(eta) exp(rho eta)), by log1p where eta is small, as the value at eta = 0 is exactly 0."""
+        """Evaluate ``-ln(Z(eta) exp(rho eta))``, by log1p where eta is small, as the value at eta = 0 is exactly 0."""
         exponents = -point["eta"] * (self.q - self.rho)
         if np.abs(exponents).max() < 1:
             return -float(np.log1p(self.alpha_t @ np.expm1(exponents)))
@@ -122,9 +122,9 @@ class EntropyProjection(Problem):
         log of a sum of exponentials moves by no more than the largest change of an exponent.
         """
         alpha, eta, n = at.point["alpha"], abs(float(at.point["eta"])), len(self.y)
-        r = self._changes(alpha)
-        terms = self.alpha_t * (self._divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
-        off = self._off(alpha)
+        r = self._find_changes(alpha)
+        terms = self.alpha_t * (self._evaluate_divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
+        off = self._measure_excess(alpha)
         error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
         above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
         mended, value = 0.0, at.primal
@@ -137,19 +137,19 @@ class EntropyProjection(Problem):
         of_sum = sum_error(n + 4, float(self.alpha_t @ np.expm1(np.minimum(exponents, 1.0))))
         return of_primal + of_sum + 4 * EPSILON * largest + eta * float(self._errors.max())
 
-    def _off(self, alpha: Array) -> float:
-        """Q'alpha - rho, with alpha divided by its sum, which is 1 but for rounding."""
+    def _measure_excess(self, alpha: Array) -> float:
+        """Evaluate ``q'alpha - rho``, with alpha divided by its sum, which is 1 but for rounding."""
         ones = np.ones(len(alpha))
         return dot(np.concatenate([self.q, -self.rho * ones]), np.concatenate([alpha, alpha])) / dot(alpha, ones)
 
-    def _changes(self, alpha: Array) -> Array:
-        """Alpha / alpha_t - 1 without cancellation, both divided by their sums, which are 1 but for rounding."""
+    def _find_changes(self, alpha: Array) -> Array:
+        """Evaluate ``alpha / alpha_t - 1`` without cancellation, both divided by their sums: 1 but for rounding."""
         r, ones = (alpha - self.alpha_t) / self.alpha_t, np.ones(len(alpha))
         return r + dot(self.alpha_t - alpha, ones) / dot(alpha, ones) * (1 + r)
 
     @staticmethod
-    def _divergences(r: Array) -> Array:
-        """``(1 + r) ln(1 + r) - r`` for r >= -1, by its series where r is small."""
+    def _evaluate_divergences(r: Array) -> Array:
+        """Evaluate ``(1 + r) ln(1 + r) - r`` for r >= -1, by its series where r is small."""
         t = np.clip(r, -SMALL, SMALL)
         series = t * t * (0.5 - t * (1 / 6 - t * (1 / 12 - t / 20)))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,7 +181,7 @@ class EntropyProjection(Problem):
         return value
 
 
-def _interior(alpha_t: Any, n_samples: int) -> Array:
+def _check_interior(alpha_t: Any, n_samples: int) -> Array:
     alpha_t = validation.finite_array("alpha_t", alpha_t, ndim=1)
     validation.same_length("alpha_t", alpha_t, n_samples)
     if alpha_t.min() <= 0 or abs(alpha_t.sum() - 1) > 1e-9:

@@ -21,8 +21,8 @@ SATISFIED = 1e-7
 """Violation of a constraint up to which a solver's margins count as feasible."""
 
 
-def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
-    """The expression in a variable, if it is a convex number by cvxpy's rules."""
+def _check_convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
+    """Return the expression in a variable if it is a convex number by cvxpy's rules."""
     expression = cp.Expression.cast_to_const(express(variable))
     if not (expression.is_scalar() and expression.is_convex()):
         raise InvalidInput(
@@ -33,9 +33,9 @@ def _convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
     return expression
 
 
-def _evaluated(argument: str, express: Callable[[Any], Any], values: Array) -> float:
-    """The expression at numbers, at its least over variables of its own; inf where it is not defined."""
-    expression = _convex(argument, express, cp.Constant(values))
+def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> float:
+    """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
+    expression = _check_convex(argument, express, cp.Constant(values))
     if expression.variables():
         return solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {}).objective
     with np.errstate(all="ignore"):
@@ -43,8 +43,8 @@ def _evaluated(argument: str, express: Callable[[Any], Any], values: Array) -> f
     return np.inf if np.isnan(value) else value
 
 
-def _slope_deficit(value: Callable[[Array], float], z: Array, u: Array) -> float:
-    """How far the slopes of a loss along u and -u are below those that u claims; relative."""
+def _measure_slopes(value: Callable[[Array], float], z: Array, u: Array) -> float:
+    """Measure how far the slopes of a loss along u and -u are below those that u claims; relative."""
     square = max(float(u @ u), np.finfo(float).tiny)
     step, at_z = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny), value(z)
     gains = [value(z + t * u) - at_z + t * square for t in (step, -step)]
@@ -83,11 +83,11 @@ class ExpressionLoss(_Unproven):
 
     def term(self, z: Any) -> Term:
         """Model the loss."""
-        return Term(_convex("loss", self.express, z))
+        return Term(_check_convex("loss", self.express, z))
 
     def value(self, z: Array) -> float:
         """Evaluate the expression at numbers."""
-        return _evaluated("loss", self.express, z)
+        return _evaluate("loss", self.express, z)
 
     def multipliers(self, z: Array) -> Array:
         """Return 1/n_samples for every sample."""
@@ -102,11 +102,11 @@ class ExpressionLoss(_Unproven):
 
         It is a spot check at the two ends of a short step.
         """
-        return _slope_deficit(self.value, z, u)
+        return _measure_slopes(self.value, z, u)
 
 
-def _constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
-    """The constraints on the margins, if they are convex by cvxpy's rules."""
+def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
+    """Return the constraints on the margins if they are convex by cvxpy's rules."""
     found = constrain(z)
     try:
         convex = all(isinstance(one, cp.Constraint) and one.is_dcp() for one in found)
@@ -147,7 +147,7 @@ class ConstrainedLoss(_Unproven):
     def term(self, z: Any) -> Term:
         """Model the loss and the constraints."""
         term = self.loss.term(z)
-        return Term(term.expression, (*term.constraints, *_constraints(self.constrain, z)), term.variables)
+        return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
 
     def value(self, z: Array) -> float:
         """Evaluate the loss."""
@@ -163,15 +163,15 @@ class ConstrainedLoss(_Unproven):
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""
-        return max(self.loss.primal_violation(z, auxiliary), self._violation(z))
+        return max(self.loss.primal_violation(z, auxiliary), self._measure_violation(z))
 
     def slackness(self, z: Array, u: Array) -> float:
         """Check slopes as of any expression; the loss is infinite where a step leaves the constraints."""
-        at_z = max(SATISFIED, self._violation(z))
-        return _slope_deficit(lambda v: self.value(v) if self._violation(v) <= at_z else np.inf, z, u)
+        at_z = max(SATISFIED, self._measure_violation(z))
+        return _measure_slopes(lambda v: self.value(v) if self._measure_violation(v) <= at_z else np.inf, z, u)
 
-    def _violation(self, z: Array) -> float:
-        held = _constraints(self.constrain, cp.Constant(z))
+    def _measure_violation(self, z: Array) -> float:
+        held = _check_constraints(self.constrain, cp.Constant(z))
         return max((float(np.max(constraint.violation())) for constraint in held), default=0.0)
 
 
@@ -191,26 +191,26 @@ class ExpressionPenalty:
 
     def term(self, w: Any) -> Term:
         """Model the penalty."""
-        return Term(_convex("penalty", self.express, w))
+        return Term(_check_convex("penalty", self.express, w))
 
     def value(self, w: Array) -> float:
         """Evaluate the expression at numbers."""
-        return _evaluated("penalty", self.express, w)
+        return _evaluate("penalty", self.express, w)
 
     def repair(self, w: Array) -> Array:
         """Leave w as it is."""
         return w
 
     def shrink(self, edges: Edges) -> float:
-        """1: what is feasible is not known."""
+        """Return 1: what is feasible is not known."""
         return 1.0
 
     def conjugate(self, edges: Edges) -> float:
-        """Infinity: nothing is proven."""
+        """Return infinity: nothing is proven."""
         return np.inf
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """The one-sided slope in a further weight, at 0: extrapolated from steps of two lengths."""
+        """Return the one-sided slope in a further weight, at 0, extrapolated from steps of two lengths."""
         step = STEP * max(1.0, float(np.abs(w).max(initial=0.0)))
         further = np.zeros((1, *w.shape[1:]))
         further.flat[0] = 1.0
@@ -218,14 +218,14 @@ class ExpressionPenalty:
         return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
 
     def primal_violation(self, w: Array) -> float:
-        """0 where the penalty is finite."""
+        """Return 0 where the penalty is finite."""
         return 0.0 if np.isfinite(self.value(w)) else np.inf
 
     def stationarity(self, w: Array, edges: Array) -> float:
-        """|slope of the penalty along w - edges'w|, relative."""
+        """Return ``|slope of the penalty along w - edges'w|``, relative."""
         slope = (self.value((1 + STEP) * w) - self.value((1 - STEP) * w)) / (2 * STEP)
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
 
     def pricing_slack(self, edges: Array) -> float:
-        """Not known: 0."""
+        """Return 0: it is not known."""
         return 0.0

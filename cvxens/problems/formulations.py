@@ -339,7 +339,7 @@ class LPBoost(Problem):
 
     @cached_property
     def dual_problem(self) -> Any:
-        """Min over sum u = 1, 0 <= u <= D of the largest edge, as a ``cvxpy.Problem``."""
+        """The minimum over ``sum u = 1, 0 <= u <= D`` of the largest edge, as a ``cvxpy.Problem``."""
         u, largest = cp.Variable(len(self.y), nonneg=True, name="u"), cp.Variable(name="largest_edge")
         edges = self.H.edges(np.diag(self.y)) @ u
         return cp.Problem(cp.Minimize(largest), [edges <= largest, cp.sum(u) == 1, u <= self._model.parameters["D"]])
@@ -515,7 +515,7 @@ class RhoSVM(KernelProblem):
 
     @cached_property
     def dual_problem(self) -> Any:
-        """Min u'K~u on the simplex, as a ``cvxpy.Problem``."""
+        """The minimum of ``u'K~u`` on the simplex, as a ``cvxpy.Problem``."""
         u = cp.Variable(len(self.y), nonneg=True, name="u")
         quadratic = cp.sum_squares((self.y[:, None] * self.gram.factor.F).T @ u)
         return cp.Problem(cp.Minimize(quadratic), [cp.sum(u) == 1])

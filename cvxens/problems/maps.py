@@ -88,15 +88,15 @@ class DenseColumns:
         return max(float(self.H.max(initial=0.0)), -float(self.H.min(initial=0.0)))
 
     def scores(self, w: Array) -> Array:
-        """H w."""
+        """Evaluate H w."""
         return self.H @ w
 
     def edges(self, s: Array) -> Array:
-        """H's."""
+        """Evaluate H's."""
         return self.H.T @ s
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """H @ w."""
+        """Model H w."""
         return self.H @ w, []
 
 
@@ -174,25 +174,25 @@ class StumpColumns:
         return max(float(self.scale.max()), float(self.constant))
 
     def scores(self, w: Array) -> Array:
-        """H w by prefix sums."""
+        """Evaluate H w by prefix sums."""
         steps = self._steps
         gaps = w[:-1] if self.constant else w
         jumps = np.zeros((steps.n_slots, *w.shape[1:]))
         jumps[steps.slot] = (gaps.T * self.scale).T
         below = np.add.reduceat(jumps, steps.first_slot, axis=0)
-        staircase = 2 * steps.within(jumps)[steps.slot_of_value] - below[steps.feature_of_value]
+        staircase = 2 * steps.accumulate(jumps)[steps.slot_of_value] - below[steps.feature_of_value]
         return steps.place @ staircase + (w[-1] if self.constant else 0)
 
     def edges(self, s: Array) -> Array:
-        """H's by prefix sums."""
+        """Evaluate H's by prefix sums."""
         steps = self._steps
         mass = np.zeros((steps.n_slots, *s.shape[1:]))
         mass[steps.slot_of_value + 1] = steps.place.T @ s
-        gaps = (s.sum(axis=0) - 2 * steps.within(mass)[steps.slot]).T * self.scale
+        gaps = (s.sum(axis=0) - 2 * steps.accumulate(mass)[steps.slot]).T * self.scale
         return np.concatenate([gaps.T, s.sum(axis=0)[None]]) if self.constant else gaps.T
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """Scores through the staircases g, tied to w by sparse equalities."""
+        """Model scores through the staircases g, tied to w by sparse equalities."""
         steps = self._steps
         n_gaps = len(steps.width)
         g = cp.Variable((steps.place.shape[1], *w.shape[1:]))
@@ -252,32 +252,32 @@ class _Steps:
             first_slot=first_slot,
             slot=slot,
             width=upper[slot] - lower[slot],
-            middle=_between(lower[slot], upper[slot]),
+            middle=_find_middles(lower[slot], upper[slot]),
             feature=np.repeat(np.arange(d), counts + 1)[slot],
             slot_of_value=slot_of_value,
             feature_of_value=feature_of_value,
             place=place,
-            rises=_incidence(inner_value + 1, counts.sum()) - _incidence(inner_value, counts.sum()),
-            first_plus_last=_incidence(first_value, counts.sum()) + _incidence(last_value, counts.sum()),
-            pick_inner=_incidence(gap_at[slot_of_value[inner_value] + 1], len(slot)),
-            pick_ends=_incidence(below, len(slot)) - _incidence(above, len(slot)),
+            rises=_mark_columns(inner_value + 1, counts.sum()) - _mark_columns(inner_value, counts.sum()),
+            first_plus_last=_mark_columns(first_value, counts.sum()) + _mark_columns(last_value, counts.sum()),
+            pick_inner=_mark_columns(gap_at[slot_of_value[inner_value] + 1], len(slot)),
+            pick_ends=_mark_columns(below, len(slot)) - _mark_columns(above, len(slot)),
         )
 
-    def within(self, values: Array) -> Array:
-        """Running sums that start anew at every feature, inclusive, by slot."""
+    def accumulate(self, values: Array) -> Array:
+        """Return running sums that start anew at every feature, inclusive, by slot."""
         total = np.cumsum(values, axis=0)
         before = np.concatenate([np.zeros_like(total[:1]), total])[self.first_slot]
         return total - np.repeat(before, np.diff(np.r_[self.first_slot, self.n_slots]), axis=0)
 
 
-def _between(lower: Array, upper: Array) -> Array:
-    """The middle, above `lower` and at most `upper`, also where no float lies between them."""
+def _find_middles(lower: Array, upper: Array) -> Array:
+    """Return the middles, above `lower` and at most `upper`, also where no float lies between them."""
     middle = lower / 2 + upper / 2
     return np.where(middle > lower, middle, upper)
 
 
-def _incidence(columns: Indices, n_columns: int) -> sparse.csr_matrix:
-    """One row per entry of `columns`, with a 1 there; a row of zeros where it is negative."""
+def _mark_columns(columns: Indices, n_columns: int) -> sparse.csr_matrix:
+    """Return one row per entry of `columns`, with a 1 there; a row of zeros where it is negative."""
     rows = np.flatnonzero(columns >= 0)
     shape = (len(columns), n_columns)
     return sparse.csr_matrix((np.ones(len(rows)), (rows, columns[rows])), shape=shape)
@@ -307,17 +307,17 @@ class Signed:
         return self.base.largest
 
     def scores(self, w: Array) -> Array:
-        """H (w_plus - w_minus)."""
+        """Evaluate H (w_plus - w_minus)."""
         half = self.base.shape[1]
         return self.base.scores(w[:half] - w[half:])
 
     def edges(self, s: Array) -> Array:
-        """(H's, -H's)."""
+        """Evaluate (H's, -H's)."""
         edges = self.base.edges(s)
         return np.concatenate([edges, -edges])
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """The link of the base at w_plus - w_minus."""
+        """Model the base at w_plus - w_minus."""
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
 
@@ -370,7 +370,7 @@ class LinearMap(ABC):
     @property
     @abstractmethod
     def spread(self) -> float:
-        """What a unit of one multiplier, moved to mend a balance, can change an edge by."""
+        """The largest change of an edge by a unit of one multiplier, which is moved to mend a balance."""
 
     @abstractmethod
     def scores(self, w: Array) -> Array:
@@ -599,7 +599,7 @@ class KernelMap(LinearMap):
 
     @cached_property
     def factor(self) -> Factor:
-        """K = F F'."""
+        """The factor F with K = F F', and the way back from its coordinates."""
         return factor(self.matrix())
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:

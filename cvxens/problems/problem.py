@@ -30,7 +30,7 @@ from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Point, Solution
 
 FEASIBLE = 1e-12
-"""How far weights may be from the domain of a penalty through rounding, relative to their sum or to 1."""
+"""The distance of weights from the domain of a penalty that rounding explains, relative to their sum or to 1."""
 
 NEAR = 1e-6
 """The size of edges and of sample weights, relative to the largest of theirs, that a solver may take for 0."""
@@ -288,7 +288,7 @@ class Problem:
 
     @property
     def signs(self) -> Array:
-        """What scores are multiplied by to make margins: the labels, or ones."""
+        """The factors that make margins of scores: the labels, or ones."""
         return self.y
 
     @property
@@ -619,23 +619,23 @@ def not_separable(H: Columns, y: Array, intercept: bool, nonnegative: bool) -> N
     game = cp.Problem(cp.Maximize(rho), [link, *tied, z >= rho, size <= 1])
     u = np.maximum(solve_model(Model(game, {}, {"u": (link, 1.0)}), None, {}).duals["u"], 0)
 
-    def signed_edges(u: Array) -> Array:
+    def evaluate_edges(u: Array) -> Array:
         edges = H.edges(y * u)
         return edges if nonnegative else np.abs(edges)
 
-    for candidate in (u, _polished(H, y, u, intercept, nonnegative)):
+    for candidate in (u, _polish_farkas(H, y, u, intercept, nonnegative)):
         balanced = balance_exactly(balance_classes(candidate, y), y) if intercept else candidate
         if not balanced.any():
             continue
         farkas = balanced / balanced.sum()
-        max_edge = float(signed_edges(farkas).max())
+        max_edge = float(evaluate_edges(farkas).max())
         if max_edge <= edge_rounding(len(y), H.largest):
             return NotSeparable(farkas, max_edge)
     return None
 
 
-def _polished(H: Columns, y: Array, u: Array, intercept: bool, nonnegative: bool) -> Array:
-    """The nearest weights, on the samples that u is on, under which the edges near 0 are 0."""
+def _polish_farkas(H: Columns, y: Array, u: Array, intercept: bool, nonnegative: bool) -> Array:
+    """Return the nearest weights, on the samples that u is on, under which the edges near 0 are 0."""
     kept = np.flatnonzero(u > NEAR * u.max())
     signs = np.zeros((len(y), len(kept)))
     signs[kept, np.arange(len(kept))] = y[kept]

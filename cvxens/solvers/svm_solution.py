@@ -79,7 +79,7 @@ class SVMSolution(Generic[P]):
 
     @property
     def problem(self) -> P:
-        """What was solved."""
+        """The problem that was solved."""
         problem: Any = self.evaluated.problem
         return problem
 

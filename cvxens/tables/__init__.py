@@ -1,8 +1,7 @@
 """Tables as people have them: what their columns are, and how these become features."""
 
 from cvxens.tables.cells import OddCell, columns_of, is_frame, read_cells, spell
-from cvxens.tables.columns import MOST_CATEGORIES, LeftOutColumn, NominalColumn, NumericColumn
-from cvxens.tables.encoder import TableEncoder
+from cvxens.tables.columns import MOST_CATEGORIES, LeftOutColumn, NominalColumn, NumericColumn, TableEncoder
 from cvxens.tables.numerals import NUMBER, Dates, Numerals, choose_decimal_mark, recognise_numerals
 
 __all__ = [

@@ -222,17 +222,7 @@ def read_csv(
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One column before it is known to be numeric or nominal.
-
-    Parameters
-    ----------
-    name : str
-        The column's name.
-    values : ndarray of shape (n_samples,)
-        Of any type.
-    missing : ndarray of bool, shape (n_samples,)
-        True where there is no value.
-    """
+    """One column (n_samples,), of any type, before it is known to be numeric or nominal."""
 
     name: str
     values: NDArray

@@ -18,24 +18,16 @@ Codes = NDArray[np.int64]
 
 
 class Nodes(NamedTuple):
-    """The nodes of a tree, breadth first; node 0 is the root.
-
-    Parameters
-    ----------
-    feature : ndarray of int, shape (n_nodes,)
-        The feature a node splits on, -1 at a leaf.
-    cut : ndarray of shape (n_nodes,)
-        Of a numeric split: values up to it go to the first child, above it to the second. NaN elsewhere.
-    first : ndarray of int, shape (n_nodes,)
-        The first child; the others follow it, a nominal split having one per category.
-    counts : ndarray of shape (n_nodes, n_classes)
-        Training weight of each class at the node.
-    """
+    """The nodes of a tree, breadth first; node 0 is the root."""
 
     feature: Codes
+    """The feature a node splits on, -1 at a leaf."""
     cut: Array
+    """Values up to it go to the first child of a numeric split, above it to the second; NaN elsewhere."""
     first: Codes
+    """The first child; the others follow it, a nominal split having one per category."""
     counts: Array
+    """Training weight of each class at the node, (n_nodes, n_classes)."""
 
 
 @dataclass(frozen=True)

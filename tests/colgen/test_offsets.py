@@ -130,7 +130,7 @@ def test_only_columns_far_from_0_are_shifted():
     restricted.add(columns[2:])
     np.testing.assert_array_equal(restricted.H, (rows - centres(rows)[:, None]).T)
     w = np.arange(6.0)
-    point = restricted.shifted({"w": w, "b": np.asarray(2.0)})
+    point = restricted.shift({"w": w, "b": np.asarray(2.0)})
     assert float(point["b"]) == 2.0 + centres(rows) @ w
     solution = restricted.evaluate({"w": w, "b": point["b"], "u": np.ones(2)})
     np.testing.assert_allclose(rows.T @ w + solution.b, restricted.H @ w + solution.centred, rtol=1e-9)

@@ -19,7 +19,7 @@ from cvxens.types import Array
 from cvxens.validation import generator, positive, sample_prices, samples, whole
 
 FourierFeature = Wave
-"""What the features of this oracle were called before kernels shared them."""
+"""The earlier name of the class, by which it stays importable."""
 
 
 def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None, sample_weight: Any = None) -> float:
@@ -82,7 +82,7 @@ class Fourier(SampledOracle):
     resample : bool
         Whether every call samples a new pool.
     columns_per_round : int
-        At most so many columns are returned.
+        The largest number of columns that are returned.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the median distance; by default 1.
     random_state : int, Generator or None

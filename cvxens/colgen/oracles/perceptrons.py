@@ -33,7 +33,7 @@ class ParallelPerceptrons:
     directions : array-like of shape (n_directions, n_features)
         At least one, and at least one along which the samples differ; equal ones count once.
     columns_per_round : int
-        At most so many columns are returned: the best perceptrons of as many directions.
+        The largest number of columns that are returned: the best perceptrons of as many directions.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Perceptrons(SampledOracle):
     resample : bool
         Whether every call samples new directions.
     columns_per_round : int
-        At most so many columns are returned, of as many directions.
+        The largest number of columns that are returned, of as many directions.
     random_state : int, Generator or None
         Seed; the same seed gives the same columns, call after call.
 

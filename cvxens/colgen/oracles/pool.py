@@ -60,7 +60,7 @@ class Pool:
     sample : array-like or data frame, optional
         What these hypotheses are evaluated on; by default the table H itself.
     columns_per_round : int
-        At most so many columns are returned.
+        The largest number of columns that are returned.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Pool:
         columns_per_round: int = 20,
     ) -> None:
         self.H = finite_array("H", H, ndim=2)
-        self.embody = embody or partial(_tabulated, self.H.shape[1])
+        self.embody = embody or partial(_make_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         self._centres = centres(self.H.T)
@@ -109,7 +109,7 @@ class Pool:
             raise InvalidInput("hypotheses", "found none", "give at least one hypothesis")
         distinct = tuple(dict.fromkeys(hypotheses))
         H = np.column_stack([h(X) for h in distinct])
-        embody = partial(_signed, distinct)
+        embody = partial(_make_signed, distinct)
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
@@ -125,7 +125,7 @@ class Pool:
         by_output = self._shifted.T @ s + np.outer(self._centres, totals)
         edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
         ranked = np.argsort(-np.abs(edges), kind="stable")
-        columns = list(islice(self._outside(edges, ranked, set(exclude)), self.columns_per_round))
+        columns = list(islice(self._list_outside(edges, ranked, set(exclude)), self.columns_per_round))
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
         eps = float(np.finfo(float).eps)
@@ -136,7 +136,7 @@ class Pool:
         outside = columns[0].edge + rounding if columns else 0.0
         return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2, outside)
 
-    def _outside(self, edges: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]) -> Iterator[Column]:
+    def _list_outside(self, edges: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]) -> Iterator[Column]:
         """Yield the columns that are not excluded, in either sign, in the order of `ranked`."""
         for j in ranked.tolist():
             sign = 1 if edges[j] >= 0 else -1
@@ -145,11 +145,11 @@ class Pool:
                 yield Column(hypothesis, self.sample, float(abs(edges[j])))
 
 
-def _tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
+def _make_tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
     return TabulatedColumn(index, n_columns, sign)
 
 
-def _signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:
+def _make_signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hypothesis:
     return hypotheses[index] if sign > 0 else negate(hypotheses[index])
 
 
@@ -167,7 +167,7 @@ class KernelColumns:
     X : array-like of shape (n_samples, n_features)
         The training points, finite. The matrix of up to n_samples**2 values is kept.
     columns_per_round : int
-        At most so many columns are returned.
+        The largest number of columns that are returned.
 
     Raises
     ------

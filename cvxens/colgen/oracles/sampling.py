@@ -34,7 +34,7 @@ class SampledOracle(ABC):
     resample : bool
         True if every call samples anew.
     columns_per_round : int
-        At most so many columns are returned.
+        The largest number of columns that are returned.
     random_state : int, Generator or None
         Seed; the same seed gives the same columns, call after call.
     refinement : int

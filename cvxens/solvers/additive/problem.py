@@ -34,16 +34,16 @@ class AdditiveMap(KernelMap):
         return 2 * self.kernel.total_mass
 
     def matrix(self) -> Array:
-        """K, shape (n_samples, n_samples)."""
+        """Return K, shape (n_samples, n_samples)."""
         K = self.kernel.dense()
         return K + K.T
 
     def scores(self, c: Array) -> Array:
-        """K c."""
+        """Evaluate K c."""
         return self.kernel.product(c)
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        """K c with running sums in twice the precision, and errors."""
+        """Evaluate K c with running sums in twice the precision, and errors."""
         return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
 
 

@@ -38,15 +38,15 @@ class RowsMap(KernelMap):
         return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
 
     def matrix(self) -> Array:
-        """K, shape (n_samples, n_samples)."""
+        """Return K, shape (n_samples, n_samples)."""
         return self.rows.block(np.arange(self.n_samples))
 
     def scores(self, c: Array) -> Array:
-        """K c."""
+        """Evaluate K c."""
         return self.rows.product(c)
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        """K c, and errors."""
+        """Evaluate K c, and errors."""
         f = self.rows.product(c)
         return f, self.score_errors(c, f)
 
