@@ -1,4 +1,4 @@
-"""When a computation has to be over: one clock from the beginning of a fit down to its innermost loops.
+"""Time limits of computations, and why they end: one clock from the beginning of a fit down to its innermost loops.
 
 Whoever is given a `max_time` enters `limit_time` at once; whatever iterates below it asks whether there is time left.
 No argument is handed down: loops are many calls away from whoever knows the limit, some of them behind protocols that
@@ -55,9 +55,9 @@ class Deadline:
     outer : Deadline or None
         One that holds as well.
     interrupted : bool
-        Whether Ctrl-C has ended it.
+        True once Ctrl-C has ended it.
     cut : bool
-        Whether a loop has ended because of it.
+        True once a loop has ended because of it.
     reserve : float
         Seconds that are to be left for what comes after the loops, such as a certificate.
     """
@@ -109,7 +109,7 @@ def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
     max_time : float
         Seconds, inf for no further limit.
     alone : bool
-        Whether limits around this one do not hold: sub-problems have limits of their own.
+        True if limits around this one do not hold: sub-problems have limits of their own.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
 
 
 def time_left() -> float:
-    """Return the seconds that are left; inf without a limit, negative once time is up.
+    """Return the seconds that are left, inf without a limit, negative once time is up.
 
     Examples
     --------
@@ -149,6 +149,7 @@ def time_is_up() -> bool:
 
 
 def _ends(over: bool) -> bool:
+    """Return `over`, and note with the clocks that a loop has ended if so."""
     if over and (deadline := _CURRENT.get()) is not None:
         deadline.note_cut()
     return over
@@ -196,7 +197,7 @@ def in_time(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Pace:
-    """Whether there is time for another step of a loop whose steps cannot be cut: as long as the longest so far.
+    """Tells whether there is time for another step of a loop whose steps cannot be cut: as long as the longest so far.
 
     Parameters
     ----------

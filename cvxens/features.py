@@ -160,7 +160,7 @@ def _sparse_column(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int3
 
 
 def _sort_kind(values: NDArray) -> Literal["stable", "quicksort"]:
-    """Return numpy's fastest sort: a radix sort for short integers, vectorised quicksort for the rest."""
+    """Choose numpy's fastest sort: a radix sort for short integers, vectorised quicksort for the rest."""
     return "stable" if values.dtype.itemsize <= 2 else "quicksort"
 
 

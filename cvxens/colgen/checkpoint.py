@@ -223,12 +223,13 @@ class Recorder:
         columns = [[float(c.edge), self._sample_number(c), self._write_hypothesis(c)] for c in priced.columns]
         samples = [] if self.calls else [digest(sample) for sample in self._samples]
         bounds = [float(bound) for bound in (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)]
-        return json.dumps({"asked": digest(s), "columns": columns, "bounds": bounds, "samples": samples})
+        answer = {"columns": columns, "bounds": bounds, "distinct": bool(priced.distinct), "samples": samples}
+        return json.dumps({"asked": digest(s), **answer})
 
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
         columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
-        return Priced(columns, *written["bounds"])
+        return Priced(columns, *written["bounds"], written["distinct"])
 
     def _sample_number(self, column: Column) -> int:
         known = next((k for k, sample in enumerate(self._samples) if sample is column.sample), None)

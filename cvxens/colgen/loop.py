@@ -110,8 +110,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
     master : Master
         Without columns.
     oracle : Oracle
-        Prices the master's signed weights. Of an answer without an `outside_bound`, columns that equal one of the
-        master's on the whole sample are not added, nor their negations where weights are free.
+        Prices the master's signed weights. Of an answer whose columns it does not call distinct, those that equal one
+        of the master's on the whole sample are not added, nor their negations where weights are free.
     start : sequence of Hypothesis
         They enter before the first round, evaluated on the oracle's `sample`.
 
@@ -209,7 +209,7 @@ class _Columns:
         """Enter the columns of an answer that improve and are new, and return them."""
         improving = {column.hypothesis: column for column in priced.columns if column.edge > solution.threshold}
         columns = [column for hypothesis, column in improving.items() if hypothesis not in self.hypotheses]
-        if priced.outside_bound == inf:
+        if priced.outside_bound == inf and not priced.distinct:
             columns = self._drop_seen(columns, free=solution.closed is None)
         return self._append(columns)
 
@@ -271,7 +271,7 @@ class _Columns:
             max(priced.outside_bound, found.outside_bound),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
-        return priced if bounds == known else Priced(priced.columns, *bounds)
+        return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
     def _ask(self, solution: MasterSolution) -> Priced:
         closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)

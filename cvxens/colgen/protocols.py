@@ -60,14 +60,17 @@ class Priced:
         together), or an upper bound on it; inf = not known. It prices l2 penalties.
     outside_bound : float
         A proven upper bound on the edges of the hypotheses that were not excluded; inf = not known. It prices penalties
-        under which columns of the master keep larger edges than others may have. Where it is known, the columns are
-        distinct from those that were excluded, even if they are equal on the sample; else a run compares their values.
+        under which columns of the master keep larger edges than others may have.
+    distinct : bool
+        True if the columns are other hypotheses than those that were excluded, even where they are equal on the sample;
+        implied by an `outside_bound`. Else a run compares their values and drops what equals a column that it has.
     """
 
     columns: Sequence[Column]
     edge_bound: float = inf
     edge_square_sum: float = inf
     outside_bound: float = inf
+    distinct: bool = False
 
     @property
     def best_edge(self) -> float:

@@ -49,8 +49,8 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.blockwise import expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
-from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, until
+from cvxens.solvers.partial_svms import combine_updates
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, take_until
 from cvxens.types import Array
 
 BLOCK = 2**22
@@ -538,7 +538,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         start = sample.weights / sample.weights.sum()
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
             K = self._factor_with_ridge(kernel, X, sample)
-            updates = until(adaptive_updates(lambda u: y * (K @ (y * u)), start), tol, limit)
+            updates = take_until(adaptive_updates(lambda u: y * (K @ (y * u)), start), tol, limit)
             total, eta = np.zeros(len(y)), 1.0
 
             def sum_up() -> Iterator[Update]:
@@ -555,7 +555,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                 lambda update: f"relative gap {update.gap:.2g}, objective {update.value:.6g}",
                 lambda: self._make_expansion(sample, kernel, K.pivots, K.on_pivots(y * total)),
             )
-            ensemble = ensemble_of(steps, y)
+            ensemble = combine_updates(steps, y)
         low_rank, _ = certificates(K, y, y * ensemble.last)
         certificate = move_dual(low_rank, evaluate_residual(kernel, X, K, ensemble.last), maximise=True)
         if not rounds.stopped:

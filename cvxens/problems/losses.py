@@ -45,7 +45,7 @@ __all__ = [
 TINY = float(np.finfo(float).tiny)
 
 ROUNDED = 64 * EPSILON
-"""What rounding may have taken off prices that add up to 1, as 1/n_samples or w / sum w do: they then count as 1."""
+"""Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
 
 class Loss(Protocol):
@@ -129,7 +129,6 @@ class SumOverSamples(Loss, Protocol):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """(n_samples,) if C is per sample, () if it is one number."""
         return np.shape(self.C)
 
     def repair(self, u: Array, y: Array | None) -> Array:
@@ -166,7 +165,6 @@ class Hinge(SumOverSamples):
 
     @property
     def box(self) -> float | Array:
-        """The upper bounds C of the multipliers."""
         return self.C
 
     def term(self, z: Any) -> Term:
@@ -175,19 +173,15 @@ class Hinge(SumOverSamples):
         return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss."""
         return float((self.C * np.maximum(1 - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
-        """Return ``sum u``."""
         return float(u.sum())
 
     def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |u|``."""
         return float(np.abs(u).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return C for every sample."""
         return np.full(z.shape, self.C)
 
     def rescaling(self, z: Array) -> float:
@@ -237,7 +231,6 @@ class Exponential(SumOverSamples):
     C: Scalar
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         return Term(cp.sum(cp.multiply(self.C, cp.exp(-z))))
 
     def value(self, z: Array) -> float:
@@ -246,7 +239,6 @@ class Exponential(SumOverSamples):
             return float(self.multipliers(z).sum())
 
     def dual_value(self, u: Array) -> float:
-        """Return ``-sum(u ln(u/C) - u)``."""
         return float((u - xlogy(u, u / self.C)).sum())
 
     def dual_magnitude(self, u: Array) -> float:
@@ -254,7 +246,6 @@ class Exponential(SumOverSamples):
         return float((np.abs(u) + np.abs(xlogy(u, u / self.C))).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``C exp(-z_i)``."""
         with np.errstate(over="ignore"):
             return self.C * np.exp(-z)
 
@@ -288,11 +279,9 @@ class Logistic(SumOverSamples):
     C: Scalar
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss."""
         return float((self.C * np.logaddexp(0, -z)).sum())
 
     def dual_value(self, u: Array) -> float:
@@ -306,7 +295,6 @@ class Logistic(SumOverSamples):
         return float((self.C * (p + np.abs(xlogy(p, p)) + np.abs(xlogy(1 - p, 1 - p)))).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``C / (1 + exp(z_i))``."""
         return self.C * expit(-z)
 
     def curvature(self, u: Array) -> Array:
@@ -333,15 +321,12 @@ class SquaredHinge(SumOverSamples):
     C: Scalar
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss."""
         return float((self.C / 2 * np.maximum(1 - z, 0) ** 2).sum())
 
     def dual_value(self, u: Array) -> float:
-        """Return ``sum u - |u|^2 / (2 C)``."""
         return float((u - u * u / (2 * self.C)).sum())
 
     def dual_magnitude(self, u: Array) -> float:
@@ -349,7 +334,6 @@ class SquaredHinge(SumOverSamples):
         return float((np.abs(u) + u * u / (2 * self.C)).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``C max(0, 1 - z_i)``."""
         return self.C * np.maximum(1 - z, 0)
 
     def curvature(self, u: Array) -> Array:
@@ -370,7 +354,6 @@ class HardMargin(Loss):
     floor: ClassVar[float] = 1.0
 
     def term(self, z: Any) -> Term:
-        """Model z >= 1."""
         return Term(cp.Constant(0.0), (z >= 1,))
 
     def value(self, z: Array) -> float:
@@ -378,15 +361,12 @@ class HardMargin(Loss):
         return 0.0 if z.min() >= 1 - 1e-12 else inf
 
     def dual_value(self, u: Array) -> float:
-        """Return ``sum u``."""
         return float(u.sum())
 
     def dual_magnitude(self, u: Array) -> float:
-        """Return ``sum |u|``."""
         return float(np.abs(u).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return 1 for every sample."""
         return np.ones(z.shape)
 
     def repair(self, u: Array, y: Array | None) -> Array:
@@ -403,7 +383,6 @@ class HardMargin(Loss):
         return np.asarray(-(f[y > 0].min() + f[y < 0].max()) / 2)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Return ``max 1 - z_i``."""
         return excess(1 - z)
 
     def dual_violation(self, u: Array) -> float:
@@ -438,12 +417,10 @@ class SoftMinimumMargin(Loss):
 
     @property
     def caps(self) -> float | Array:
-        """The upper bounds D of the multipliers."""
         return self.D
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """(n_samples,) if D is per sample, () if it is one number."""
         return np.shape(self.D)
 
     def term(self, z: Any) -> Term:
@@ -456,7 +433,6 @@ class SoftMinimumMargin(Loss):
         return _quantile(z, np.broadcast_to(self.D, z.shape), 1.0)
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss at the best rho."""
         rho = self.margin(z)
         return float(-rho + (self.D * np.maximum(rho - z, 0)).sum())
 
@@ -466,15 +442,12 @@ class SoftMinimumMargin(Loss):
         return float(abs(rho) + (self.D * np.maximum(rho - z, 0)).sum())
 
     def dual_value(self, u: Array) -> float:
-        """Return 0."""
         return 0.0
 
     def dual_magnitude(self, u: Array) -> float:
-        """Return 0."""
         return 0.0
 
     def multipliers(self, z: Array) -> Array:
-        """Return 1/n_samples for every sample."""
         return np.full(z.shape, 1 / len(z))
 
     def repair(self, u: Array, y: Array | None) -> Array:
@@ -552,7 +525,6 @@ class EntropicMinimumMargin(Loss):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """(n_samples,) if D is per sample, () if it is one number."""
         return np.shape(self.D)
 
     def term(self, z: Any) -> Term:
@@ -581,7 +553,6 @@ class EntropicMinimumMargin(Loss):
         return float(np.clip(rho, z[k - 1] if k else None, z[k]))
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss at the best slacks."""
         rho = self.margin(z)
         D, ln_p = self._shares(z)
         smooth = logsumexp(ln_p - self.eta * np.maximum(z, rho)) / self.eta
@@ -652,15 +623,12 @@ class SquaredError(Loss):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the label codes."""
         return self.L.shape
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         return Term(cp.sum(cp.multiply(self.C, cp.sum(cp.square(self.L - z), axis=1))) / 2)
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss."""
         return float((self.prices * (self.L - z) ** 2).sum() / 2)
 
     def dual_value(self, u: Array) -> float:
@@ -674,7 +642,6 @@ class SquaredError(Loss):
         return float(np.abs(u * self.L).sum() + (u * u / np.where(C > 0, 2 * C, 1.0)).sum())
 
     def multipliers(self, z: Array) -> Array:
-        """Return ``C_i (L_i - Z_i)``."""
         return self.prices * (self.L - z)
 
     def repair(self, u: Array, y: Array | None) -> Array:
@@ -696,7 +663,6 @@ class SquaredError(Loss):
 
     @property
     def targets(self) -> Array:
-        """The label codes L."""
         return self.L
 
     @property
@@ -746,11 +712,9 @@ class MulticlassExponential(Loss):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the scores."""
         return len(self.labels), self.n_classes
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         own_scores = cp.reshape(cp.sum(cp.multiply(self._own, z), axis=1), (len(self.labels), 1), order="C")
         losses = cp.multiply(~self._own, cp.exp(z - own_scores @ np.ones((1, self.n_classes))))
         return Term(cp.sum(cp.multiply(self.C, cp.sum(losses, axis=1))))
@@ -761,7 +725,6 @@ class MulticlassExponential(Loss):
             return float(self._weights(z).sum())
 
     def dual_value(self, u: Array) -> float:
-        """Return ``-sum(v ln(v/C) - v)``."""
         v = self.pairs(u)
         return float((v - xlogy(v, v / self._prices)).sum())
 

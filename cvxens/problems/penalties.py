@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -25,41 +26,50 @@ class Penalty(Protocol):
     Attributes
     ----------
     one_sided : bool
-        Whether it is for weights w >= 0 alone.
+        True if it is for weights w >= 0 alone.
     """
 
-    one_sided: ClassVar[bool]
+    one_sided: ClassVar[bool] = False
 
+    @abstractmethod
     def term(self, w: Any) -> Term:
         """Model the penalty of the cvxpy variable `w`."""
 
+    @abstractmethod
     def value(self, w: Array) -> float:
         """Evaluate the penalty at repaired weights."""
 
     def repair(self, w: Array) -> Array:
         """Move `w` into the domain."""
+        return w
 
     def shrink(self, edges: Edges) -> float:
-        """The factor in (0, 1] on u that makes it dual feasible."""
+        """Return the factor in (0, 1] on u that makes it dual feasible."""
+        return 1.0
 
+    @abstractmethod
     def conjugate(self, edges: Edges) -> float:
-        """What the penalty takes off the dual value of a feasible u: its conjugate at the edges."""
+        """Return what the penalty takes off the dual value of a feasible u: its conjugate at the edges."""
 
+    @abstractmethod
     def threshold(self, w: Array, edges: Array) -> float:
-        """The edge above which an outside hypothesis improves, given the edges of those inside."""
+        """Return the edge above which an outside hypothesis improves, given the edges of those inside."""
 
     def primal_violation(self, w: Array) -> float:
-        """How far `w` is from the domain."""
+        """Measure how far `w` is from the domain."""
+        return 0.0
 
+    @abstractmethod
     def stationarity(self, w: Array, edges: Array) -> float:
-        """How far `edges` is from a subgradient of the penalty at `w`, on the support of w; relative."""
+        """Measure how far `edges` is from a subgradient of the penalty at `w`, on the support of w; relative."""
 
     def pricing_slack(self, edges: Array) -> float:
-        """How far the largest edge exceeds what dual feasibility allows; relative."""
+        """Measure how far the largest edge exceeds what dual feasibility allows; relative."""
+        return 0.0
 
 
 @dataclass(frozen=True)
-class L1:
+class L1(Penalty):
     """`weight` times sum_j |w_j|: LL08 P3 and P4. Dual feasible: no edge above `weight`.
 
     Parameters
@@ -68,54 +78,41 @@ class L1:
         Above 0.
     """
 
-    one_sided: ClassVar[bool] = False
     weight: float = 1.0
 
     @property
     def edge_limit(self) -> float:
-        """The slope at 0, `weight`."""
         return self.weight
 
     def term(self, w: Any) -> Term:
-        """Model the penalty."""
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
 
     def value(self, w: Array) -> float:
-        """Evaluate the penalty."""
         return float(self.weight * np.abs(w).sum())
 
-    def repair(self, w: Array) -> Array:
-        """Every w is feasible."""
-        return w
-
     def shrink(self, edges: Edges) -> float:
-        """Weight / max edge, at most 1."""
+        """Return ``weight / max edge``, at most 1."""
         return self.weight / max(self.weight, edges.bound)
 
     def conjugate(self, edges: Edges) -> float:
-        """0."""
         return 0.0
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """The slope at 0."""
+        """Return the slope at 0."""
         return self.weight
 
-    def primal_violation(self, w: Array) -> float:
-        """Every w is feasible."""
-        return 0.0
-
     def stationarity(self, w: Array, edges: Array) -> float:
-        """Max |w_j| (weight - edge_j sign w_j), relative to weight and sum |w|."""
+        """Return max |w_j| (weight - edge_j sign w_j), relative to weight and sum |w|."""
         reduced = np.abs(w) * np.maximum(self.weight - edges * np.sign(w), 0)
         return excess(reduced) / (self.weight * max(1.0, float(np.abs(w).sum())))
 
     def pricing_slack(self, edges: Array) -> float:
-        """(max edge - weight) / weight."""
+        """Return ``(max edge - weight) / weight``."""
         return excess(edges - self.weight) / self.weight
 
 
 @dataclass(frozen=True)
-class SquaredL2:
+class SquaredL2(Penalty):
     """`weight`/2 times |w|^2: LL08 P1 and SL (1), (10). At the optimum weight w_j = edge_j for every j.
 
     Parameters
@@ -124,53 +121,33 @@ class SquaredL2:
         Above 0.
     """
 
-    one_sided: ClassVar[bool] = False
     weight: float = 1.0
 
     @property
     def ridge(self) -> float:
-        """The curvature, `weight`."""
         return self.weight
 
     def term(self, w: Any) -> Term:
-        """Model the penalty."""
         return Term(self.weight / 2 * cp.sum_squares(w))
 
     def value(self, w: Array) -> float:
-        """Evaluate the penalty."""
         return float(self.weight / 2 * (w * w).sum())
 
-    def repair(self, w: Array) -> Array:
-        """Every w is feasible."""
-        return w
-
-    def shrink(self, edges: Edges) -> float:
-        """Every u is feasible."""
-        return 1.0
-
     def conjugate(self, edges: Edges) -> float:
-        """The sum of squared edges over twice the weight."""
+        """Return the sum of squared edges over twice the weight."""
         return edges.square_sum / (2 * self.weight)
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """The slope at 0, which is 0."""
-        return 0.0
-
-    def primal_violation(self, w: Array) -> float:
-        """Every w is feasible."""
+        """Return the slope at 0, which is 0."""
         return 0.0
 
     def stationarity(self, w: Array, edges: Array) -> float:
-        """Max |weight w_j - edge_j|, relative to the largest."""
+        """Return max |weight w_j - edge_j|, relative to the largest."""
         return float(np.abs(self.weight * w - edges).max()) / max(1.0, float(np.abs(edges).max()))
-
-    def pricing_slack(self, edges: Array) -> float:
-        """Every edge is feasible: what an outside hypothesis adds is in the conjugate."""
-        return 0.0
 
 
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNet(Penalty):
     """`l1` times sum_j |w_j| plus `l2`/2 times |w|^2 (Zou & Hastie 2005). At the optimum l2 w_j = max(edge_j - l1, 0).
 
     Its conjugate is ``sum_j max(edge_j - l1, 0)^2 / (2 l2)``. Of the hypotheses outside a master the largest edge is
@@ -182,62 +159,45 @@ class ElasticNet:
         Above 0.
     """
 
-    one_sided: ClassVar[bool] = False
     l1: float = 1.0
     l2: float = 1.0
 
     def term(self, w: Any) -> Term:
-        """Model the penalty."""
         return Term(L1(self.l1).term(w).expression + SquaredL2(self.l2).term(w).expression)
 
     def value(self, w: Array) -> float:
-        """Evaluate the penalty."""
         return L1(self.l1).value(w) + SquaredL2(self.l2).value(w)
 
-    def repair(self, w: Array) -> Array:
-        """Every w is feasible."""
-        return w
-
     def shrink(self, edges: Edges) -> float:
-        """L1 / max edge of those outside, at most 1."""
+        """Return ``l1 / max edge`` of those outside, at most 1."""
         return L1(self.l1).shrink(Edges(min(edges.bound, edges.outside), edges.square_sum))
 
     def conjugate(self, edges: Edges) -> float:
-        """Half the sum of (edge - l1)^2 over l2, where edges inside, shrunk, exceed l1."""
+        """Return half the sum of (edge - l1)^2 over l2, where edges inside, shrunk, exceed l1."""
         excesses = np.maximum(self.shrink(edges) * edges.inside() - self.l1, 0)
         return float((excesses**2).sum() / (2 * self.l2))
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """The slope at 0."""
+        """Return the slope at 0."""
         return self.l1
 
-    def primal_violation(self, w: Array) -> float:
-        """Every w is feasible."""
-        return 0.0
-
     def stationarity(self, w: Array, edges: Array) -> float:
-        """Max |l2 w_j - sign(edge_j) max(|edge_j| - l1, 0)|, relative to the largest edge."""
+        """Return max |l2 w_j - sign(edge_j) max(|edge_j| - l1, 0)|, relative to the largest edge."""
         best = np.sign(edges) * np.maximum(np.abs(edges) - self.l1, 0)
         return float(np.abs(self.l2 * w - best).max()) / max(self.l1, float(np.abs(edges).max()))
 
-    def pricing_slack(self, edges: Array) -> float:
-        """Every edge is feasible: what exceeds l1 is in the conjugate."""
-        return 0.0
-
 
 @dataclass(frozen=True)
-class Simplex:
+class Simplex(Penalty):
     """0 where w >= 0 and sum w = 1, else infinite: the convex combinations of LPBoost (DBS02)."""
 
     one_sided: ClassVar[bool] = True
     total: ClassVar[float] = 1.0
 
     def term(self, w: Any) -> Term:
-        """Model the constraint."""
         return Term(cp.Constant(0.0), (cp.sum(w) == 1,))
 
     def value(self, w: Array) -> float:
-        """0."""
         return 0.0
 
     def repair(self, w: Array) -> Array:
@@ -246,26 +206,18 @@ class Simplex:
         total = w.sum()
         return w / total if total > 0 else np.full(len(w), 1 / len(w))
 
-    def shrink(self, edges: Edges) -> float:
-        """Every u is feasible."""
-        return 1.0
-
     def conjugate(self, edges: Edges) -> float:
-        """The largest edge."""
+        """Return the largest edge."""
         return edges.bound
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """The largest edge of those inside."""
+        """Return the largest edge of those inside."""
         return float(edges.max(initial=-np.inf))
 
     def primal_violation(self, w: Array) -> float:
-        """|sum w - 1| and max -w_j."""
+        """Return |sum w - 1| and max -w_j."""
         return max(abs(float(w.sum()) - 1), excess(-w))
 
     def stationarity(self, w: Array, edges: Array) -> float:
-        """Max w_j (max edge - edge_j)."""
+        """Return max w_j (max edge - edge_j)."""
         return float(np.abs(w * (edges.max() - edges)).max())
-
-    def pricing_slack(self, edges: Array) -> float:
-        """Every edge is feasible: the largest one is in the conjugate."""
-        return 0.0

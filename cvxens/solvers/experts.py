@@ -8,15 +8,16 @@ from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.rounding import sum_error
+from cvxens.threads import map_in_threads
 from cvxens.types import Array, Attempt
 from cvxens.validation import RandomState
 
@@ -49,7 +50,7 @@ class LeastSquaresExperts:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """That of the expert with the largest relative gap: no expert is further from its optimum."""
+        """The certificate of the expert with the largest relative gap: no expert is further from its optimum."""
         gaps = [(it.relative_gap, it.kkt_residual) for it in self.certificates]
         worst = max(range(len(self)), key=gaps.__getitem__)
         size = int(self.members[:, worst].sum())
@@ -149,33 +150,33 @@ def least_squares_experts(
     >>> experts.certificate.holds(1e-12), np.sign(experts.scores(K)).mean(axis=1).ravel().round(1)
     (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
     """
-    K, Y, members = _matching(K, Y, members)
+    K, Y, members = _check_arrays(K, Y, members)
     gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
     coefficients = np.zeros((len(K), members.shape[1], Y.shape[1]))
 
     def fit(e: int) -> None:
         rows = np.flatnonzero(members[:, e])
-        factor = factor_shifted(K[np.ix_(rows, rows)], len(rows) * gamma)
+        factor = factor_with_ridge(K[np.ix_(rows, rows)], len(rows) * gamma)
         coefficients[rows, e] = cho_solve(factor, Y[rows], check_finite=False)
 
     with threadpool_limits(1, "blas"):
         check_psd(K)
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(e) for e in range(members.shape[1]))
+        map_in_threads(fit, range(members.shape[1]), effective_n_jobs(n_jobs))
         F = (K @ coefficients.reshape(len(K), -1)).reshape(coefficients.shape)
     largest = float(np.abs(K.diagonal()).max())  # no entry of a PSD matrix is larger
     certificates = tuple(
-        certificate_of(coefficients[rows, e], F[rows, e], Y[rows], gamma, largest) for e, rows in enumerate(members.T)
+        certify_expert(coefficients[rows, e], F[rows, e], Y[rows], gamma, largest) for e, rows in enumerate(members.T)
     )
     return LeastSquaresExperts(coefficients, members, certificates)
 
 
-def _matching(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
+def _check_arrays(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
     K = validation.finite_array("K", K, ndim=2)
-    Y, members = matching(K.shape, Y, members)
+    Y, members = check_shapes(K.shape, Y, members)
     return K if np.array_equal(K, K.T) else validation.symmetric(K), Y, members
 
 
-def matching(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
+def check_shapes(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
     """Return targets (n_samples, n_outputs) and members that fit to a kernel matrix of that shape, or raise."""
     Y, members = validation.finite_array("Y", Y), np.asarray(members)
     if shape[0] != shape[1]:
@@ -197,12 +198,12 @@ def check_psd(K: Array) -> None:
     """Raise unless a symmetric matrix has a Cholesky factor once it is lifted by its rounding."""
     rounding = NEGATIVE * len(K) * max(float(np.abs(K.diagonal()).max()), np.finfo(float).tiny)
     try:
-        factor_shifted(K.copy(), rounding)
+        factor_with_ridge(K.copy(), rounding)
     except SolverFailed:
         raise InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel") from None
 
 
-def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
+def factor_with_ridge(K: Array, shift: float) -> tuple[Array, bool]:
     """Factor K + shift I by Cholesky, in place of K, a symmetric matrix stored by rows."""
     K.flat[:: len(K) + 1] += shift
     try:
@@ -211,7 +212,7 @@ def factor_shifted(K: Array, shift: float) -> tuple[Array, bool]:
         raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
 
 
-def certificate_of(c: Array, f: Array, y: Array, gamma: float, largest: float) -> Certificate:
+def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -> Certificate:
     """Return how far the coefficients c (m, n_outputs) of an expert with scores f = K_e c are from the optimum.
 
     `largest` is at least every |K_ij|: it bounds the rounding errors of f.
@@ -258,7 +259,7 @@ LOST = 1e-12
 """Eigenvalues below this, relative to the largest, are rounding."""
 
 
-class Multiplied(Protocol):
+class SupportsMatmul(Protocol):
     """A symmetric PSD matrix that may be multiplied with, and need not be written out: an array, a `TreeMatrix`."""
 
     @property
@@ -270,7 +271,7 @@ class Multiplied(Protocol):
 
 
 def iterated_least_squares_experts(
-    K: Multiplied, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
+    K: SupportsMatmul, Y: Any, gamma: float, members: Any, *, n_jobs: int | None = None
 ) -> LeastSquaresExperts:
     """Solve TT06 (5), ``(m gamma I + K_e) c_e = y_e``, by products with K alone, until its gap is 1e-12 of its value.
 
@@ -310,7 +311,7 @@ def iterated_least_squares_experts(
     >>> experts.certificate.holds(1e-11), (K @ experts.coefficients[:, :, 0]).shape
     (True, (500, 20))
     """
-    Y, members = matching(K.shape, Y, members)
+    Y, members = check_shapes(K.shape, Y, members)
     gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
     coefficients = np.zeros((*members.shape, Y.shape[1]))
     n_together = max(1, WIDTH // Y.shape[1])
@@ -318,20 +319,20 @@ def iterated_least_squares_experts(
 
     def fit(group: slice) -> list[Certificate]:
         inside = members[:, group]
-        systems = Systems.of(L, gamma, inside, Y.shape[1])
-        C = solved(K, systems, np.tile(Y, inside.shape[1]) * systems.inside)
+        systems = Systems.from_members(L, gamma, inside, Y.shape[1])
+        C = solve_systems(K, systems, np.tile(Y, inside.shape[1]) * systems.inside)
         split = (len(Y), inside.shape[1], Y.shape[1])
         F, coefficients[:, group] = (K @ C).reshape(split), C.reshape(split)
         c = coefficients[:, group]
-        return [certificate_of(c[rows, e], F[rows, e], Y[rows], gamma, 1.0) for e, rows in enumerate(inside.T)]
+        return [certify_expert(c[rows, e], F[rows, e], Y[rows], gamma, 1.0) for e, rows in enumerate(inside.T)]
 
     with threadpool_limits(1, "blas"):
-        L = nystroem_factor(K, RANK)
-        found = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(fit)(group) for group in groups)
+        L = factor_by_nystroem(K, RANK)
+        found = map_in_threads(fit, groups, effective_n_jobs(n_jobs))
     return LeastSquaresExperts(coefficients, members, tuple(it for group in found for it in group))
 
 
-def nystroem_factor(K: Multiplied, rank: int) -> Array:
+def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
     """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples."""
     n = K.shape[0]
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
@@ -340,13 +341,13 @@ def nystroem_factor(K: Multiplied, rank: int) -> Array:
     columns = K @ units
     values, vectors = np.linalg.eigh(columns[chosen])
     if values[0] < -LOST * n * values[-1] or values[-1] < 0:
-        raise not_psd()
+        raise make_psd_error()
     kept = values > LOST * values[-1]
     return columns @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def not_psd() -> InvalidInput:
-    """Return what is wrong with a kernel matrix of a negative eigenvalue."""
+def make_psd_error() -> InvalidInput:
+    """Return the error of a kernel matrix with a negative eigenvalue."""
     return InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel")
 
 
@@ -375,7 +376,7 @@ class Systems:
     whitening: Array
 
     @classmethod
-    def of(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
+    def from_members(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
         """Factor the preconditioners of some experts."""
         sizes = members.sum(axis=0)
         outer = np.stack(
@@ -384,7 +385,7 @@ class Systems:
         inside = members.repeat(n_outputs, axis=1).astype(np.float64)
         return cls(inside, inside.sum(axis=0), gamma, L, np.linalg.inv(np.linalg.cholesky(outer)))
 
-    def times(self, K: Multiplied, C: Array) -> Array:
+    def times(self, K: SupportsMatmul, C: Array) -> Array:
         """Return (m gamma I + K_e) c of every column."""
         return self.inside * (K @ C) + self.sizes * self.gamma * C
 
@@ -400,10 +401,10 @@ class Systems:
         """Return the largest gap |r|^2 / m of a column, relative to its value; r is y - m gamma c - K_e c."""
         shortfall = self.sizes * self.gamma * C + R
         values = (shortfall**2).sum(axis=0) / self.sizes + self.gamma * (C * (Y - shortfall)).sum(axis=0)
-        return float(ratio((R**2).sum(axis=0) / self.sizes, np.abs(values)).max())
+        return float(divide((R**2).sum(axis=0) / self.sizes, np.abs(values)).max())
 
 
-def solved(K: Multiplied, systems: Systems, Y: Array) -> Array:
+def solve_systems(K: SupportsMatmul, systems: Systems, Y: Array) -> Array:
     """Return the solutions (n_samples, n_columns) of some systems by preconditioned conjugate gradients."""
     start = perf_counter()
     C, R, P = np.zeros_like(Y), Y.copy(), np.zeros_like(Y)
@@ -413,17 +414,17 @@ def solved(K: Multiplied, systems: Systems, Y: Array) -> Array:
             return C
         Z = systems.precondition(R)
         before, size = size, (R * Z).sum(axis=0)
-        P = Z + ratio(size, before) * P
+        P = Z + divide(size, before) * P
         Q = systems.times(K, P)
         curvature = (P * Q).sum(axis=0)
         if curvature.min() < 0:
-            raise not_psd()
-        step = ratio(size, curvature)
+            raise make_psd_error()
+        step = divide(size, curvature)
         C, R = C + step * P, R - step * Q
     found = f"relative gap {systems.relative_gap(C, R, Y):.1e} after {MAX_STEPS} steps: give a larger gamma"
     raise SolverFailed([Attempt("conjugate gradients", "not converged", perf_counter() - start, found)])
 
 
-def ratio(a: Array, b: Array) -> Array:
+def divide(a: Array, b: Array) -> Array:
     """Return a / b, 0 where b is."""
     return np.divide(a, b, out=np.zeros_like(a), where=b != 0)

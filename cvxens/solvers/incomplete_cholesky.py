@@ -18,7 +18,7 @@ from cvxens.errors import InvalidInput
 from cvxens.types import Array
 
 BLOCK = 64
-"""How many samples the diagonal is evaluated for at a time."""
+"""Samples that the diagonal is evaluated for at a time."""
 
 NEGATIVE = 1e-9
 """A residual below minus this, relative to the largest diagonal entry, makes a kernel indefinite."""
@@ -123,11 +123,11 @@ def incomplete_cholesky(kernel: Kernel, X: Any, rank: int, *, tol: float = 1e-10
     validation.positive("tol", tol)
     rank = min(validation.whole("rank", rank), len(X))
     with threadpool_limits(1, "blas"):
-        return _factored(kernel, X, rank, tol)
+        return _factor(kernel, X, rank, tol)
 
 
-def _factored(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
-    residual = _diagonal(kernel, X)
+def _factor(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
+    residual = _evaluate_diagonal(kernel, X)
     size = float(residual.max())
     if size <= 0:
         raise InvalidInput("kernel", "found no positive entry on the diagonal", "give a PSD kernel that is not zero")
@@ -147,17 +147,17 @@ def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp],
     """Put the k-th pivot, that of the largest residual, into G and the pivots; returns the new residual."""
     G, pivots, residual = factor
     pivot = int(residual.argmax())
-    column = _evaluated(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
+    column = _evaluate(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
     if abs(column[pivot] - residual[pivot]) > 1e-8 * size:
         found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
         raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")
     G[:, k] = column / np.sqrt(residual[pivot])
     G[pivots[:k], k], pivots[k] = 0.0, pivot
-    return _without(residual - G[:, k] ** 2, pivots[: k + 1], size)
+    return _clear_pivots(residual - G[:, k] ** 2, pivots[: k + 1], size)
 
 
-def _without(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
-    """The residual, exactly 0 at the pivots and elsewhere clear of rounding."""
+def _clear_pivots(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
+    """Return the residual, exactly 0 at the pivots and elsewhere clear of rounding."""
     residual[pivots] = 0.0
     if residual.min() < -NEGATIVE * size:
         found = f"found a residual of {residual.min():.3g} at sample {int(residual.argmin())}, so it is not PSD"
@@ -165,12 +165,12 @@ def _without(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
     return np.maximum(residual, 0.0)
 
 
-def _diagonal(kernel: Kernel, X: Array) -> Array:
+def _evaluate_diagonal(kernel: Kernel, X: Array) -> Array:
     blocks = [X[first : first + BLOCK] for first in range(0, len(X), BLOCK)]
-    return np.concatenate([np.diag(_evaluated(kernel, block, block)) for block in blocks])
+    return np.concatenate([np.diag(_evaluate(kernel, block, block)) for block in blocks])
 
 
-def _evaluated(kernel: Kernel, X: Array, Z: Array) -> Array:
+def _evaluate(kernel: Kernel, X: Array, Z: Array) -> Array:
     values = validation.finite_array("kernel", kernel(X, Z), ndim=2)
     if values.shape != (len(X), len(Z)):
         found = f"found shape {values.shape} for {len(X)} and {len(Z)} samples"

@@ -87,12 +87,12 @@ class Rows:
         self.n_rows = int(np.count_nonzero(kept))
 
     def times(self, v: Array) -> Array:
-        """A v, for v (n_samples,)."""
+        """Return A v, for v (n_samples,)."""
         return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
 
     def combine(self, weights: Array) -> Array:
-        """A' weights, for weights (n_rows,)."""
-        return np.concatenate(self._parts(lambda part: _combined(self.values[:, part], weights)))
+        """Return A' weights, for weights (n_rows,)."""
+        return np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
 
     def _parts(self, work: Callable[[slice], T]) -> list[T]:
         n_samples = self.values.shape[1]
@@ -105,7 +105,7 @@ class Rows:
         return map_in_threads(work, parts)
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
-        """A diag(theta) A' for theta > 0, the products in `dtype`; every thread calls BLAS, which best has but one."""
+        """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
         largest = float(theta.max())
         roots = np.sqrt(theta / largest).astype(dtype)
 
@@ -133,7 +133,7 @@ def _times(values: NDArray[Any], v: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _combined(values: NDArray[Any], weights: Array) -> Array:
+def _combine(values: NDArray[Any], weights: Array) -> Array:
     n_rows, n = values.shape
     out = np.zeros(n)
     for start in range(0, n, BLOCK):
@@ -519,7 +519,7 @@ class Newton:
         """Return the gap between the multipliers and v, each made feasible."""
         return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
-    def direction(self, wanted: Products) -> Iterate:
+    def find_direction(self, wanted: Products) -> Iterate:
         """Return the direction that restores feasibility and changes the products as wanted, to first order."""
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
@@ -597,30 +597,30 @@ def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, 
             best, lowest, worse = (at, gap, 0) if gap < lowest else (best, lowest, worse + 1)
             if gap <= target or worse == PATIENCE or at.total <= ROUNDING * at.v.sum():
                 break
-            d = _find_direction(newton)
+            d = _correct_direction(newton)
             p, q = at.max_steps(d)
             at = at.advance(d, _cut((TO_THE_BOUNDARY * p, TO_THE_BOUNDARY * q)))
             dtype = newton.dtype
     return best, lowest
 
 
-def _find_direction(newton: Newton) -> Iterate:
+def _correct_direction(newton: Newton) -> Iterate:
     """Return Mehrotra's direction with as many of Gondzio's correctors as lengthen the step."""
     at = newton.at
     # the predictor aims at 0; how far it gets says how small a target the corrector may have
-    d = newton.direction(Products.aim_at(0.0, at))
+    d = newton.find_direction(Products.aim_at(0.0, at))
     after = at.advance(d, _cut(at.max_steps(d))).complementarity
     # mu (mu_after / mu)^3: Mehrotra's rule (SIAM J. Optim. 2, 1992, section 2)
     target = at.complementarity * (after / at.complementarity) ** 3
     wanted = Products.aim_at(target, at, d)
-    d = newton.direction(wanted)
+    d = newton.find_direction(wanted)
     for _ in range(CORRECTORS):
         steps = _cut(at.max_steps(d))
         if min(steps) > LONG_ENOUGH:
             break
         further = _cut((steps[0] + LENGTHEN, steps[1] + LENGTHEN))
         wanted = wanted.recentre(target, at.advance(d, further))
-        better = newton.direction(wanted)
+        better = newton.find_direction(wanted)
         if min(at.max_steps(better)) < min(steps) + WORTHWHILE:
             break
         d = better

@@ -111,7 +111,7 @@ class ByColumns:
         known = self.factor.n
         if known < len(rows):
             # sum_i v_i G_ij = 0, so the old columns need not be less their means
-            new = _centred(rows[known:], self.sample_weight)
+            new = _centre(rows[known:], self.sample_weight)
             new *= self.sample_weight
             products = new @ rows.T
             corner = products[:, known:]
@@ -147,22 +147,22 @@ class BySamples:
 
     def weights(self, rows: Array) -> Array:
         """Solve for W, (n_columns, n_outputs), over H' = rows, whose first ones are those of the last call."""
-        centred = _centred(rows, self.sample_weight) * self.roots
+        centred = _centre(rows, self.sample_weight) * self.roots
         new = centred[self.n :]
         if not self.n:
             self.gram = self.ridge * np.eye(len(self.L))
         self.gram, self.n = self.gram + new.T @ new, len(rows)
         # below this ratio the ridge is lost in the rounding of the matrix
         if self.ridge < 1e-10 * float(self.gram.diagonal().max()):
-            return _by_singular_values(centred, self.L, self.ridge)
+            return _solve_by_singular_values(centred, self.L, self.ridge)
         return centred @ cho_solve(cho_factor(self.gram), self.L)
 
 
-def _centred(rows: Array, weights: Array) -> Array:
+def _centre(rows: Array, weights: Array) -> Array:
     return rows - (rows @ weights / len(weights))[:, None]
 
 
-def _by_singular_values(rows: Array, L: Array, ridge: float) -> Array:
+def _solve_by_singular_values(rows: Array, L: Array, ridge: float) -> Array:
     left, values, right = svd(rows, full_matrices=False)
     return left @ ((values / (values**2 + ridge))[:, None] * (right @ L))
 
@@ -200,7 +200,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     validation.instance("problem", problem, SLSSVM)
     start = time.perf_counter()
     L, D = problem.L, np.sqrt(np.broadcast_to(problem.weights, len(problem.L)))[:, None]
-    factored = _factored(D * gram(problem.H) * D.T, 1 / problem.C)
+    factored = _factor_with_ridge(D * gram(problem.H) * D.T, 1 / problem.C)
     from_labels, from_ones = (D * cho_solve(factored, D * right) for right in (L, np.ones((len(L), 1))))
     b = from_labels.sum(axis=0) / from_ones.sum()
     U = from_labels - from_ones * b
@@ -236,12 +236,12 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     validation.instance("problem", problem, RegularizedLeastSquares)
     start = time.perf_counter()
     m = len(problem.y)
-    c = cho_solve(_factored(problem.K, m * problem.gamma), problem.y)
+    c = cho_solve(_factor_with_ridge(problem.K, m * problem.gamma), problem.y)
     seconds = time.perf_counter() - start
     return Solution(problem.value({"c": c}), {"c": c}, {"s": 2 * problem.gamma * c}, "optimal", SOLVER, seconds)
 
 
-def _factored(K: Array, ridge: float) -> tuple[Array, bool]:
+def _factor_with_ridge(K: Array, ridge: float) -> tuple[Array, bool]:
     try:
         return cho_factor(K + ridge * np.eye(len(K)))
     except LinAlgError as error:

@@ -144,7 +144,7 @@ class SmoothProblem:
 
     def _step(self, at: Iterate, z: Array, D: Array, gradient: Array, imbalance: float) -> Iterate:
         """Search along Newton's direction."""
-        d, db = self._direction(D, gradient, imbalance)
+        d, db = self._find_direction(D, gradient, imbalance)
         df = d @ self.rows
         dz = self.y * (df + db)
         # the slope along d of all but the loss is rise + t bend
@@ -158,7 +158,7 @@ class SmoothProblem:
         t = find_root(slope, 1.0, tolerance=FLATNESS * abs(float(gradient @ d) + imbalance * db), low=0.0)
         return Iterate(at.w + t * d, at.b + t * db, at.f + t * df)
 
-    def _direction(self, D: Array, gradient: Array, imbalance: float) -> tuple[Array, float]:
+    def _find_direction(self, D: Array, gradient: Array, imbalance: float) -> tuple[Array, float]:
         """Return Newton's direction in w and b; gradient and imbalance are the objective's slopes in them."""
         # curvatures that rounding loses against the largest leave the system as it is
         curved = np.flatnonzero(EPSILON * D.max(initial=0.0) < D)

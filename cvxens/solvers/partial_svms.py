@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
-from cvxens.solvers.rho_svm import Update, adaptive_updates, uniform, until, update_bound
+from cvxens.solvers.rho_svm import Update, adaptive_updates, take_until, uniform, update_bound
 from cvxens.types import Array
 
 
@@ -46,7 +46,7 @@ class PartialSVMEnsemble:
 
     @property
     def n_hypotheses(self) -> int:
-        """How many hypotheses there are."""
+        """The number of hypotheses."""
         return len(self.weights)
 
     def decision_function(self, rows: Any) -> Array:
@@ -56,7 +56,7 @@ class PartialSVMEnsemble:
         return rows @ self.coefficients
 
 
-def ensemble_of(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
+def combine_updates(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
     """Add up what `updates` went through; one that stalled counts as much as the one before it.
 
     Parameters
@@ -69,7 +69,7 @@ def ensemble_of(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
     Examples
     --------
     >>> updates = adaptive_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2))
-    >>> ensemble_of(until(updates, 1e-3, 100), np.array([1.0, -1.0])).coefficients.round(2)
+    >>> combine_updates(take_until(updates, 1e-3, 100), np.array([1.0, -1.0])).coefficients.round(2)
     array([ 0.62, -0.38])
     """
     remaining = iter(updates)
@@ -121,15 +121,15 @@ def partial_svms(K: Any, y: Any, *, tol: float = 1e-3, max_updates: int = 1000) 
     >>> ensemble.first, ensemble.last.round(3), ensemble.coefficients.round(2)
     (array([ 0.5, -0.5]), array([ 0.75, -0.25]), array([ 0.62, -0.38]))
     """
-    K = K if isinstance(K, LowRankKernel) else _checked(K)
+    K = K if isinstance(K, LowRankKernel) else _check_kernel(K)
     y = validation.signs(y, K.shape[0])
     validation.positive("tol", tol)
     with threadpool_limits(1, "blas"):
         updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
-        return ensemble_of(until(updates, tol, validation.whole("max_updates", max_updates)), y)
+        return combine_updates(take_until(updates, tol, validation.whole("max_updates", max_updates)), y)
 
 
-def _checked(K: Any) -> Array:
+def _check_kernel(K: Any) -> Array:
     K = validation.symmetric(K)
     if (least := float(K.diagonal().min())) < 0:
         raise InvalidInput("K", f"found {least:.3g} on the diagonal", "give the matrix of a PSD kernel")

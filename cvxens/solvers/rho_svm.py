@@ -71,7 +71,7 @@ class Update:
 
 
 def relative_gap(q: Array, value: float) -> float:
-    """1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0.
+    """Return 1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def adaptive_updates(margins: Margins, u: Array) -> Iterator[Update]:
 
 
 def _step(margins: Margins, u: Array, q: Array, epsilon: float) -> tuple[float, float, tuple[Array, Array] | None]:
-    """Eta, the epsilon that it took, and the next u with its margins; none where epsilon vanishes."""
+    """Return eta, the epsilon that it took, and the next u with its margins; none where epsilon vanishes."""
     value, least = float(u @ q), float(q.min())
     while epsilon > SMALLEST:
         target = (1 - epsilon) * value
@@ -174,13 +174,13 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
         u = np.maximum(tilt(u, q, eta), np.finfo(float).tiny)
 
 
-def until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
+def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
     """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up.
 
     Examples
     --------
     >>> updates = adaptive_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2))
-    >>> [round(update.gap, 3) for update in until(updates, 0.1, 100)]
+    >>> [round(update.gap, 3) for update in take_until(updates, 0.1, 100)]
     [0.75, 0.0]
     """
     for update in islice(updates, max_updates + 1):
@@ -190,7 +190,7 @@ def until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[U
 
 
 def update_bound(n_samples: int, nu: float) -> float:
-    """2 ln(n) / nu^2: how many updates of length `nu` there can be that the optimum a* does not forbid.
+    """Return 2 ln(n) / nu^2: how many updates of length `nu` there can be that the optimum a* does not forbid.
 
     An update whose target exceeds ``(K~u)'a*`` brings u nearer to a* in relative entropy by at least ``nu^2 / 2``
     (Pythagoras and Pinsker), with nu the decrease asked for over half the range of K~u; at the start that entropy is at
@@ -212,7 +212,7 @@ def update_bound(n_samples: int, nu: float) -> float:
 
 
 PASSES = 3
-"""How often the solution of a linear system is refined."""
+"""Refinements of the solution of a linear system: each mends all but 1e-14 of what the ridge costs."""
 
 
 def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2, max_updates: int = 5000) -> Solution:
@@ -264,7 +264,7 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
 
 def multiplicative_updates(Q: Array, u: Array, gap: float, max_updates: int) -> Array:
     """Update u, positive and with sum 1, until its relative gap is within `gap` or updates stall."""
-    *_, last = until(adaptive_updates(Q.__matmul__, u), gap, max_updates)
+    *_, last = take_until(adaptive_updates(Q.__matmul__, u), gap, max_updates)
     return last.u
 
 
@@ -295,7 +295,7 @@ def finish_on_active_set(Q: Array, u: Array, tol: float) -> Array:
 
 
 def _affine_minimum(Q: Array) -> Array:
-    """Q^-1 1 normalised: scaled to a unit diagonal, and ridged, as Q may be singular; passes mend what that costs."""
+    """Return Q^-1 1 normalised, for a Q that may be singular: scaled, ridged, and refined."""
     size = np.sqrt(np.maximum(np.diag(Q), 1e-200))
     scaled = Q / np.outer(size, size)
     factored = cho_factor(scaled + 1e-14 * len(Q) * np.eye(len(Q)))
@@ -378,7 +378,7 @@ def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_u
         soft = bool(np.all(K.ridge > 0))
         updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
         limit = validation.whole("max_updates", max_updates, 0)
-        reached = until(updates, tol, min(limit, WARM_UPDATES) if soft else limit)
+        reached = take_until(updates, tol, min(limit, WARM_UPDATES) if soft else limit)
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
         u = last.u
         if soft and last.gap > tol and not time_is_up():

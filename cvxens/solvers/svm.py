@@ -32,7 +32,7 @@ AT_BOUND = 1e-6
 """The distance from a bound, relative to C, that may be an error of single precision."""
 
 PASSES = 3
-"""How often the samples between the bounds are refined."""
+"""Refinements of the samples between the bounds."""
 
 
 def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
@@ -63,7 +63,7 @@ def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
     u, b, steps = _decompose(problem.K, problem.y, problem.C, tol)
     seconds = time.perf_counter() - start
     solution = Solution(problem.value({"u": u, "b": b}), {"u": u}, {"b": b}, "optimal", SOLVER, seconds)
-    return _or_reference(problem, solution, steps)
+    return _fall_back(problem, solution, steps)
 
 
 def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Solution:
@@ -94,11 +94,11 @@ def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Sol
     w = problem.H.edges(problem.y * u)
     seconds = time.perf_counter() - start
     solution = Solution(problem.value({"w": w, "b": b}), {"w": w, "b": b}, {"u": u}, "optimal", SOLVER, seconds)
-    return _or_reference(problem, solution, steps)
+    return _fall_back(problem, solution, steps)
 
 
 def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, int]:
-    """Multipliers, intercept, and the number of steps taken."""
+    """Return multipliers, intercept, and the number of steps taken."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
@@ -112,14 +112,14 @@ def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, 
     u[model.support_] = np.abs(model.dual_coef_[0])
     b = float(model.intercept_[0])
     snapped = np.where(u < AT_BOUND * C, 0.0, np.where(u > (1 - AT_BOUND) * C, C, u))
-    candidates = (u, _refined(centred, y, C, u, b), _refined(centred, y, C, snapped, b))
+    candidates = (u, _refine(centred, y, C, u, b), _refine(centred, y, C, snapped, b))
     problem = Problem(svm(C), Kernel(centred), y)
     u = min(candidates, key=lambda u: abs(_evaluate_gap(problem, u)))
     # LIBSVM's intercept is of single precision where no sample is between the bounds
     return u, Hinge(C).best_intercept(K @ (y * u), y), int(model.n_iter_[0])
 
 
-def _refined(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
+def _refine(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
     """Put the samples between the bounds on the margin in double precision: LIBSVM keeps K in single.
 
     Each pass solves ``K_FF d + 1 e = y_F - f_F``, ``1'd = -y'u`` over these samples F, ridged as K_FF may be
@@ -148,8 +148,8 @@ def _evaluate_gap(problem: Problem, u: Array) -> float:
     return at.primal - at.dual
 
 
-def _or_reference(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution, steps: int) -> Solution:
-    """The solution, or the reference's where the decomposition was held up and the certified gap is no optimum's."""
+def _fall_back(problem: SVMDual | SVMPrimal | InfiniteSVM, solution: Solution, steps: int) -> Solution:
+    """Return the solution, or the reference's where the decomposition was held up short of the optimum."""
     if steps < max(MAX_STEPS, 1000 * len(problem.y)) or (gap := problem.certify(solution).relative_gap) <= CERTIFIED:
         return solution
     failed = Attempt(SOLVER, f"relative gap {gap:.1e} after {steps} steps", solution.seconds)

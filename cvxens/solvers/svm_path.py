@@ -20,10 +20,10 @@ from cvxens.types import Array, Attempt
 Mask = NDArray[np.bool_]
 
 PASSES = 3
-"""How often the solution of a linear system is refined."""
+"""Refinements of the solution of a linear system."""
 
 RIDGE = 1e-12
-"""What is added to the diagonal of a system, relative to its largest entry; refinement takes it away again."""
+"""The ridge on the diagonal of a system, relative to its largest entry; refinement takes it away again."""
 
 TOLERANCE = 1e-13
 """The violation of an optimality condition that counts as rounding, relative to the sizes that a gradient adds up."""
@@ -55,7 +55,7 @@ class Direction:
     high: Array
 
     def solve(self) -> tuple[Array, float, Mask]:
-        """A minimiser, the multiplier beta in ``Q d + p + beta y = 0`` on what is free, and what is free.
+        """Return a minimiser, the multiplier beta in ``Q d + p + beta y = 0`` on what is free, and what is free.
 
         A primal active-set method: from a feasible d, minimise over the free entries, fix those that reach a bound, and
         let go the one that most wants to leave its bound, or two of them where none is free.
@@ -79,12 +79,12 @@ class Direction:
             gradient = self.Q @ d + self.p
             tolerance = TOLERANCE * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
             if free.any():
-                leaving = np.where(free, 0.0, self._wish(d, gradient + beta * self.y))
+                leaving = np.where(free, 0.0, self._rate_of_fall(d, gradient + beta * self.y))
                 if leaving.max() <= tolerance:
                     return d, beta, free
                 free[leaving.argmax()] = True
             else:
-                up, down = self._pair(d, gradient)
+                up, down = self._find_pair(d, gradient)
                 least, most = -self.y[up] * gradient[up], -self.y[down] * gradient[down]
                 if least <= most + tolerance:
                     return d, float(least + most) / 2, free
@@ -92,7 +92,7 @@ class Direction:
         raise SolverFailed([Attempt("active set", "does not end", 0.0)])
 
     def _feasible(self) -> Array:
-        """0 within its bounds, moved until y'd is the total."""
+        """Return 0 within its bounds, moved until y'd is the total."""
         d = np.clip(np.zeros(len(self.y)), self.low, self.high)
         for i in range(len(d)):
             missing = self.y[i] * (self.total - float(self.y @ d))
@@ -106,7 +106,7 @@ class Direction:
             F = np.flatnonzero(free)
             Q = self.Q[np.ix_(F, F)]
             rest = self.total - float(self.y @ np.where(free, 0.0, d))
-            target, beta = balanced(Q, self.y[F], -self.p[F] - self.Q[F] @ np.where(free, 0.0, d), rest)
+            target, beta = solve_balanced(Q, self.y[F], -self.p[F] - self.Q[F] @ np.where(free, 0.0, d), rest)
             stop = np.where(target < d[F], self.low[F], self.high[F])
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = np.where(
@@ -120,24 +120,24 @@ class Direction:
             d[F[first]], free[F[first]] = stop[first], False
         return beta
 
-    def _wish(self, d: Array, slope: Array) -> Array:
-        """How fast the objective falls where an entry leaves its bound."""
+    def _rate_of_fall(self, d: Array, slope: Array) -> Array:
+        """Return how fast the objective falls where an entry leaves its bound."""
         return np.maximum(np.where(d < self.high, -slope, 0.0), np.where(d > self.low, slope, 0.0))
 
-    def _pair(self, d: Array, gradient: Array) -> tuple[int, int]:
-        """The entries whose y_i d_i most wants to rise and to fall."""
+    def _find_pair(self, d: Array, gradient: Array) -> tuple[int, int]:
+        """Return the entries whose y_i d_i most wants to rise and to fall."""
         rises = np.where(self.y > 0, d < self.high, d > self.low)
         falls = np.where(self.y > 0, d > self.low, d < self.high)
         wish = -self.y * gradient
         return int(np.where(rises, wish, -np.inf).argmax()), int(np.where(falls, wish, np.inf).argmin())
 
 
-def balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:
+def solve_balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:
     """Solve ``Q x + beta y = right, y'x = total``; one of the solutions where Q is singular.
 
     Examples
     --------
-    >>> x, beta = balanced(np.ones((2, 2)), np.ones(2), np.ones(2), 1.0)
+    >>> x, beta = solve_balanced(np.ones((2, 2)), np.ones(2), np.ones(2), 1.0)
     >>> x.round(9), abs(round(beta, 9))
     (array([0.5, 0.5]), 0.0)
     """
@@ -198,7 +198,7 @@ class SVMPath:
     C_max: float
 
     def at(self, C: float) -> tuple[Array, float]:
-        """The multipliers and an intercept at C, above 0 and up to `C_max`."""
+        """Return the multipliers and an intercept at C, above 0 and up to `C_max`."""
         C = validation.positive("C", C)
         if self.C_max < C:
             raise InvalidInput("C", f"found {C:g} beyond the path's end", f"stay within C_max of {self.C_max:g}")
@@ -285,13 +285,13 @@ def svm_path(K: Any, y: Any, *, C_max: float = inf, max_breakpoints: int = 100_0
     with threadpool_limits(1, "blas"):
         walk = _Walk(problem, C_max)
         for _ in range(validation.whole("max_breakpoints", max_breakpoints)):
-            if not walk.onwards():
+            if not walk.advance():
                 return walk.path()
     raise SolverFailed([Attempt(SOLVER, f"not at its end after {max_breakpoints} breakpoints", 0.0)])
 
 
 class _Walk:
-    """Where the path has got to: C, u, b, which samples are below the margin and which on it."""
+    """The end of the path so far: C, u, b, which samples are below the margin and which on it."""
 
     def __init__(self, problem: SVMDual, C_max: float) -> None:
         self.problem, self.y, self.C_max = problem, problem.y, C_max
@@ -305,10 +305,10 @@ class _Walk:
         self.knots = [(0.0, self.u, self.b, 0.0)]
         self.still = 0
 
-    def onwards(self) -> bool:
+    def advance(self) -> bool:
         """Go on to the next breakpoint; False where there is none before `C_max`."""
-        self._leave()
-        step = self._until_event() if self.on.any() else self._until_closed()
+        self._find_direction()
+        step = self._step_until_event() if self.on.any() else self._step_until_closed()
         if step == inf and len(self.knots) == 1:
             step = 1.0
         if self.C + step == inf and self.C_max == inf:
@@ -324,13 +324,13 @@ class _Walk:
         return False
 
     def path(self) -> SVMPath:
-        """The breakpoints so far."""
+        """Collect the breakpoints so far."""
         if len(self.knots) == 1:
             raise SolverFailed([Attempt(SOLVER, "rounding forbids a certificate from the start", 0.0)])
         C, u, b, gaps = (np.array(column) for column in zip(*self.knots, strict=True))
         return SVMPath(C, u, b, gaps, self.y, self.du, self.db - self._mean_score(self.du), self.C_max)
 
-    def _leave(self) -> None:
+    def _find_direction(self) -> None:
         """Find the direction, and which of the samples on the margin stay there."""
         T, self.tied = np.flatnonzero(self.on), self.on.copy()
         self.du, self.db = self.below.astype(float), 0.0
@@ -343,8 +343,8 @@ class _Walk:
         self.du[T] = d
         self.on[T], self.below[T] = free, ~free & (d == high)
 
-    def _until_event(self) -> float:
-        """The step until a multiplier reaches a bound or a margin reaches 1."""
+    def _step_until_event(self) -> float:
+        """Return the step until a multiplier reaches a bound or a margin reaches 1."""
         z, dz = self._margins(), self.Q @ self.du + self.y * self.db
         size = self.largest * float(np.abs(self.du).sum()) + abs(self.db)
         dz[np.abs(dz) <= ROUNDING * size] = 0.0
@@ -356,8 +356,8 @@ class _Walk:
             ]
         return max(0.0, float(np.min(steps)))
 
-    def _until_closed(self) -> float:
-        """The step until the interval of b closes; sets how b gets there.
+    def _step_until_closed(self) -> float:
+        """Return the step until the interval of b closes; sets how b gets there.
 
         Below the margin ``y_i b <= 1 - (Q u)_i``, above it the converse. The highest of the lower bounds less the
         lowest of the upper ones is convex in the step, so Newton's method from the right finds its last zero.
@@ -405,7 +405,7 @@ class _Walk:
             return
         missed, imbalance = 1 - self._margins()[F], float(self.y @ self.u)
         if max(float(np.abs(missed).max()), abs(imbalance)) > 1e-13:
-            change, db = balanced(self.Q[np.ix_(F, F)], self.y[F], missed, -imbalance)
+            change, db = solve_balanced(self.Q[np.ix_(F, F)], self.y[F], missed, -imbalance)
             refined = self.u.copy()
             refined[F] = np.clip(self.u[F] + change, 0.0, self.C)
             if np.abs(change).max() <= TIE * self.C:
@@ -427,5 +427,5 @@ class _Walk:
         return self.Q @ self.u + self.y * self.b
 
     def _mean_score(self, u: Array) -> float:
-        """What centring the kernel has added to b."""
+        """Return what centring the kernel has added to b."""
         return float((self.problem.K @ (self.y * u)).mean())

@@ -146,7 +146,7 @@ def test_bytes_are_not_converted():
 @given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.sampled_from([-1, 1])), min_size=1, max_size=20))
 @settings(deadline=None, max_examples=100)
 def test_fixed_point_error(terms):
-    weights = FixedPoint.of([s for s, _ in terms], len(terms))
+    weights = FixedPoint.from_weights([s for s, _ in terms], len(terms))
     exact = sum(sign * Fraction(s) for s, sign in terms)
     rounded = sum(sign * int(units) for units, (_, sign) in zip(weights.integers[0], terms, strict=True))
     unit = Fraction(2) ** weights.exponent

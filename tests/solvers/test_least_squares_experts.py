@@ -11,7 +11,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import Gaussian
 from cvxens.problems import RegularizedLeastSquares
 from cvxens.solvers import draw_members, least_squares_experts, solve_regularized_least_squares
-from cvxens.solvers.experts import certificate_of
+from cvxens.solvers.experts import certify_expert
 
 X, Y = make_twonorm(30, 3, random_state=1)
 K = Gaussian(0.3)(X)
@@ -46,7 +46,7 @@ def test_the_gap_of_any_coefficients_is_the_residual_of_the_system(seed, gamma):
     residual = 9 * gamma * c + K @ c - y
     certificate = RegularizedLeastSquares(K, y, gamma).certify(c=c, s=2 * gamma * c)
     assert certificate.gap == pytest.approx(residual @ residual / 9, rel=1e-8)
-    of_expert = certificate_of(c[:, None], (K @ c)[:, None], y[:, None], gamma, largest=1.0)
+    of_expert = certify_expert(c[:, None], (K @ c)[:, None], y[:, None], gamma, largest=1.0)
     assert (of_expert.primal, of_expert.dual) == pytest.approx((certificate.primal, certificate.dual), rel=1e-8)
 
 

@@ -57,18 +57,18 @@ def test_a_poor_preconditioner_costs_steps_only(monkeypatch):
 
 def test_the_factor_is_below_the_matrix_and_exact_where_it_is_known():
     K = TreeEnsemble(FOREST, "depth")(X)
-    L = iterated.nystroem_factor(K, 50)
+    L = iterated.factor_by_nystroem(K, 50)
     left_out = K - L @ L.T
     assert np.linalg.eigvalsh(left_out).min() > -1e-9 * np.abs(K).max()
     assert (np.abs(left_out).max(axis=0) < 1e-9 * np.abs(K).max()).sum() >= 50
-    whole = iterated.nystroem_factor(K, 300)
+    whole = iterated.factor_by_nystroem(K, 300)
     assert_allclose(whole @ whole.T, K, atol=1e-9 * np.abs(K).max())
 
 
 def test_preconditioning_is_the_inverse_of_what_is_known():
     L = np.random.default_rng(0).normal(size=(300, 5))
     R = MEMBERS[:, :2].repeat(3, axis=1) * np.random.default_rng(1).normal(size=(300, 6))
-    found = iterated.Systems.of(L, 0.1, MEMBERS[:, :2], 3).precondition(R)
+    found = iterated.Systems.from_members(L, 0.1, MEMBERS[:, :2], 3).precondition(R)
     for k, rows in enumerate(MEMBERS[:, :2].repeat(3, axis=1).T):
         system = rows.sum() * 0.1 * np.eye(rows.sum()) + L[rows] @ L[rows].T
         assert_allclose(found[rows, k], np.linalg.solve(system, R[rows, k]), rtol=1e-9, atol=1e-12)

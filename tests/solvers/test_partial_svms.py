@@ -11,8 +11,8 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
-from cvxens.solvers.partial_svms import ensemble_of
-from cvxens.solvers.rho_svm import uniform, until
+from cvxens.solvers.partial_svms import combine_updates
+from cvxens.solvers.rho_svm import take_until, uniform
 
 X, Y = make_twonorm(50, 3, random_state=1)
 KERNEL = Stump(X.min(axis=0) - 1, X.max(axis=0) + 1)
@@ -20,7 +20,7 @@ K = KERNEL(X) + 0.05 * np.eye(50)
 
 
 def test_it_is_the_weighted_sum_of_the_hypotheses():
-    updates = list(until(adaptive_updates((K * np.outer(Y, Y)).__matmul__, uniform(50)), 1e-2, 1000))
+    updates = list(take_until(adaptive_updates((K * np.outer(Y, Y)).__matmul__, uniform(50)), 1e-2, 1000))
     ensemble, rows = partial_svms(K, Y, tol=1e-2), KERNEL(X[:7], X)
     scores = [rows @ (Y * update.u) for update in updates]
     expected = np.average(scores, axis=0, weights=[update.eta for update in updates])
@@ -59,7 +59,7 @@ def test_a_limit_on_updates_and_a_stall():
 
 def test_hypotheses_of_fixed_updates_weigh_alike():
     updates = islice(fixed_updates((K * np.outer(Y, Y)).__matmul__, uniform(50), 0.05), 10)
-    ensemble = ensemble_of(updates, Y)
+    ensemble = combine_updates(updates, Y)
     assert_allclose(ensemble.weights, 0.05)
     assert ensemble.bound == np.inf
 

@@ -14,7 +14,7 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, solve_rho_svm, update_bound
-from cvxens.solvers.rho_svm import uniform, until
+from cvxens.solvers.rho_svm import take_until, uniform
 
 X, Y = make_twonorm(40, 3, random_state=0)
 K = Stump()(X) + 0.01 * np.eye(40)
@@ -35,7 +35,7 @@ def problems(draw):
 
 
 def test_an_update_falls_by_a_fifth_of_what_was_asked():
-    updates = list(until(adaptive_updates(signed(K, Y), uniform(40)), 1e-3, 200))
+    updates = list(take_until(adaptive_updates(signed(K, Y), uniform(40)), 1e-3, 200))
     assert len(updates) > 20
     assert all(after.value < (1 - now.epsilon / 5) * now.value for now, after in pairwise(updates))
 
@@ -51,7 +51,7 @@ def test_an_update_is_an_entropy_projection():
 @given(problems())
 def test_updates_that_the_optimum_does_not_forbid_are_within_the_bound(problem):
     margins, optimum = signed(*problem), solve_rho_svm(RhoSVM(*problem)).duals["u"]
-    updates = list(until(adaptive_updates(margins, uniform(len(optimum))), 1e-6, 300))
+    updates = list(take_until(adaptive_updates(margins, uniform(len(optimum))), 1e-6, 300))
     allowed = [up for up in updates if up.nu > 0 and optimum @ up.q <= (1 - up.epsilon) * up.value]
     assert sum(update.nu**2 for update in allowed) <= 2 * log(len(optimum)) * (1 + 1e-9)
     if allowed:

@@ -1,4 +1,4 @@
-"""What fast masters share: the terms that they ask for, and how far they solve a round's restricted problem.
+"""Fast masters share how they ask for terms, and how far they solve a round's restricted problem.
 
 A master does not know losses and penalties by their types. It says what it needs of them (`Needs`), by the names of the
 capabilities that the two protocols list, and takes every formulation whose terms have these.

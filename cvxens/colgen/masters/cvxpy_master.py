@@ -39,7 +39,7 @@ class CvxpyMaster:
 
     @staticmethod
     def supports(formulation: Formulation) -> bool:
-        """Every formulation."""
+        """Return True: it takes every formulation."""
         return True
 
     def add(self, columns: Sequence[Column]) -> None:

@@ -34,7 +34,7 @@ class FixedPoint(NamedTuple):
 
     Examples
     --------
-    >>> weights = FixedPoint.of([0.5, -0.25], 2)
+    >>> weights = FixedPoint.from_weights([0.5, -0.25], 2)
     >>> weights.real(weights.totals[0]), weights.error
     (0.25, 1)
     """
@@ -46,7 +46,7 @@ class FixedPoint(NamedTuple):
     error: int
 
     @classmethod
-    def of(cls, s: Any, n_samples: int) -> FixedPoint:
+    def from_weights(cls, s: Any, n_samples: int) -> FixedPoint:
         """Round signed weights of shape (n_samples,) or (n_samples, n_outputs)."""
         weights = finite_array("s", s)
         if weights.ndim not in (1, 2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
-from math import fsum
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ def unite(parts: Iterable[Priced], limit: int) -> Priced:
         max(part.edge_bound for part in parts),
         sum(part.edge_square_sum for part in parts),
         max(part.outside_bound for part in parts),
+        all(part.distinct or part.outside_bound < inf for part in parts),
     )
 
 

@@ -57,12 +57,12 @@ class QuantileStumps:
         limit = min(whole("n_thresholds", n_thresholds), 255)
         self.X = features.X
         self.columns_per_round = whole("columns_per_round", columns_per_round)
-        spaced = [_spaced(features, j, limit, masses) for j in range(features.n_features)]
+        by_feature = [_choose_thresholds(features, j, limit, masses) for j in range(features.n_features)]
         self.codes = np.empty(self.X.shape, np.uint8, order="F")
-        for j, thresholds in enumerate(spaced):
+        for j, thresholds in enumerate(by_feature):
             self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.X, j), np.float64), side="right")
-        self.places = [(j, threshold) for j, thresholds in enumerate(spaced) for threshold in thresholds.tolist()]
-        self.counts = [len(thresholds) for thresholds in spaced]
+        self.places = [(j, threshold) for j, thresholds in enumerate(by_feature) for threshold in thresholds.tolist()]
+        self.counts = [len(thresholds) for thresholds in by_feature]
 
     @property
     def sample(self) -> Any:
@@ -87,6 +87,7 @@ class QuantileStumps:
         """
         s = signed_weights(s, len(self.codes))
         edges = np.stack([self._edges(output) for output in s.T], axis=1)
+        # n terms in cumulated bins, their total, the doubling and the difference: n eps sum|s| each at most
         rounding = 4 * len(s) * float(np.finfo(float).eps) * float(np.abs(s).sum(axis=0).max())
         sizes = np.abs(edges)
         best = edges[np.arange(len(edges)), sizes.argmax(axis=1)]
@@ -98,7 +99,7 @@ class QuantileStumps:
         return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()), outside)
 
     def _edges(self, s: Array) -> Array:
-        """Of every stump, and last of the constant: ``sum s - 2 sum_{x < threshold} s``."""
+        """The edges of every stump, and last of the constant: ``sum s - 2 sum_{x < threshold} s``."""
         total = s.sum()
         below = [
             np.cumsum(np.bincount(self.codes[:, j], s, minlength=count + 1))[:count]
@@ -112,11 +113,11 @@ class QuantileStumps:
         return Column(hypothesis, self.X, float(abs(edge)))
 
 
-def _spaced(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:
-    """The thresholds, ascending, that have the nearest to equal masses of samples between them."""
+def _choose_thresholds(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:
+    """Choose thresholds, ascending, that have the nearest to equal masses of samples between them."""
     places = features.places(feature)
     if len(places) > limit:
-        total, below = _masses_below(features, feature, masses)
+        total, below = _sum_masses(features, feature, masses)
         below = below[places - 1]
         wanted = np.arange(1, limit + 1) * total / (limit + 1)
         after = np.clip(np.searchsorted(below, wanted), 1, len(places) - 1)
@@ -125,8 +126,8 @@ def _spaced(features: SortedFeatures, feature: int, limit: int, masses: Array | 
     return np.array([features.threshold(feature, place) for place in places.tolist()])
 
 
-def _masses_below(features: SortedFeatures, feature: int, masses: Array | None) -> tuple[float, Array]:
-    """The mass of all samples, and the sums up to each sorted entry of a feature; None for a mass of 1 each."""
+def _sum_masses(features: SortedFeatures, feature: int, masses: Array | None) -> tuple[float, Array]:
+    """Return the mass of all samples, and its sums up to each sorted entry; `masses` None is 1 for each sample."""
     if masses is None:
         # without weights only the order of values counts, which is sorted already
         values = features.entry_values[features.entries(feature)]

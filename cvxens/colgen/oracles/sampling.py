@@ -62,7 +62,7 @@ class SampledOracle(ABC):
             return found
         n_refined = self._n_refined
         refined = [self._refine(column, s, exclude) for column in in_time(found.columns[:n_refined])]
-        return Priced(rank([*refined, *found.columns[n_refined:]], self.columns_per_round))
+        return Priced(rank([*refined, *found.columns[n_refined:]], self.columns_per_round), distinct=True)
 
     @property
     @abstractmethod

@@ -1,4 +1,12 @@
-"""The search for the best stump of every feature: bins first, then, sample by sample, what bins leave open."""
+"""The search for the best stump of every feature, exact in integers: histogram first, then a scan of sorted samples.
+
+Two notions. A **place** of a feature is a cut between two of its sorted samples; the stump there has the edge
+``total - 2 below``, `below` the sum of the weights of the samples before it. A **bin** is a run of places. Summing the
+weights by bin, as histogram methods of gradient boosting do, gives the edges at the ends of the bins exactly and bounds
+those inside; scanning sorted samples, as CART does, gives every edge. Here bins are scanned only where their bound
+reaches the best edge known, so that the answer is that of the whole scan. Sums are of integers (`FixedPoint`): they are
+the same in every order, so ties are ties.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,10 @@ from cvxens.threads import map_slices, threads_for
 from cvxens.types import Array
 
 N_LANES = 4
+"""Neighbouring samples are summed in so many tables, so that no addition waits for the one before."""
+
 NO_BOUND = 2**62
+"""Above every edge: the magnitudes of weights add up to about 2**61 at most."""
 
 
 class Best(NamedTuple):
@@ -46,7 +57,7 @@ class Best(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What the best stumps are asked for.
+    """Signed weights in fixed point, and the places of the stumps that are excluded.
 
     Parameters
     ----------
@@ -72,12 +83,12 @@ class Query(NamedTuple):
         return Best(edges, places, largest, np.zeros(edges.shape))
 
 
-class Walk(NamedTuple):
-    """Features to be walked through in sorted order, bin by bin.
+class SortedScan(NamedTuple):
+    """Features to be scanned through in sorted order, bin by bin.
 
     Parameters
     ----------
-    features : ndarray of int64, shape (n_walked,)
+    features : ndarray of int64, shape (n_scanned,)
         Which features they are.
     cuts, cut_starts : ndarray of int64
         See `Bins`.
@@ -94,16 +105,16 @@ class Walk(NamedTuple):
     has_zeros: NDArray[np.bool_]
 
 
-class Prospect(NamedTuple):
-    """What is known of the bins of the walked features.
+class BinBounds(NamedTuple):
+    """Of every bin of the scanned features: the sum of the weights before it, and a bound on the edges inside.
 
     Parameters
     ----------
     slots : ndarray of int64, shape (n_binned,)
-        Which walked feature a binned one is, -1 if it is none.
-    below : ndarray of int64, shape (n_outputs, n_walked, n_bins)
+        Which scanned feature a binned one is, -1 if it is none.
+    below : ndarray of int64, shape (n_outputs, n_scanned, n_bins)
         The sum of the weights of all samples before the bin.
-    reach : ndarray of int64, shape (n_outputs, n_walked, n_bins)
+    reach : ndarray of int64, shape (n_outputs, n_scanned, n_bins)
         A bound on the magnitude of the edges inside the bin; -1 if there are none.
     """
 
@@ -113,11 +124,10 @@ class Prospect(NamedTuple):
 
 
 class StumpSearch:
-    """What can be prepared before the weights are known, and the search itself.
+    """The search over one sample: the bins and sorted features are prepared before any weights are known.
 
-    A stump at a place of a feature has the edge ``total - 2 below``, `below` the sum of the weights of the
-    samples before the place. Features of at most 256 distinct values are exact in bins. The others are
-    walked: all the way if `every_place`, else only through bins where an edge could reach the best one
+    Features of at most 256 distinct values are exact in bins. The others are
+    scanned: all the way if `every_place`, else only through bins where an edge could reach the best one
     known. Inside a bin, `below` stays between its value at the start plus the negative weights of the bin,
     and its value at the start plus the positive ones.
 
@@ -126,42 +136,43 @@ class StumpSearch:
     features : SortedFeatures
         The sample.
     every_place : bool
-        Whether to visit every place, as the sum of squared edges requires.
+        True to visit every place, as the sum of squared edges requires.
     """
 
     def __init__(self, features: SortedFeatures, *, every_place: bool) -> None:
         wide = features.n_distinct > N_BINS
         self.n_features = features.n_features
         self.bins = cut_into_bins(features, np.flatnonzero(~wide | (not every_place)))
-        self.walk = _walk(features, np.flatnonzero(wide), None if every_place else self.bins)
+        self.scan = _prepare_scan(features, np.flatnonzero(wide), None if every_place else self.bins)
         self.slots = np.where(wide, np.cumsum(wide) - 1, -1)[self.bins.features]
         self.known = (N_BINS, -1) if not every_place else (1, NO_BOUND)
 
     def best(self, query: Query, count: int) -> Best:
         """Return the best open stump of every feature over all outputs, exact for the `count` largest edges."""
         n_bins, reach = self.known
-        shape = len(query.totals), len(self.walk.features), n_bins
-        prospect = Prospect(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
+        shape = len(query.totals), len(self.scan.features), n_bins
+        bounds = BinBounds(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
         best = query.empty_answer()
         n_outputs, n_threads = len(query.totals), threads_for(query.integers.size * self.n_features)
 
         def visit_bins(tasks: slice) -> None:
-            _visit_bins((tasks.start, tasks.stop), query, self.bins, prospect, best)
+            _visit_bins((tasks.start, tasks.stop), query, self.bins, bounds, best)
 
         def visit_places(tasks: slice) -> None:
-            _visit_places((tasks.start, tasks.stop), query, self.walk, prospect, best)
+            _visit_places((tasks.start, tasks.stop), query, self.scan, bounds, best)
 
         map_slices(visit_bins, n_outputs * len(self.bins.features), n_threads, guided=True)
+        # a bin can be left out if its bound is below the best edge of its feature, or below the `count` best of all
         top = np.abs(best.edges).max(axis=0)
         rank = max(self.n_features - count, 0)
-        floor = np.maximum(top[self.walk.features], np.partition(top, rank)[rank])
-        prospect.reach[prospect.reach < floor[:, np.newaxis]] = -1
-        map_slices(visit_places, n_outputs * len(self.walk.features), n_threads, guided=True)
+        floor = np.maximum(top[self.scan.features], np.partition(top, rank)[rank])
+        bounds.reach[bounds.reach < floor[:, np.newaxis]] = -1
+        map_slices(visit_places, n_outputs * len(self.scan.features), n_threads, guided=True)
         return best.over_outputs()
 
 
-def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
-    """Prepare the `chosen` features for walking between the cuts of `bins`, or all the way."""
+def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> SortedScan:
+    """Prepare the `chosen` features for a scan between the cuts of `bins`, or all the way."""
     if bins is None:
         sizes = np.diff(features.starts)[chosen]
         cuts, cut_starts = np.stack([np.zeros_like(sizes), sizes], axis=1).ravel(), 2 * np.arange(len(chosen))
@@ -169,24 +180,24 @@ def _walk(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> Walk:
         cuts, cut_starts = bins.cuts, bins.cut_starts[chosen]
     rows = features.entry_rows if len(chosen) else np.empty(0, np.int32)
     changes = features.changes if len(chosen) else np.empty(0, np.bool_)
-    return Walk(chosen, cuts, cut_starts, features.starts, rows, changes, features.has_zeros)
+    return SortedScan(chosen, cuts, cut_starts, features.starts, rows, changes, features.has_zeros)
 
 
 @njit(cache=True, nogil=True)
-def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
-    """Compare the edges at the cuts between bins; note the prospect of what is inside the bins."""
+def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
+    """Compare the edges at the cuts between bins; note the bounds of what is inside the bins."""
     for task in range(tasks[0], tasks[1]):
-        _visit_bins_of(task, query, bins, prospect, best)
+        _visit_bins_of(task, query, bins, bounds, best)
 
 
 @njit(cache=True)
-def _visit_bins_of(task: int, query: Query, bins: Bins, prospect: Prospect, best: Best) -> None:
+def _visit_bins_of(task: int, query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
     """Visit the bins of one feature under the weights of one output."""
     o, f = task // len(bins.features), task % len(bins.features)
     edge, place, largest, squares = 0, 0, 0, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
-    feature, slot = bins.features[f], prospect.slots[f]
+    feature, slot = bins.features[f], bounds.slots[f]
     shut = _closed_of(feature, query)
     sums = _sums(o, f, query, bins, slot >= 0)
     below = 0
@@ -199,8 +210,8 @@ def _visit_bins_of(task: int, query: Query, bins: Bins, prospect: Prospect, best
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
             reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
-            prospect.below[o, slot, b] = below
-            prospect.reach[o, slot, b] = reach if mixed[b] else -1
+            bounds.below[o, slot, b] = below
+            bounds.reach[o, slot, b] = reach if mixed[b] else -1
         below += sums[0, b] + sums[1, b]
     best.edges[o, feature], best.places[o, feature] = edge, place
     best.largest[o, feature], best.squares[o, feature] = largest, squares
@@ -230,28 +241,28 @@ def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def _visit_places(tasks: tuple[int, int], query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
+def _visit_places(tasks: tuple[int, int], query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
     for task in range(tasks[0], tasks[1]):
-        _visit_places_of(task, query, walk, prospect, best)
+        _visit_places_of(task, query, scan, bounds, best)
 
 
 @njit(cache=True)
-def _visit_places_of(task: int, query: Query, walk: Walk, prospect: Prospect, best: Best) -> None:
+def _visit_places_of(task: int, query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
     """Visit the places of one feature under the weights of one output."""
-    o, f = task // len(walk.features), task % len(walk.features)
-    feature = walk.features[f]
+    o, f = task // len(scan.features), task % len(scan.features)
+    feature = scan.features[f]
     edge, place, largest = best.edges[o, feature], best.places[o, feature], best.largest[o, feature]
     squares = best.squares[o, feature]
-    entries = slice(walk.starts[feature], walk.starts[feature + 1])
-    rows, changes = walk.rows[entries], walk.changes[entries]
+    entries = slice(scan.starts[feature], scan.starts[feature + 1])
+    rows, changes = scan.rows[entries], scan.changes[entries]
     shut = _closed_of(feature, query)
     weights, total = query.integers[o], query.totals[o]
-    zeros = _weight_of_zeros(weights, total, rows) if walk.has_zeros[feature] else 0
-    for b in range(prospect.reach.shape[2]):
-        if prospect.reach[o, f, b] >= abs(edge):
-            below, cut = prospect.below[o, f, b], walk.cut_starts[f] + b
-            for k in range(walk.cuts[cut] + 1, walk.cuts[cut + 1]):
+    zeros = _weight_of_zeros(weights, total, rows) if scan.has_zeros[feature] else 0
+    for b in range(bounds.reach.shape[2]):
+        if bounds.reach[o, f, b] >= abs(edge):
+            below, cut = bounds.below[o, f, b], scan.cut_starts[f] + b
+            for k in range(scan.cuts[cut] + 1, scan.cuts[cut + 1]):
                 row = rows[k - 1]
                 below += weights[row] if row < len(weights) else zeros
                 if changes[k]:

@@ -84,7 +84,7 @@ class Stumps:
             ``n_samples * 2**-60 * sum |s|``. `edge_square_sum` is an upper bound that is sharp to about
             ``n_samples * 2**-52``.
         """
-        weights = FixedPoint.of(s, self.features.n_samples)
+        weights = FixedPoint.from_weights(s, self.features.n_samples)
         best = self._search.best(self._query(weights, exclude), self.columns_per_round)
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
@@ -101,7 +101,7 @@ class Stumps:
         return Priced(columns, weights.bound(largest), self._square_sum(weights, best), outside)
 
     def _query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
-        """Close the places of the excluded stumps."""
+        """Turn excluded stumps into places that are closed."""
         thresholds: dict[int, list[float]] = {}
         for stump in exclude:
             if isinstance(stump, Stump):

@@ -83,7 +83,7 @@ class AdditiveKernel:
         return -float(ones @ self.product(ones)) / self.n_samples**2
 
     def product(self, v: Array, *, compensated: bool = False) -> Array:
-        """K v, shape (n_samples,), in O(n_samples n_features); with running sums in twice the precision if asked."""
+        """Return K v (n_samples,) in O(n_samples n_features), with running sums in twice the precision if asked."""
         add_products = _add_compensated_products if compensated else _add_products
 
         def add(features: slice) -> tuple[NDArray, float]:
@@ -107,7 +107,7 @@ class AdditiveKernel:
         return sum_error(len(self.scale) + 8, size)
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
-        """The kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
+        """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
         if len(chosen) * FEW < self.n_samples:
             X = self.X[chosen]
             rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
@@ -120,7 +120,7 @@ class AdditiveKernel:
         return AdditiveKernel(self.X[chosen], rows, values, self.scale)
 
     def dense(self) -> Array:
-        """The lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
+        """Return the lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
         K = np.zeros((self.n_samples, self.n_samples))
         _fill_lower(self.X.astype(np.float64), self.scale, K)
         return K
@@ -161,6 +161,7 @@ def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> fl
         last, here, slope, twice = first, 0.0, scale[d] * total, 2 * scale[d]
         for k in range(rows.shape[1]):
             row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
+            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each
             here += slope * (x - last)
             slope -= twice * pairs[row, 0]
             last = x
@@ -171,7 +172,7 @@ def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> fl
 
 @njit(cache=True, nogil=True)
 def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
-    """The same as `_add_products`, with every running sum in two floats (Knuth's sum without rounding)."""
+    """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
     total, total_low = 0.0, 0.0
     for i in range(len(pairs)):
         total, low = two_sum(total, pairs[i, 0])
@@ -208,7 +209,7 @@ def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_va
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _fill_lower(X: Array, scale: Array, K: Array) -> None:
-    """Fill in minus the scaled city-block distances."""
+    """Fill the lower triangle with minus the scaled city-block distances."""
     for i in range(len(X)):
         for j in range(i):
             distance = 0.0

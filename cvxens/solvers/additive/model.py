@@ -162,7 +162,7 @@ class AdditiveModel(FieldsOnly):
             support = np.arange(1)
         kernel = problem.kernel.among(support)
         weights = (problem.y * solution.u)[support]
-        parts = [_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
+        parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return cls(starts, knots, values, solution.b)
@@ -205,7 +205,7 @@ class AdditiveModel(FieldsOnly):
 
     def __call__(self, X: Any) -> Array:
         """Evaluate f + b on `X` (n, n_features); returns (n,)."""
-        X = _checked(X, self.n_features)
+        X = _check_sample(X, self.n_features)
         scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
 
         def add(rows: slice) -> None:
@@ -235,8 +235,8 @@ class AdditiveModel(FieldsOnly):
         return table
 
 
-def _function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
-    """Knots and values of one feature; the weights sum to 0."""
+def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
+    """Return knots and values of one feature; the weights sum to 0."""
     x = kernel.values[d].astype(np.float64)
     firsts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
     knots = x[firsts]
@@ -246,7 +246,7 @@ def _function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Ar
     return knots, values - values[-1] / 2
 
 
-def _checked(X: Any, n_features: int) -> NDArray:
+def _check_sample(X: Any, n_features: int) -> NDArray:
     X = validation.finite_array("X", X, ndim=2)
     if X.shape[1] != n_features:
         raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {n_features} features")
@@ -254,7 +254,7 @@ def _checked(X: Any, n_features: int) -> NDArray:
 
 
 class _Table(NamedTuple):
-    """Where to look for a value among the knots.
+    """A table of equal cells that says where to look for a value among the knots.
 
     Parameters
     ----------

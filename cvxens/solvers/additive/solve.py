@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, TypeAlias
@@ -11,11 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.deadline import Deadline, TimeUp, check_time, limit_time, time_is_up
+from cvxens.deadline import Deadline, limit_time, time_is_up
 from cvxens.rounding import EPSILON
 from cvxens.solvers.additive.kernel import AdditiveKernel
 from cvxens.solvers.additive.problem import AdditiveSVM
@@ -107,33 +105,35 @@ def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) ->
 
 
 def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right: Array) -> tuple[Array, float]:
-    """Solve ``(K + diag(stiffness)) x + b = right`` within the space of 1'x = 0, or go as far as there is time."""
-    n, x = len(right), np.zeros_like(right)
+    """Solve ``(K + diag(stiffness)) x + b = right`` within the space of 1'x = 0, or go as far as there is time.
 
-    def multiply(v: Array) -> Array:
-        product = kernel.product(v) + stiffness * v
-        return product - product.mean()
-
-    def keep(iterate: Array) -> None:
-        np.copyto(x, iterate)
-        check_time()
-
-    with suppress(TimeUp):
-        cg(
-            LinearOperator((n, n), multiply),
-            right - right.mean(),
-            rtol=LINEAR_ACCURACY,
-            maxiter=MAX_PRODUCTS,
-            callback=keep,
-        )
-    return x, float((right - kernel.product(x) - stiffness * x).mean())
+    What the projection onto that space takes off the products is b, which a solver that is handed the projected system
+    would lose.
+    """
+    x, b = np.zeros_like(right), float(right.mean())
+    residual = right - b
+    direction, square = residual, float(residual @ residual)
+    enough = LINEAR_ACCURACY**2 * square
+    for _ in range(MAX_PRODUCTS):
+        if square <= enough or time_is_up():
+            break
+        product = kernel.product(direction) + stiffness * direction
+        shift = float(product.mean())
+        product -= shift
+        length = square / float(direction @ product)
+        x = x + length * direction
+        residual = residual - length * product
+        b -= length * shift
+        last, square = square, float(residual @ residual)
+        direction = residual + square / last * direction
+    return x, b
 
 
 LARGE = 200_000
 """Samples from which on a sample of them is solved first."""
 
 SHARE = 20
-"""That sample is smaller by this factor."""
+"""The factor by which that sample is smaller."""
 
 SAMPLE_TOL = 1e-2
 """The relative gap to which it is solved."""
@@ -154,7 +154,7 @@ PATIENCE = 12
 """Certified points in a row without progress after which rounding is to blame."""
 
 TINY = float(np.finfo(float).tiny)
-"""What a kernel counts as where all samples are alike."""
+"""The mean distance and the total mass of a kernel are at least this, also where all samples are alike."""
 
 STIFFEST = 1e9
 """The largest step, in units of the kernel's total mass."""
@@ -301,7 +301,7 @@ class _Search:
 
     def run(self) -> Ending:
         """Solve one proximal problem after the other until a limit is reached."""
-        while (ending := self._reached()) is None:
+        while (ending := self._find_ending()) is None:
             smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
             solved = self._solve(smoothed)
             new = self.take(smoothed.multipliers(self.problem.y * self.state.scores))
@@ -336,7 +336,7 @@ class _Search:
     def _capped_step(self) -> Array:
         return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
-    def _reached(self) -> Ending | None:
+    def _find_ending(self) -> Ending | None:
         if self.best.relative_gap <= self.limits.tol:
             return Ending.OPTIMAL
         if self.n_steps >= self.limits.max_steps:

@@ -113,7 +113,7 @@ class DenseRows:
         add_rows(self.K, chosen, weights, f)
 
     def product(self, v: Array) -> Array:
-        """K v."""
+        """Return K v, shape (n_samples,)."""
         return self.K @ v
 
     def largest_entry(self) -> float:
@@ -211,7 +211,7 @@ class CachedRows:
         return values
 
     def _kept(self, chosen: Indices) -> Indices:
-        """Where the chosen rows are kept; those that were not take the places of the ones used longest ago."""
+        """Return the places of the chosen rows; those not kept yet take the places of the ones used longest ago."""
         self._make_room(len(chosen))
         self._clock += 1
         kept = self._place[chosen]

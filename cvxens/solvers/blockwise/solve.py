@@ -56,6 +56,7 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
             curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
         j, length = _partner(curvature, point, bounds[0], r[i])
         length = _move(point[0], bounds, i, j, length)
+        # r = q - K v
         for k in range(len(r)):
             r[k] -= length * (K[i, k] - K[j, k])
     return max_steps
@@ -63,7 +64,7 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
 
 @njit(cache=True, nogil=True)
 def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
-    """The variable to raise, and the violation."""
+    """Return the variable to raise, and the violation."""
     v, r, low, high = point[0], point[1], bounds[0], bounds[1]
     i, largest, smallest = -1, -np.inf, np.inf
     for k in range(len(v)):
@@ -76,7 +77,7 @@ def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
 
 @njit(cache=True, nogil=True)
 def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tuple[int, float]:
-    """The variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
+    """Return the variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
     v, r = point[0], point[1]
     j, gain, length = -1, 0.0, 0.0
     for k in range(len(v)):
@@ -267,14 +268,14 @@ class _Search:
 
 
 def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
-    """The best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
+    """Return the best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
     most = float((problem.C / start.problem.C).min())
     square = float((problem.y * start.u) @ start.f)
     return min(most, float(start.u.sum()) / square) if square > 0 else most
 
 
 def _next_block(up: Array, down: Array, last: Indices) -> Indices:
-    """The variables of the largest violations in either direction, and half of the last block."""
+    """Return the variables of the largest violations in either direction, and half of the last block."""
     n = len(up)
     if n <= WHOLE:
         return np.arange(n)
