@@ -53,7 +53,7 @@ def oracle():
 def run(checkpoint=None, events=None, formulation=None, start=()):
     """LPBoost, or P4, on a heuristic pool of Fourier features, which has a generator, with HiGHS."""
     events, heuristic = events or Events(), oracle()
-    heuristic._sample = events.around(heuristic._sample)
+    heuristic._draw_blocks = events.around(heuristic._draw_blocks)
 
     def master(formulation, signs):
         made = HighsMaster(formulation, signs)

@@ -408,8 +408,8 @@ def test_the_file_has_no_pickle_and_names_no_code(file):
 def test_hypotheses_that_no_file_can_hold_are_refused_in_the_first_round(tmp_path):
     calls = count()
     learner = SklearnLearner(DecisionTreeClassifier(max_depth=1), X)
-    fit = learner._fit
-    learner._fit = lambda output: (next(calls), fit(output))[1]
+    learn = learner._learn
+    learner._learn = lambda s: (next(calls), learn(s))[1]
     message = "^checkpoint: found the hypothesis FittedClassifier, which a file cannot hold: DecisionTreeClassifier is"
     with pytest.raises(InvalidInput, match=message):
         column_generation(SOFT, learner, y, checkpoint=Checkpoint(tmp_path / "run"))
