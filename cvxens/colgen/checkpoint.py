@@ -229,7 +229,8 @@ class Recorder:
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
         columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
-        return Priced(columns, *written["bounds"], written["distinct"])
+        edge_bound, square_sum, outside = written["bounds"]
+        return Priced(columns, edge_bound, square_sum, outside, distinct=written["distinct"])
 
     def _sample_number(self, column: Column) -> int:
         known = next((k for k, sample in enumerate(self._samples) if sample is column.sample), None)

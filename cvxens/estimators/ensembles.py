@@ -176,12 +176,15 @@ class Ensemble(Limited, Vote):
         """Return the arguments of a run that follow from parameters; its rounds are followed."""
 
         def follow(step: Step) -> bool:
-            best = step.incumbent.solution
-            fitted = {"weights_": best.w, "intercept_": np.asarray(best.b)}
-            fitted["weak_learners_"] = tuple(column.hypothesis for column in step.incumbent.columns)
+            best, columns = step.incumbent.solution, step.incumbent.columns
+
+            def fitted() -> dict[str, Any]:
+                learners = tuple(column.hypothesis for column in columns)
+                return {"weak_learners_": learners, "weights_": best.w, "intercept_": np.asarray(best.b)}
+
             n_columns = f"{len(step.solution.w)} columns"
-            told = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
-            stop = rounds.end(told, lambda: fitted)
+            progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
+            stop = rounds.end(progress, fitted)
             if not stop and step.relative_gap > self.tol:
                 rounds.begin()
             return stop

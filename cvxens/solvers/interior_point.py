@@ -36,6 +36,9 @@ BLOCK = 2048
 WORTH_A_THREAD = 2_000_000
 """Entries of a matrix from which on a product with a vector is worth a second thread."""
 
+WORTH_SINGLE_PRECISION = 2_000_000
+"""Entries of a matrix from which on the normal equations are first factored in single precision, at half the cost."""
+
 
 class Rows:
     """A growing matrix A (n_rows, n_samples), kept in bytes as long as all its values are small integers.
@@ -588,7 +591,7 @@ def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, 
     Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
     alike, which is what a point needs that will be started from again, and cost little beside the factors.
     """
-    dtype: type = np.float32 if program.rows.values.size >= WORTH_A_THREAD else np.float64
+    dtype: type = np.float32 if program.rows.values.size >= WORTH_SINGLE_PRECISION else np.float64
     best, lowest, worse = at, inf, 0
     with suppress(TimeUp):
         for _ in range(MAX_STEPS):
