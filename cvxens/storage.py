@@ -23,7 +23,7 @@ from io import BytesIO
 from math import prod
 from pathlib import Path
 from stat import S_ISDIR
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
@@ -76,27 +76,13 @@ class Oversized(ValueError):
         super().__init__(size if whole is None else f"{size}, where the limit is {limit / MEBIBYTE:,.0f} MiB")
 
 
-class Stream(Protocol):
-    """A file-like object that is read from its start on."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read at most so many bytes, none at the end."""
-
-
 def room() -> int:
     """Return the bytes that a file may take in memory: half of what is left, as it is parsed next."""
     return available() // 2
 
 
 def inflation_limit(stored: int, allowed: int = SMALL) -> int:
-    """Return the bytes that a compressed file may inflate to.
-
-    Parameters
-    ----------
-    stored : int
-        The bytes of the file.
-    allowed : int
-        Bytes that any file may inflate to, however small it is.
+    """Return the bytes that a compressed file of `stored` bytes may inflate to; any file may to `allowed` ones.
 
     Examples
     --------
@@ -106,13 +92,8 @@ def inflation_limit(stored: int, allowed: int = SMALL) -> int:
     return min(room(), max(allowed, USUAL_RATIO * stored))
 
 
-def read_bounded(stream: Stream, limit: int) -> bytes:
-    """Read a stream to its end.
-
-    Raises
-    ------
-    Oversized
-        The stream has more than `limit` bytes; no more than these were kept.
+def read_bounded(stream: BinaryIO, limit: int) -> bytes:
+    """Read a stream to its end; `Oversized` if it has more than `limit` bytes, of which no more were kept.
 
     Examples
     --------
@@ -128,13 +109,7 @@ def read_bounded(stream: Stream, limit: int) -> bytes:
 
 
 def read_file(path: Path) -> bytes:
-    """Read a file, or a pipe or device that ends, if there is room for it in memory.
-
-    Raises
-    ------
-    Oversized
-        There is not. OSError and ValueError, if it cannot be opened.
-    """
+    """Read a file, or a pipe or device that ends, if there is room for it in memory, else raise `Oversized`."""
     limit = room()
     size = path.stat().st_size
     if size > limit:
@@ -211,18 +186,9 @@ def loaded_record(name: str) -> type:
 class Encoding:
     """Writes and reads numbers, strings, lists, tuples, dicts, arrays, and dataclasses and named tuples of such.
 
-    Parameters
-    ----------
-    refer : callable
-        From any other value, such as a function, to JSON that stands for it.
-    follow : callable
-        The way back.
-    arrays : dict of str to ndarray, optional
-        Where arrays go to and come from; by default they are text within the JSON, in base 64.
-    name : callable
-        From a dataclass or named tuple to the name that stands for it.
-    find : callable
-        The way back; by default any class of a module that is loaded.
+    `refer` turns any other value, such as a function, into JSON that stands for it, `name` a dataclass or named tuple
+    into its name; `follow` and `find` are the ways back, by default to any class of a module that is loaded. Arrays go
+    to and come from `arrays`; without it they are text within the JSON, in base 64.
 
     Examples
     --------
@@ -333,15 +299,6 @@ def _to_text(values: NDArray) -> str:
 class FileKind:
     """Files of one kind and version: ``cvxens NAME VERSION SHA-256``, a line end, and an archive of that digest.
 
-    Parameters
-    ----------
-    name : str
-        One word; errors are about an argument of this name.
-    version : int
-        The version that is written; no other is read.
-    remedy : str
-        What to do about a file that is damaged.
-
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -352,19 +309,14 @@ class FileKind:
     ({'seed': 3}, {'x': array([0, 1, 2])})
     """
 
-    name: str
-    version: int
-    remedy: str
+    name: str  # one word; errors are about an argument of this name
+    version: int  # that is written; no other is read
+    remedy: str  # for a file that is damaged
 
     def write(self, path: Path, header: Any, arrays: Mapping[str, NDArray]) -> None:
         """Replace the file by a JSON header and arrays; whatever happens, the old file or the new one is there, whole.
 
-        Raises
-        ------
-        DataFileError
-            The file cannot be written.
-        TypeError
-            An array whose values are not plain.
+        `DataFileError` if it cannot be written, TypeError for an array whose values are not plain.
         """
         payload = pack({"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
         first_line = f"cvxens {self.name} {self.version} {hashlib.sha256(payload).hexdigest()}\n"
@@ -382,13 +334,7 @@ class FileKind:
             raise self._error(f"that {path} cannot be written ({error})", "make room, or name another file") from error
 
     def read(self, path: Path) -> tuple[Any, dict[str, NDArray]]:
-        """Read the header and the arrays of a file, if it is whole; nothing that is in it is run.
-
-        Raises
-        ------
-        DataFileError
-            The file cannot be read, is of another kind or version, truncated or damaged, or holds more than this.
-        """
+        """Read the header and the arrays of a file, if it is whole, else raise `DataFileError`; nothing of it is run."""
         pattern = FIRST_LINE % self.name.encode()
         try:
             with path.open("rb") as file:

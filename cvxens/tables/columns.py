@@ -268,20 +268,7 @@ def _describe_filling(cells: Any, value: str) -> str:
 
 @dataclass(frozen=True)
 class TableEncoder:
-    r"""How the columns of a table become features; part of a model that was fitted to a table.
-
-    Parameters
-    ----------
-    columns : tuple of NumericColumn, NominalColumn or LeftOutColumn
-        What each column is, the target not among them.
-    target : str
-        The name of the target; "" if it is not known.
-    raw : bool
-        True if learners get categories and gaps as they are, as trees do, in place of indicators and medians.
-    na : tuple of str
-        Further texts that stand for missing values.
-    separator : str
-        What separates the cells of text files, "" if that can be found out.
+    r"""The coding of a table's columns as features; part of a model that was fitted to a table.
 
     Examples
     --------
@@ -298,11 +285,11 @@ class TableEncoder:
     town: 2 levels, each a 0/1 feature
     """
 
-    columns: tuple[Column, ...]
-    target: str = ""
-    raw: bool = False
-    na: tuple[str, ...] = ()
-    separator: str = ""
+    columns: tuple[Column, ...]  # all but the target
+    target: str = ""  # its name, if that is known
+    raw: bool = False  # learners get categories and gaps as they are, as trees do: no indicators, no medians
+    na: tuple[str, ...] = ()  # further texts that stand for missing values
+    separator: str = ""  # of the cells of text files, if it cannot be found out
 
     def __post_init__(self) -> None:
         if not (all(isinstance(column, Column) for column in self.columns) and isinstance(self.raw, bool)):
@@ -357,11 +344,7 @@ class TableEncoder:
         """Return the features of a data frame, as one of pandas.
 
         Columns are found by name; others are ignored. A frame that holds the features already stays as it is.
-
-        Raises
-        ------
-        InvalidInput
-            A column is not there, or has a value that it cannot have.
+        `InvalidInput` if a column is not there, or has a value that it cannot have.
         """
         import pandas as pd
 

@@ -48,15 +48,6 @@ LIKE_ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)?")
 class Numerals:
     """The way in which the numbers of a column are written.
 
-    Parameters
-    ----------
-    decimal : {".", ","}
-        The decimal mark.
-    grouped : bool
-        True if thousands are separated.
-    percent : bool
-        True if the numbers are followed by a percent sign: 12% is 0.12.
-
     Examples
     --------
     >>> Numerals(",", grouped=True).parse(["1.234,50", "7"])
@@ -65,9 +56,9 @@ class Numerals:
     array([0.12])
     """
 
-    decimal: str = "."
-    grouped: bool = False
-    percent: bool = False
+    decimal: str = "."  # or ","
+    grouped: bool = False  # thousands are separated
+    percent: bool = False  # a percent sign follows: 12% is 0.12
 
     def __post_init__(self) -> None:
         if self.decimal not in GROUPS:
@@ -112,10 +103,7 @@ class Numerals:
 class Dates:
     """The way in which the dates of a column are written; `parse` returns days since 1970.
 
-    Parameters
-    ----------
-    format : str
-        As in `datetime.strptime`, or "ISO8601"; "" of a column that is of moments, not of texts.
+    The format is as in `datetime.strptime`, or "ISO8601"; "" of a column that is of moments, not of texts.
 
     Examples
     --------
