@@ -334,7 +334,7 @@ class FileKind:
             raise self._error(f"that {path} cannot be written ({error})", "make room, or name another file") from error
 
     def read(self, path: Path) -> tuple[Any, dict[str, NDArray]]:
-        """Read the header and the arrays of a file, if it is whole, else raise `DataFileError`; nothing of it is run."""
+        """Read the header and the arrays of a file, if it is whole, else raise `DataFileError`; none of it is run."""
         pattern = FIRST_LINE % self.name.encode()
         try:
             with path.open("rb") as file:
