@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.masters.base import FastMaster, Needs
 from cvxens.colgen.protocols import Column, MasterSolution
+from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFailed
 from cvxens.problems.formulation import Formulation
@@ -18,14 +18,7 @@ from cvxens.types import Array, Attempt
 
 
 def load_highs() -> ModuleType:
-    """Import HiGHS, which nothing but a linear program needs.
-
-    Raises
-    ------
-    ImportError
-        It is not installed, or ortools is loaded: each brings shared libraries of HiGHS, of which the first ones that
-        are loaded are taken for both.
-    """
+    """Import HiGHS; an ImportError where it is missing, or where ortools has loaded another one (see `HighsMaster`)."""
     try:
         import highspy
     except ImportError as error:
@@ -36,12 +29,7 @@ def load_highs() -> ModuleType:
 
 
 class LiveProgram:
-    """min cost'x within bounds, subject to rows that are added one after the other.
-
-    Parameters
-    ----------
-    cost, lower, upper : ndarray of shape (n_variables,)
-        Cost and bounds of the variables.
+    """``min cost'x`` within bounds, subject to rows that are added one after the other.
 
     Examples
     --------
@@ -70,13 +58,7 @@ class LiveProgram:
         _check(self.highs.addRow(lower, upper, len(coefficients), indices, coefficients), "coefficients")
 
     def solve(self) -> tuple[Array, Array]:
-        """Solve from the last basis; returns the variables and the rows' multipliers, <= 0 for an upper bound.
-
-        Raises
-        ------
-        SolverFailed
-            Neither the last basis nor a cold start led to an optimum. TimeUp, where there is no time left.
-        """
+        """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
         attempts = []
         for start in ("warm", "cold"):
             before = self.highs.getRunTime()
@@ -147,7 +129,6 @@ class HighsMaster(FastMaster):
             self.program.add_row(0.0, y, 0.0)
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Add a row to the live program for each column."""
         for values in self.restricted.add(columns):
             signed = self.restricted.y * values
             if self.is_game:

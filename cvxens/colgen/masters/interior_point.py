@@ -12,9 +12,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.masters.base import FastMaster, Needs
 from cvxens.colgen.masters.highs_master import HighsMaster
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -86,7 +86,7 @@ class InteriorPointMaster(FastMaster):
         self.gap = self.own_gap = inf
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Program, float]:
-        """Return the dual program without columns, and what its multipliers are in units of: the largest price."""
+        """Return the dual program without columns, and the unit of its multipliers: the largest price."""
         upper = np.full(len(y), self.loss.box if hasattr(self.loss, "box") else self.loss.caps)
         price, rows = float(upper.max()), Rows(len(y))
         objective: Objective
@@ -105,7 +105,6 @@ class InteriorPointMaster(FastMaster):
         return HighsMaster(self.restricted.formulation, self.restricted.y)
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Store columns; they enter where their edge is too large."""
         self.restricted.add(columns)
         self.unfinished.extend(columns)
 
@@ -135,7 +134,6 @@ class InteriorPointMaster(FastMaster):
         return super().bound(solution, priced)
 
     def _finish(self) -> MasterSolution:
-        """Return the restricted optimum, at a vertex."""
         try:
             self.simplex.add(self.unfinished)
             self.unfinished = []

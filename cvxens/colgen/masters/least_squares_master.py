@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cvxens.colgen.masters.base import FastMaster, Needs
 from cvxens.colgen.protocols import MasterSolution
+from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.deadline import Pace, TimeUp
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers.least_squares import ByColumns, BySamples
@@ -40,13 +40,7 @@ class LeastSquaresMaster(FastMaster):
         self.by_columns, self.by_samples = ByColumns(*problem), BySamples(*problem)
 
     def solve(self) -> MasterSolution:
-        """Grow the equations by the new columns and solve them, if that takes no longer than is left.
-
-        Raises
-        ------
-        TimeUp
-            The longest round so far took longer than what is left.
-        """
+        """Grow the equations by the new columns and solve them; a TimeUp where that may take longer than is left."""
         if self.restricted.n_columns == 0:
             return self.restricted.start()
         if not self.pace.allows_step():

@@ -9,21 +9,43 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.masters.base import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
+from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.deadline import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
-from cvxens.types import Array
+from cvxens.types import Array, Point
 
 MAX_STEPS = 100
 """Proximal Newton steps of a round; from warm starts a handful is usual."""
 
 
-class HingeMaster(FastMaster):
+class NewtonMaster(FastMaster):
+    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant."""
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+
+    def minimise(self, tol: float) -> Point:
+        """Return a point of the restricted problem whose relative gap is at most `tol`, if it can."""
+        raise NotImplementedError
+
+    def solve(self) -> MasterSolution:
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        point = self.minimise(self.tolerance.next(self.restricted.n_columns))
+        return replace(self.restricted.evaluate(point), exact=self.tolerance.is_exact)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
+
+
+class HingeMaster(NewtonMaster):
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
     `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
@@ -47,25 +69,14 @@ class HingeMaster(FastMaster):
     needs = (Needs("box", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         prices = np.full(len(y), self.loss.box)
         self.solver = ProximalHinge(y, prices, self.penalty.ridge, formulation.intercept, tol)
         self.point = HingePoint.zero(len(y))
 
-    def solve(self) -> MasterSolution:
-        """Solve from the last round's point, as far as the columns found last warrant."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
-        solver = replace(self.solver, tol=self.tolerance.next(self.restricted.n_columns))
-        self.point = solver.solve(self.restricted.H.T, self.point)
-        solution = self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
-        return replace(solution, exact=self.tolerance.is_exact)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.tolerance.learn(solution, priced)
-        return super().bound(solution, priced)
+    def minimise(self, tol: float) -> Point:
+        self.point = replace(self.solver, tol=tol).solve(self.restricted.H.T, self.point)
+        return {"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u}
 
 
 def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
@@ -105,7 +116,7 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
-class SmoothMaster(FastMaster):
+class SmoothMaster(NewtonMaster):
     """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
     At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
@@ -118,41 +129,26 @@ class SmoothMaster(FastMaster):
         free w, with or without an intercept.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
-    tol : float
-        Relative duality gap of the restricted problem, at which a solution is exact.
-    share : float
-        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
-        in every round.
+    tol, share : float
+        As of `HingeMaster`.
     """
 
     source = "KIE06 (14)"
     needs = (Needs("curvature", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         start = self.restricted.start()
         self.w, self.b = start.w, float(start.b)
 
-    def solve(self) -> MasterSolution:
-        """Solve from the last round's weights, as far as the columns found last warrant."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
+    def minimise(self, tol: float) -> Point:
         rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
         w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
-        gap = self.tolerance.next(len(rows))
         intercept = self.restricted.formulation.intercept
         problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature)
-        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * (loss.value(z) + penalty.value(w)))
+        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
         self.w, self.b = at.w, at.b
-        u = loss.multipliers(y * (at.f + at.b))
-        solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
-        return replace(solution, exact=self.tolerance.is_exact)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.tolerance.learn(solution, priced)
-        return super().bound(solution, priced)
+        return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}
 
 
 @dataclass(frozen=True)
@@ -166,7 +162,7 @@ class _State:
     gap: float
 
 
-class SparseMaster(FastMaster):
+class SparseMaster(NewtonMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
     At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
@@ -178,32 +174,25 @@ class SparseMaster(FastMaster):
         A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
-    tol : float
-        Relative duality gap of the restricted problem, at which a solution is exact.
-    share : float
-        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
-        solutions in every round.
+    tol, share : float
+        As of `HingeMaster`; the share is of the gap to the bound from the columns found last.
     """
 
     source = "Lee, Sun & Saunders 2014"
     needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         start = self.restricted.start()
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns; their weights start at 0."""
         added = self.restricted.add(columns)
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
-    def solve(self) -> MasterSolution:
+    def minimise(self, tol: float) -> Point:
         """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
-        problem, tol, pace = self._problem(), self.tolerance.next(self.restricted.n_columns), Pace()
+        problem, pace = self._problem(), Pace()
         at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
         for _ in range(MAX_STEPS):
             if at.gap <= tol * at.objective or not pace.allows_step():
@@ -215,17 +204,15 @@ class SparseMaster(FastMaster):
         self.W, self.b = at.point.W, at.point.b
         outputs = self.restricted.problem.outputs
         w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
-        return replace(solution, exact=self.tolerance.is_exact)
+        return {"w": w, "b": np.full(outputs, self.b), "u": u}
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
         best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
         self.tolerance.gap = relative_gap(solution.objective, best)
-        return super().bound(solution, priced)
+        return self.restricted.bound(solution, priced)
 
     def _problem(self) -> SparseProblem:
-        """State the restricted problem in arrays."""
         formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
         return SparseProblem(
             self.restricted.H.T,
