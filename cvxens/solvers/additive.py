@@ -97,7 +97,6 @@ class AdditiveKernel:
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return self.rows.shape[1]
 
     @cached_property
@@ -256,7 +255,6 @@ class AdditiveMap(KernelMap):
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return self.kernel.n_samples
 
     @property
@@ -265,12 +263,10 @@ class AdditiveMap(KernelMap):
         return 2 * self.kernel.total_mass
 
     def matrix(self) -> Array:
-        """Return K, shape (n_samples, n_samples)."""
         K = self.kernel.dense()
         return K + K.T
 
     def scores(self, c: Array) -> Array:
-        """Evaluate K c."""
         return self.kernel.product(c)
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
@@ -527,7 +523,6 @@ class AdditiveModel(FieldsOnly):
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return len(self.starts) - 1
 
     @property
@@ -597,22 +592,12 @@ def _check_sample(X: Any, n_features: int) -> NDArray:
 
 
 class _Table(NamedTuple):
-    """A table of equal cells that says where to look for a value among the knots.
-
-    Parameters
-    ----------
-    starts, knots : ndarray
-        As in `AdditiveModel`.
-    before : ndarray of int32, shape (CELLS n_knots + n_features,)
-        How many knots come before each of the equal cells of a feature's range, and at its end.
-    per_unit : ndarray of shape (n_features,)
-        Cells per unit.
-    """
+    """A table of equal cells that says where to look for a value among the knots."""
 
     starts: Starts
     knots: Array
-    before: NDArray[np.int32]
-    per_unit: Array
+    before: NDArray[np.int32]  # how many knots come before each of the equal cells of a feature's range, and its end
+    per_unit: Array  # cells per unit of a feature
 
 
 @njit(cache=True, nogil=True)
@@ -673,7 +658,6 @@ class State:
 
     @property
     def scores(self) -> Array:
-        """The scores `f + b`."""
         return self.f + self.b
 
 
@@ -840,13 +824,10 @@ def solve_additive_svm(
     >>> solution.u, solution.relative_gap <= 1e-6, solution.ending.name
     (array([0.25, 0.5 , 0.25]), True, 'OPTIMAL')
     """
-    limits = _Limits(
-        validation.positive("tol", tol),
-        max_steps if max_steps == inf else validation.positive("max_steps", max_steps),
-    )
-    max_time = max_time if max_time == inf else validation.positive("max_time", max_time)
+    tol, max_steps = validation.positive("tol", tol), validation.limit("max_steps", max_steps)
+    max_time = validation.limit("max_time", max_time)
     with threadpool_limits(1, "blas"), limit_time(max_time) as clock:
-        search = _Search(problem, limits, clock)
+        search = _Search(problem, tol, max_steps, clock)
         try:
             search.take(np.zeros(len(problem.y)))
             ending = _begin(search, start, sample_size, random_state) or search.run()
@@ -889,17 +870,11 @@ def solve_additive_path(
     )
 
 
-@dataclass(frozen=True)
-class _Limits:
-    tol: float
-    max_steps: float
-
-
 class _Search:
     """The incumbent, and the point that the next proximal problem starts from."""
 
-    def __init__(self, problem: AdditiveSVM, limits: _Limits, clock: Deadline) -> None:
-        self.problem, self.limits, self.clock = problem, limits, clock
+    def __init__(self, problem: AdditiveSVM, tol: float, max_steps: float, clock: Deadline) -> None:
+        self.problem, self.tol, self.max_steps, self.clock = problem, tol, max_steps, clock
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
         self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
@@ -945,7 +920,6 @@ class _Search:
         return ending
 
     def result(self, ending: Ending) -> SVMSolution[AdditiveSVM]:
-        """The incumbent, with the history."""
         return replace(self.best, history=tuple(self.history), ending=ending)
 
     def _solve(self, smoothed: SmoothedHinge) -> bool:
@@ -956,7 +930,7 @@ class _Search:
             u = smoothed.multipliers(smoothed.y * self.state.scores)
             if np.abs(smoothed.y * u - self.state.c).sum() <= self.accuracy * u.sum():
                 return True
-            if self.n_steps >= self.limits.max_steps or time_is_up():
+            if self.n_steps >= self.max_steps or time_is_up():
                 break
         return False
 
@@ -967,9 +941,9 @@ class _Search:
         return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
     def _find_ending(self) -> Ending | None:
-        if self.best.relative_gap <= self.limits.tol:
+        if self.best.relative_gap <= self.tol:
             return Ending.OPTIMAL
-        if self.n_steps >= self.limits.max_steps:
+        if self.n_steps >= self.max_steps:
             return Ending.MAX_STEPS
         if time_is_up():
             return Ending.MAX_TIME
@@ -1002,8 +976,7 @@ def _begin_with_sample(search: _Search, sample_size: int | None, random_state: A
         return None
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
-    limits = search.limits
-    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=limits.max_steps)
+    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=search.max_steps)
     c = np.zeros(n)
     c[chosen] = part.y * solution.u
     search.start_at(c, solution.b)

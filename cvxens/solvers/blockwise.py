@@ -103,45 +103,35 @@ class DenseRows:
 
     @classmethod
     def of(cls, K: Any) -> DenseRows:
-        """Check a matrix."""
         return cls(validation.symmetric(K))
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return len(self.K)
 
     @property
     def largest(self) -> float:
-        """Products cost little."""
         return np.inf
 
     def block(self, chosen: Indices) -> Array:
-        """The matrix among distinct samples, in order where they are all."""
         return self.K if len(chosen) == len(self.K) else _part(self.K, chosen, chosen)
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        """Add the chosen columns, times their weights, to f."""
         add_rows(self.K, chosen, weights, f)
 
     def product(self, v: Array) -> Array:
-        """Return K v, shape (n_samples,)."""
         return self.K @ v
 
     def largest_entry(self) -> float:
-        """The largest |k(x_i, x_j)|, without another matrix for it."""
         return max(float(self.K.max()), -float(self.K.min()))
 
     def absolute_product(self, v: Array) -> Array:
-        """|K| v, some rows at a time."""
         return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        """The matrix between some samples and others, times v."""
         return _part(self.K, left, right) @ v
 
     def among(self, chosen: Indices) -> DenseRows:
-        """Some rows and columns."""
         return DenseRows(_part(self.K, chosen, chosen))
 
 
@@ -180,40 +170,32 @@ class CachedRows:
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return len(self.X)
 
     def block(self, chosen: Indices) -> Array:
-        """The matrix among distinct samples."""
         places = self._kept(chosen)
         return self._matrix[places[:, None], chosen]
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
-        """Add the chosen columns, times their weights, to f."""
         places = self._kept(chosen)
         add_rows(self._matrix, places, weights, f)
 
     def product(self, v: Array) -> Array:
-        """K v, evaluated anew."""
         used = np.flatnonzero(v)
         return expand(self._values, self.X, self.X[used], v[used])
 
     def largest_entry(self) -> float:
-        """The largest |k(x_i, x_j)| of the entries that were evaluated."""
         return self.largest
 
     def absolute_product(self, v: Array) -> Array:
-        """|K| v, evaluated anew."""
         used = np.flatnonzero(v)
         return expand(lambda X, Z: np.abs(self._values(X, Z)), self.X, self.X[used], v[used])
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        """The matrix between some samples and others, times v."""
         used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
         return expand(self.kernel, self.X[left], self.X[right[used]], v[used])
 
     def among(self, chosen: Indices) -> CachedRows:
-        """Some samples, nothing kept yet."""
         return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
 
     def _values(self, X: Array, Z: Array) -> Array:
@@ -275,7 +257,6 @@ class RowsMap(KernelMap):
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return self.rows.n_samples
 
     @property
@@ -284,15 +265,12 @@ class RowsMap(KernelMap):
         return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
 
     def matrix(self) -> Array:
-        """Return K, shape (n_samples, n_samples)."""
         return self.rows.block(np.arange(self.n_samples))
 
     def scores(self, c: Array) -> Array:
-        """Evaluate K c."""
         return self.rows.product(c)
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
-        """Evaluate K c, and errors."""
         f = self.rows.product(c)
         return f, self.score_errors(c, f)
 
@@ -379,24 +357,10 @@ SINGULAR = 1e-12
 def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
 
+    K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It ends
+    where the violation ``max r over those that may grow - min r over those that may fall`` is at most `tol`.
     Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
     *Working set selection using second order information*, JMLR 6 (2005)).
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel matrix of the block.
-    point, bounds : ndarray of shape (2, n)
-        v and r; low and high.
-    tol : float
-        The violation ``max r over those that may grow - min r over those that may fall`` at which to stop.
-    max_steps : int
-        A limit on the steps.
-
-    Returns
-    -------
-    int
-        Steps taken.
     """
     r = point[1]
     diagonal, curvature = np.diag(K).copy(), np.empty(len(K))
@@ -509,7 +473,7 @@ def solve_blockwise(
     (array([0.5, 0.5]), -0.5, True)
     """
     tol = validation.positive("tol", tol)
-    max_time = max_time if max_time == inf else validation.positive("max_time", max_time)
+    max_time = validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
         search = _Search(problem, start, clock)
         try:

@@ -46,7 +46,6 @@ class PartialSVMEnsemble:
 
     @property
     def n_hypotheses(self) -> int:
-        """The number of hypotheses."""
         return len(self.weights)
 
     def decision_function(self, rows: Any) -> Array:
@@ -57,21 +56,7 @@ class PartialSVMEnsemble:
 
 
 def combine_updates(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
-    """Add up what `updates` went through; one that stalled counts as much as the one before it.
-
-    Parameters
-    ----------
-    updates : iterable of Update
-        At least one, from the uniform u on.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-
-    Examples
-    --------
-    >>> updates = adaptive_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2))
-    >>> combine_updates(take_until(updates, 1e-3, 100), np.array([1.0, -1.0])).coefficients.round(2)
-    array([ 0.62, -0.38])
-    """
+    """Add up what `updates` went through; one that stalled counts as much as the one before it."""
     remaining = iter(updates)
     first = last = next(remaining)
     total, rows = _weight(first, 1.0) * first.u, [(_weight(first, 1.0), first.value, first.gap, first.nu)]

@@ -61,7 +61,6 @@ class Update:
 
     @property
     def gap(self) -> float:
-        """The gap to the optimum, relative to `value`."""
         return relative_gap(self.q, self.value)
 
     @property
@@ -71,24 +70,12 @@ class Update:
 
 
 def relative_gap(q: Array, value: float) -> float:
-    """Return 1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0.
-
-    Examples
-    --------
-    >>> relative_gap(np.array([0.5, 1.0]), 1.0)
-    0.75
-    """
+    """Return 1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0."""
     return 1.0 - (max(float(q.min()), 0.0) / value) ** 2 if value > 0 else 0.0
 
 
 def uniform(n_samples: int) -> Array:
-    """Weigh all samples alike: the Parzen window, from which updates start.
-
-    Examples
-    --------
-    >>> uniform(4)
-    array([0.25, 0.25, 0.25, 0.25])
-    """
+    """Weigh all samples alike: the Parzen window, from which updates start."""
     return np.full(n_samples, 1 / n_samples)
 
 
@@ -175,14 +162,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
 
 
 def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
-    """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up.
-
-    Examples
-    --------
-    >>> updates = adaptive_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2))
-    >>> [round(update.gap, 3) for update in take_until(updates, 0.1, 100)]
-    [0.75, 0.0]
-    """
+    """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up."""
     for update in islice(updates, max_updates + 1):
         yield update
         if update.gap <= gap or time_is_up():
