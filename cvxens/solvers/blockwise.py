@@ -357,8 +357,8 @@ SINGULAR = 1e-12
 def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
 
-    K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It ends
-    where the violation ``max r over those that may grow - min r over those that may fall`` is at most `tol`.
+    K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It
+    ends where the violation ``max r over those that may grow - min r over those that may fall`` is at most `tol`.
     Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
     *Working set selection using second order information*, JMLR 6 (2005)).
     """

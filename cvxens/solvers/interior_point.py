@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numba import njit
@@ -164,32 +164,6 @@ FAR_FROM_GAP = 100.0
 """Edges above a free limit by this multiple of the gap are too far off."""
 
 
-class Objective(Protocol):
-    """A program maximises the sum of v under a fixed limit, or minus the limit for a fixed sum."""
-
-    gain: ClassVar[float]  # the coefficient of every v_i in the objective
-    limit_is_free: ClassVar[bool]  # then the multipliers w sum to 1
-
-    @property
-    def limit(self) -> float:
-        """The limit before there is a point."""
-
-    def rhs(self, n_free: int) -> Array:
-        """Return F v, (n_free,)."""
-
-    def interior(self, v: Array, program: Program) -> Array:
-        """Return a point far from the bounds of the box, from one that may be on them."""
-
-    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return a limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
-
-    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
-        """Return the factor on v, and the limit, that leave room to a row with that edge; None if it is too far off."""
-
-    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
-        """Return the gap between feasible points that are made of the multipliers and of v."""
-
-
 @dataclass(frozen=True)
 class MaxSum:
     """Max sum v under A v <= limit, F v = 0.
@@ -199,22 +173,24 @@ class MaxSum:
     margins A'w + F'free and slacks xi.
     """
 
-    gain: ClassVar[float] = 1.0
+    gain: ClassVar[float] = 1.0  # the coefficient of every v_i in the objective
     limit_is_free: ClassVar[bool] = False
-    limit: float
+    limit: float  # above 0
 
     def rhs(self, n_free: int) -> Array:
+        """Return ``F v``."""
         return np.zeros(n_free)
 
     def interior(self, v: Array, program: Program) -> Array:
+        """Return a point far from the bounds of the box, from one that may be on them."""
         return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return the limit, and slacks of the size of the edges, feasible or not."""
+        """Return the limit, and slacks far from 0 for edges A v, feasible or not; s w are to be `product`."""
         return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
 
     def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
-        """Scale v down; where that would leave little of it, the row is too far off."""
+        """Return the factor on v, and the limit, that leave room to a row; None if it is too far off."""
         limit = self.limit
         largest = max(limit, largest)
         gap = at.total / float(at.v.sum())
@@ -237,7 +213,7 @@ class MinLimit:
     """
 
     gain: ClassVar[float] = 0.0
-    limit_is_free: ClassVar[bool] = True
+    limit_is_free: ClassVar[bool] = True  # then the multipliers w sum to 1
     limit: ClassVar[float] = -inf
     loss: Loss  # with `caps`: evaluates margins
     total: float  # below the sum of the upper bounds
@@ -279,7 +255,7 @@ class Program:
     rows: Rows
     n_free: int  # rows of F
     upper: Array  # in (0, 1]
-    objective: Objective
+    objective: MaxSum | MinLimit
 
 
 @dataclass(frozen=True)
