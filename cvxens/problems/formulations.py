@@ -158,15 +158,10 @@ class SVMPrimal(Problem):
     equation = "min 1/2 w'w + C sum xi, y_i (H_i w + b) >= 1 - xi_i, xi >= 0"
     source = "LL08 P1, SL (1)"
     C = Parameter()
+    formulate = staticmethod(svm)
 
     def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
+        self._place(H, validation.signs(y), C=C)
 
 
 @final
@@ -202,15 +197,10 @@ class InfiniteSVM(Problem):
     equation = "min 1/2 int w^2 + C sum xi, y_i (int w r h(x_i) + b) >= 1 - xi_i, xi >= 0"
     source = "LL08 P5, Theorems 7 and 8"
     C = Parameter()
+    formulate = staticmethod(svm)
 
     def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(cells)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
+        self._place(cells, validation.signs(y), C=C)
 
 
 @final
@@ -275,15 +265,10 @@ class SoftMarginBoosting(Problem):
     source = "LL08 P4, SL (4)"
     arrays = ("w", "xi", "u")
     C = Parameter()
+    formulate = staticmethod(soft_margin)
 
     def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `soft_margin`."""
-        return soft_margin(*parameters)
+        self._place(H, validation.signs(y), C=C)
 
 
 @final
@@ -317,15 +302,10 @@ class LPBoost(Problem):
     letters = ("a", "b", "u")
     aliases: ClassVar[Mapping[str, str]] = {"w": "a"}
     D = Parameter()
+    formulate = staticmethod(lpboost)
 
     def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.D = D
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `lpboost`."""
-        return lpboost(*parameters)
+        self._place(H, validation.signs(y), D=D)
 
     def admit(self, name: str, value: float) -> float:
         """Refuse a D below 1/n_samples."""
@@ -411,15 +391,11 @@ class SLSSVM(Problem):
     def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
         self.weights = check_weights(sample_weight, len(self.L))
-        self.y = np.ones((len(self.L), 1))
-        self._place(H)
-        self.C = C
+        self._place(H, np.ones((len(self.L), 1)), C=C)
 
-    def formulate(self, *parameters: Any) -> Formulation:
+    def formulate(self, C: float) -> Formulation:
         """Return `simplex_least_squares`, with prices that may be 0."""
-        (C,) = parameters
-        loss = SquaredError(C * self.weights, self.L)
-        return Formulation(loss, SquaredL2(), intercept=True, outputs=self.L.shape[1])
+        return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
@@ -454,19 +430,12 @@ def check_codes(L: Any) -> Array:
 
 
 class KernelProblem(Problem):
-    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample.
-
-    Attributes
-    ----------
-    gram : KernelMap
-        The kernel on the sample.
-    """
+    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample."""
 
     gram: KernelMap
 
     @cached_property
     def linear_map(self) -> LinearMap:
-        """The kernel."""
         return self.gram
 
     @property
@@ -504,14 +473,11 @@ class RhoSVM(KernelProblem):
     letters = ("c", "b", "u")
     aliases: ClassVar[Mapping[str, str]] = {"alpha": "u"}
     unit = 2.0
+    formulate = staticmethod(minimum_margin)
 
     def __init__(self, K: Any, y: Any) -> None:
         self.y = validation.signs(y)
         self.gram = check_kernel(K, len(self.y))
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `minimum_margin`."""
-        return minimum_margin()
 
     @cached_property
     def dual_problem(self) -> Any:
@@ -559,8 +525,7 @@ class RegularizedExpLoss(KernelProblem):
     """min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta.
 
     KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the
-    optimum
-    ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
+    optimum ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
 
     Parameters
     ----------
@@ -589,9 +554,8 @@ class RegularizedExpLoss(KernelProblem):
         self.gram = check_kernel(K, len(self.y))
         self.lam = lam
 
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `exponential`."""
-        return exponential(len(self.y), *parameters)
+    def formulate(self, lam: float) -> Formulation:
+        return exponential(len(self.y), lam)
 
 
 @final
@@ -628,9 +592,8 @@ class RegularizedLeastSquares(KernelProblem):
         self.gram = check_kernel(K, len(self.y))
         self.gamma = gamma
 
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `least_squares`."""
-        return least_squares(self.y, *parameters)
+    def formulate(self, gamma: float) -> Formulation:
+        return least_squares(self.y, gamma)
 
     @property
     def signs(self) -> Array:
@@ -639,7 +602,6 @@ class RegularizedLeastSquares(KernelProblem):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Coefficients c and multipliers s."""
         return {"c": self.y.shape, "s": self.y.shape}
 
     def measure_stationarity(self, w: Array, f: Array, edges: Array) -> float:
@@ -677,15 +639,12 @@ class SVMDual(KernelProblem):
     letters = ("c", "b", "u")
     arrays = ("u", "b")
     C = Parameter(validation.prices)
+    formulate = staticmethod(svm)
 
     def __init__(self, K: Any, y: Any, C: Any) -> None:
         self.y = validation.signs(y)
         self.gram = check_kernel(K, len(self.y), conditionally=True)
         self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
 
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""

@@ -39,12 +39,8 @@ NEAR = 1e-6
 class Parameter:
     """A number of a problem, or one per sample, that may be changed between solves.
 
-    It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation.
-
-    Parameters
-    ----------
-    check : callable
-        Maps (name, value) to the clean value or raises InvalidInput.
+    It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation. `check` maps (name, value) to
+    the clean value, or raises InvalidInput.
     """
 
     def __init__(self, check: Callable[[str, Any], Any] = validation.positive) -> None:
@@ -134,12 +130,7 @@ class Evaluated:
 class Products:
     """The products with a map that were made so far; a vector that comes again costs nothing.
 
-    Parameters
-    ----------
-    linear_map : LinearMap
-        The map. Scores and edges of a kernel are the same product.
-    precise : bool
-        Whether products are measured: as precise as possible, with error bounds.
+    Precise products are measured: as precise as possible, with error bounds. Scores and edges of a kernel are one list.
     """
 
     def __init__(self, linear_map: LinearMap, precise: bool = True) -> None:
@@ -221,6 +212,8 @@ class Problem:
     letters: ClassVar[tuple[str, str, str]] = ("w", "b", "u")
     swept: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[float] = 1.0
+    formulate: Callable[..., Formulation]
+    """Returns the formulation at values of the swept parameters: numbers, or cvxpy parameters."""
     y: Array
     H: Columns
 
@@ -228,19 +221,21 @@ class Problem:
         self.formulation = formulation
         # a map, or the ones of several scores, come with what flows inside and are not checked again
         inside = isinstance(H, LinearMap) or (formulation.outputs is not None and y is not None)
-        self.y = y if inside else formulation.signs(y)
-        self._place(H)
+        self._place(H, y if inside else formulation.signs(y))
 
     @final
-    def _place(self, H: Any) -> None:
-        """Set the hypotheses: a map, or columns that become one."""
+    def _place(self, H: Any, y: Array, **parameters: float) -> None:
+        """Set labels, hypotheses (a map, or columns that become one) and parameters."""
+        self.y = y
         if isinstance(H, LinearMap):
             self.linear_map = H
             if H.symmetric and not hasattr(self.penalty, "ridge"):
                 found = f"found {type(self.penalty).__name__} on a kernel, which embodies a squared norm"
                 raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
-            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(self.y))
+            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(y))
+        for name, value in parameters.items():
+            setattr(self, name, value)
 
     @cached_property
     def linear_map(self) -> LinearMap:
@@ -251,10 +246,6 @@ class Problem:
     def formulation(self) -> Formulation:
         """Loss and penalty at the values of the parameters."""
         return self.formulate(*(getattr(self, name) for name in self.swept))
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return the formulation at values of the swept parameters: numbers, or cvxpy parameters."""
-        return self.formulation
 
     @property
     def loss(self) -> Loss:
@@ -313,7 +304,7 @@ class Problem:
     def build(self) -> Model:
         """Model weights, intercept and the margins z, tied by the one equality whose multiplier is u."""
         parameters = {name: cp.Parameter(np.shape(getattr(self, name)), pos=True, name=name) for name in self.swept}
-        formulation = self.formulate(*parameters.values())
+        formulation = self.formulate(*parameters.values()) if parameters else self.formulation
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
         v, w, f, tied = self.linear_map.model(self.outputs, formulation.nonnegative)
