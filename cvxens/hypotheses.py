@@ -105,33 +105,27 @@ class _Rule(_Signed):
 class Negated:
     """The hypothesis -h, for an h of a class without negations."""
 
-    hypothesis: Hypothesis
+    hypothesis: Any
 
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Any, /) -> Any:
         return -self.hypothesis(X)
 
-    def __neg__(self) -> Hypothesis:
+    def __neg__(self) -> Any:
         return self.hypothesis
 
     # h itself decides by what it lacks which of these there are
     @property
     def step(self) -> Step:
-        step = self._inner.step
+        step = self.hypothesis.step
         return Step(step.feature, step.threshold, -step.above, -step.below)
 
     @property
-    def feature_shares(self) -> FeatureShares:
-        shares: FeatureShares = self._inner.feature_shares
-        return shares
+    def feature_shares(self) -> Any:
+        return self.hypothesis.feature_shares
 
     @property
-    def feature_importances_(self) -> Array:
-        importances: Array = self._inner.feature_importances_
-        return importances
-
-    @property
-    def _inner(self) -> Any:
-        return self.hypothesis
+    def feature_importances_(self) -> Any:
+        return self.hypothesis.feature_importances_
 
     def __str__(self) -> str:
         return f"-({self.hypothesis})"

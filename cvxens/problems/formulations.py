@@ -110,9 +110,8 @@ def exponential(n_samples: int, lam: float) -> Formulation:
 
 def least_squares(y: Array, gamma: float) -> Formulation:
     """TT06 (2): the mean squared error, gamma |w|^2, without an intercept."""
-    return Formulation(
-        SquaredError(2 / len(y), y[:, None]), SquaredL2(2 * _check("gamma", gamma, validation.positive)), outputs=1
-    )
+    penalty = SquaredL2(2 * _check("gamma", gamma, validation.positive))
+    return Formulation(SquaredError(2 / len(y), y[:, None]), penalty, outputs=1)
 
 
 def simplex_least_squares(L: Any, C: Prices) -> Formulation:
@@ -310,11 +309,8 @@ class LPBoost(Problem):
     def admit(self, name: str, value: float) -> float:
         """Refuse a D below 1/n_samples."""
         if not adds_up(np.full(len(self.y), value)):
-            raise InvalidInput(
-                name,
-                f"found {value!r} with {len(self.y)} samples",
-                "give at least 1/n_samples, or the problem is unbounded",
-            )
+            found = f"found {value!r} with {len(self.y)} samples"
+            raise InvalidInput(name, found, "give at least 1/n_samples, or the problem is unbounded")
         return value
 
     @cached_property
@@ -405,9 +401,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
     weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
     validation.same_length("sample_weight", weights, n_samples)
     if weights.min() < 0 or weights.max() <= 0:
-        raise InvalidInput(
-            "sample_weight", f"found {weights.min():g} to {weights.max():g}", "give weights of 0 or above, not all 0"
-        )
+        found = f"found {weights.min():g} to {weights.max():g}"
+        raise InvalidInput("sample_weight", found, "give weights of 0 or above, not all 0")
     return weights
 
 
@@ -419,11 +414,8 @@ def check_codes(L: Any) -> Array:
     wanted = np.full((len(codes), len(codes)), -1 / L.shape[1])
     np.fill_diagonal(wanted, 1.0)
     if len(codes) > L.shape[1] + 1 or np.abs(codes @ codes.T - wanted).max() > 1e-6:
-        raise InvalidInput(
-            "L",
-            f"found {len(codes)} distinct rows that are not simplex codes",
-            "give simplex_codes(n_classes)[labels]",
-        )
+        found = f"found {len(codes)} distinct rows that are not simplex codes"
+        raise InvalidInput("L", found, "give simplex_codes(n_classes)[labels]")
     if len(codes) == 1:
         raise InvalidInput("L", "found one class only", "give samples of at least two classes")
     return L

@@ -110,15 +110,8 @@ def _solution(model: Model, attempts: list[Attempt]) -> Solution:
     objective = float(model.problem.value)
     if not np.isfinite(objective):  # at a point outside the domain by rounding, such as ln of -1e-11
         objective = float(model.problem.solution.opt_val)
-    return Solution(
-        objective,
-        variables,
-        model.back(variables, duals),
-        last.status,
-        last.solver,
-        last.seconds,
-        tuple(attempts),
-    )
+    stated = model.back(variables, duals)
+    return Solution(objective, variables, stated, last.status, last.solver, last.seconds, tuple(attempts))
 
 
 def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:

@@ -249,17 +249,14 @@ class Problem:
 
     @property
     def loss(self) -> Loss:
-        """The loss."""
         return self.formulation.terms[0]
 
     @property
     def penalty(self) -> Penalty:
-        """The penalty."""
         return self.formulation.terms[1]
 
     @property
     def maximise(self) -> bool:
-        """True if the primal is a maximum."""
         return self.formulation.maximise
 
     @property
@@ -386,24 +383,12 @@ class Problem:
         (f, f_errors), (edges, edge_errors) = products.scores(w), products.edges(y * u)
         least = loss.value(y * (f + b)) + self.linear_map.penalise(penalty, w, f)
         bound = self.bound(u, self.linear_map.summarise(y * u, edges, self.nonnegative))
-        found = dict(
-            zip(self.letters, (w, self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H, u), strict=True)
-        )
+        b_of_H = self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H
+        found = zip(self.letters, (w, b_of_H, u), strict=True)
         factor, shapes = self.unit * self.formulation.sense, self.shapes
-        return Evaluated(
-            self,
-            {name: np.reshape(values, shapes[name]) for name, values in found.items() if name in shapes},
-            factor * least,
-            factor * bound,
-            w,
-            b,
-            u,
-            f,
-            edges,
-            f_errors,
-            edge_errors,
-            products,
-        )
+        repaired = {name: np.reshape(values, shapes[name]) for name, values in found if name in shapes}
+        objectives = factor * least, factor * bound
+        return Evaluated(self, repaired, *objectives, w, b, u, f, edges, f_errors, edge_errors, products)
 
     @final
     def bound(self, u: Array, edges: Edges) -> float:
