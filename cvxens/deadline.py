@@ -46,27 +46,13 @@ def _now() -> float:
 
 @dataclass
 class Deadline:
-    """A clock that runs from when it is made.
+    """A clock that runs from when it is made."""
 
-    Parameters
-    ----------
-    max_time : float
-        Seconds.
-    outer : Deadline or None
-        One that holds as well.
-    interrupted : bool
-        True once Ctrl-C has ended it.
-    cut : bool
-        True once a loop has ended because of it.
-    reserve : float
-        Seconds that are to be left for what comes after the loops, such as a certificate.
-    """
-
-    max_time: float = inf
-    outer: Deadline | None = None
-    interrupted: bool = False
-    cut: bool = False
-    reserve: float = 0.0
+    max_time: float = inf  # in seconds
+    outer: Deadline | None = None  # one that holds as well
+    interrupted: bool = False  # True once Ctrl-C has ended it
+    cut: bool = False  # True once a loop has ended because of it
+    reserve: float = 0.0  # seconds that are to be left for what comes after the loops, such as a certificate
     began: float = field(default_factory=_now)
 
     @property
@@ -104,12 +90,7 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
     """Let what is computed meanwhile be over after so many seconds from now, and within any limit around this one.
 
-    Parameters
-    ----------
-    max_time : float
-        Seconds, inf for no further limit.
-    alone : bool
-        True if limits around this one do not hold: sub-problems have limits of their own.
+    Limits around it do not hold if `alone`: sub-problems have limits of their own.
 
     Examples
     --------
@@ -138,13 +119,13 @@ def time_left() -> float:
 
 
 def was_cut() -> bool:
-    """Return whether a loop has ended because of the limit: what comes after it is to be brief."""
+    """Return True if a loop has ended because of the limit: what comes after it is to be brief."""
     deadline = _CURRENT.get()
     return deadline is not None and deadline.cut
 
 
 def time_is_up() -> bool:
-    """Return whether there is no time left, for a loop that ends if so."""
+    """Return True if there is no time left, for a loop that ends if so."""
     return _ends(time_left() <= 0)
 
 
@@ -197,12 +178,9 @@ def in_time(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class Pace:
-    """Tells whether there is time for another step of a loop whose steps cannot be cut: as long as the longest so far.
+    """Allows another step of a loop whose steps cannot be cut if there is time for one as long as the longest so far.
 
-    Parameters
-    ----------
-    reserve : float
-        Seconds that are to be left for what comes after the loop.
+    The `reserve` is the seconds that are to be left for what comes after the loop.
 
     Examples
     --------

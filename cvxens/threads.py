@@ -42,12 +42,7 @@ def available_threads() -> int:
 
 @contextmanager
 def limit_threads(n_threads: int) -> Iterator[None]:
-    """Let computations use at most so many threads for a while.
-
-    Parameters
-    ----------
-    n_threads : int
-        At least 1.
+    """Let computations use at most so many threads, at least 1, for a while.
 
     Examples
     --------
@@ -69,19 +64,10 @@ def threads_for(n_entries: int) -> int:
 
 
 def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:
-    """Compute `task` of consecutive slices of ``range(n_items)``, on as many threads; the results are in their order.
+    """Compute `task` of consecutive slices of ``range(n_items)``, one for each thread; the results are in their order.
 
-    Parameters
-    ----------
-    task : callable
-        Worth a thread where it releases the interpreter's lock.
-    n_items : int
-        At least 0.
-    n_threads : int
-        At least 1; one slice for each, unless `guided`.
-    guided : bool
-        Guided self-scheduling (Polychronopoulos & Kuck 1987): a slice is a share ``1 / n_threads`` of what is left, so
-        that few calls suffice and threads end at about the same time, also where one of them starts late.
+    With guided self-scheduling (Polychronopoulos & Kuck 1987) a slice is a share ``1 / n_threads`` of what is left, so
+    that few calls suffice and threads end at about the same time, also where one of them starts late.
 
     Examples
     --------
@@ -99,21 +85,8 @@ def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_thre
     """Compute `task` of every item, several at a time; the results are in the order of the items.
 
     The calling thread works too, and takes over whatever no other thread has begun. So a call from within a task, or
-    from many threads at once, never waits for a free thread.
-
-    Parameters
-    ----------
-    task : callable
-        Worth a thread where it releases the interpreter's lock, as numpy, BLAS and compiled loops do.
-    items : sequence
-        Handed out one by one.
-    n_threads : int, optional
-        At most so many, and never more than `available_threads`.
-
-    Raises
-    ------
-    BaseException
-        What a task raised first; items not yet begun are left out. None is still at work when it is raised.
+    from many threads at once, never waits for a free thread. There are at most `n_threads`, and never more than
+    `available_threads`. What a task raises first is raised: items not yet begun are left out, none is still at work.
 
     Examples
     --------
@@ -157,7 +130,7 @@ class _Work:
             self.results[place] = self.task(self.items[place])
 
     def do_as_other(self) -> None:
-        """The same in a thread of the pool: what is raised is kept for the calling thread."""
+        """Do items in a thread of the pool: what is raised is kept for the calling thread."""
         _LIMIT.set(1)  # in a copy of the caller's context, whose deadline holds here too
         try:
             self.do()

@@ -140,11 +140,8 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
             argument, f"found something that is not numeric ({error})", "give an array of numbers"
         ) from None
     if ndim is not None and array.ndim != ndim:
-        raise InvalidInput(
-            argument,
-            f"found {array.ndim} dimensions, shape {array.shape}",
-            f"give an array of {ndim} dimensions",
-        )
+        found = f"found {array.ndim} dimensions, shape {array.shape}"
+        raise InvalidInput(argument, found, f"give an array of {ndim} dimensions")
     if array.size == 0:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
     if not np.isfinite(array).all():
@@ -160,11 +157,8 @@ def samples(X: Any, argument: str = "X") -> Array:
     if len(X) < 2:
         raise InvalidInput(argument, "found one sample", "give at least two samples, one of each class")
     if (X[0] == X).all():
-        raise InvalidInput(
-            argument,
-            "found all rows alike, so every feature is constant",
-            "give at least one feature that varies",
-        )
+        found = "found all rows alike, so every feature is constant"
+        raise InvalidInput(argument, found, "give at least one feature that varies")
     return X
 
 

@@ -169,11 +169,10 @@ def boosting_steps(
             yield BoostingStep(BoostingRound(hypothesis, edge, priced.edge_bound, inf, -inf, 1.0), u, z)
             return
         smallest = min(smallest, edge)
-        weight = (
-            _confidence_rated_step(edge, float(u @ np.abs(z)))
-            if target is None
-            else _step_to_margin(edge, target(smallest))
-        )
+        # Schapire & Singer (1999): artanh(edge / coverage), coverage the weight of the samples with h != 0;
+        # Raetsch & Warmuth (2005): artanh(edge) - artanh(t) towards the margin t
+        coverage = float(u @ np.abs(z)) if target is None else 1.0
+        weight = atanh(min(edge / coverage, NEARLY_ONE)) - (0.0 if target is None else atanh(target(smallest)))
         scores, total = scores + weight * z, total + weight
         # ln sum_i p_i exp(-y_i f(x_i))
         log_loss = float(np.log(p @ np.exp(scores.min() - scores)) - scores.min())
@@ -190,16 +189,6 @@ def _normalise_prior(prior: Any, n_samples: int) -> Array:
     if weights.min() <= 0:
         raise InvalidInput("prior", f"found {weights.min():g}", "give finite numbers above 0")
     return weights / weights.sum()
-
-
-def _confidence_rated_step(edge: float, coverage: float) -> float:
-    """Return ``artanh(edge / coverage)``, coverage the weight of the samples with h != 0 (Schapire & Singer 1999)."""
-    return atanh(min(edge / coverage, NEARLY_ONE))
-
-
-def _step_to_margin(edge: float, aim: float) -> float:
-    """Return the step ``artanh(edge) - artanh(aim)`` of Raetsch & Warmuth (2005) towards a margin."""
-    return atanh(min(edge, NEARLY_ONE)) - atanh(aim)
 
 
 def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
@@ -344,20 +333,10 @@ def _values_within_1(column: Column) -> Array:
 
 
 def margin_certificate(margin: float, bound: float, *, n_terms: int, proven: bool, unproven: str) -> Certificate:
-    """Certify the smallest margin of a normalised vote against a bound on that of every vote.
+    """Certify the smallest margin of a normalised vote, ``min_i y_i (H a)_i``, against a bound on that of every vote.
 
-    Parameters
-    ----------
-    margin : float
-        ``min_i y_i (H a)_i`` of weights a with sum 1.
-    bound : float
-        The largest edge under some sample weights with sum 1; inf for none.
-    n_terms : int
-        At most so many terms are in the sum that is `margin`, and in that which is `bound`.
-    proven : bool
-        True if the bound is over every hypothesis.
-    unproven : str
-        Why not, otherwise.
+    The bound is the largest edge under some sample weights with sum 1, inf for none; `proven` is True if it is over
+    every hypothesis, `unproven` says why not. Neither sum has more than `n_terms` terms.
     """
     return Certificate.between(
         margin,

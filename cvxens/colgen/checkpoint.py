@@ -95,24 +95,12 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Saved:
-    """The content of a file.
+    """The content of a file."""
 
-    Parameters
-    ----------
-    identity : mapping of str to str
-        A digest or a name for each part of the run.
-    calls : sequence of str
-        JSON for every answer of the oracle.
-    state : mapping
-        Numbers in JSON: the history, the incumbent's objective and bound, the generators' states.
-    arrays : dict of str to ndarray
-        The incumbent's arrays.
-    """
-
-    identity: Mapping[str, str]
-    calls: Sequence[str]
-    state: Mapping[str, Any]
-    arrays: dict[str, Any]
+    identity: Mapping[str, str]  # a digest or a name for each part of the run
+    calls: Sequence[str]  # JSON for every answer of the oracle
+    state: Mapping[str, Any]  # numbers: the history, the incumbent's objective and bound, the generators' states
+    arrays: dict[str, Any]  # the incumbent's
 
     def write(self, path: Path) -> None:
         """Replace the file; whatever happens, what is there is the last state or this one, and whole."""
@@ -130,19 +118,8 @@ class Recorder:
     """Sits between loop and oracle: plays recorded answers, records new ones, saves progress.
 
     The first answer is never played but asked for and compared. So it is known that oracle and sample are those of the
-    recording, and functions that hypotheses refer to, which a file cannot hold, are at hand.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        Where to and how often.
-    formulation, signs, master, oracle, start
-        The run: what it solves, the signs of the margins, its master without columns, its oracle, what it starts with.
-
-    Raises
-    ------
-    DataFileError
-        The file is there, and is not one that this run wrote.
+    recording, and functions that hypotheses refer to, which a file cannot hold, are at hand. A file that this run did
+    not write raises DataFileError.
     """
 
     def __init__(

@@ -172,7 +172,7 @@ def _find_libraries() -> ThreadpoolController:
 
 
 def _best_of(incumbent: Incumbent | None, new: Incumbent) -> Incumbent:
-    """The lowest objective, the latest of equal ones, and the highest bound, the first of equal ones."""
+    """Return the lowest objective, the latest of equal ones, with the highest bound, the first of equal ones."""
     if incumbent is None:
         return new
     primal = new if new.solution.objective <= incumbent.solution.objective else incumbent
@@ -258,12 +258,8 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
-        found = Priced(
-            priced.columns,
-            max(answered, float(sizes[own].max(initial=-inf))),
-            float(squares[own].sum()),
-            answered,
-        )
+        own_edge = max(answered, float(sizes[own].max(initial=-inf)))
+        found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
@@ -298,7 +294,7 @@ class _Columns:
         return hidden
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
-        """The largest edge in an answer, evaluated of the best column and of those that seem to contradict the bounds.
+        """Evaluate the largest edge in an answer: of the best column and of those that seem to contradict the bounds.
 
         What an oracle says of a hypothesis may be wrong. The others are evaluated once they have entered.
         """
@@ -343,7 +339,7 @@ class _Columns:
 
 
 def _keys(values: Array) -> tuple[int, int]:
-    """Hashes of the values of a hypothesis on the sample, and of those of its negation."""
+    """Return hashes of a hypothesis's values on the sample, and of its negation's."""
     values = np.asarray(values) + 0.0  # -0.0 becomes 0.0
     return hash(values.tobytes()), hash((0.0 - values).tobytes())
 
@@ -363,26 +359,7 @@ def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a run.
-
-    Parameters
-    ----------
-    tol : float
-        Relative gap at which the run is done, above 0.
-    max_columns : int or None
-        No round starts with at least so many columns; at least 1.
-    max_time : float
-        Seconds after which no round starts, above 0.
-    max_rounds : int or None
-        No more rounds than these; None for `UNBOUNDED_ROUNDS` where there is no bound, else for any number.
-    patience : int
-        Where there is no bound, rounds that must improve the objective by more than `tol`, relative; at least 1.
-
-    Raises
-    ------
-    InvalidInput
-        One of them is not.
-    """
+    """Limits of a run, as `column_generation` explains them; InvalidInput where one is out of its range."""
 
     tol: float
     max_columns: int | None = None
@@ -399,16 +376,9 @@ class Limits:
         validation.whole("patience", self.patience)
 
     def reached(self, rows: Sequence[Round], sense: float = 1.0, *, time_over: bool = False) -> Ending | None:
-        """Return the limit that a run has reached after these rounds, None where it goes on.
+        """Return the limit that a run has reached after these rounds, at least one; None where it goes on.
 
-        Parameters
-        ----------
-        rows : sequence of Round
-            At least one.
-        sense : float
-            -1 where the objectives of `rows` are those of a maximum.
-        time_over : bool
-            True if there is no time for another round.
+        `sense` is -1 where the objectives of `rows` are those of a maximum.
         """
         last = rows[-1]
         ending = None
@@ -649,7 +619,9 @@ class _Search:
                 clock.restart()
             else:
                 clock.max_time = limits.max_time
-            clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * self._n_entries(step)
+            # the certificate of the next round has as many new columns as were found in this one
+            n_columns = len(step.columns) + len(step.priced.columns)
+            clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
             if self.callback is not None and self.callback(step):
                 ending = ending or Ending.STOPPED
@@ -658,10 +630,6 @@ class _Search:
                 return ending
         self._save(Ending.EXHAUSTED)
         return Ending.EXHAUSTED
-
-    def _n_entries(self, step: Step) -> int:
-        """Entries of H in the certificate of the next round, with as many new columns as were found in this one."""
-        return len(self.signs) * (len(step.columns) + len(step.priced.columns))
 
     def _count(self, step: Step, tol: float) -> Step:
         """Put a round down in the history, with its rounding error where the gap is within `tol`; returns the step."""
@@ -694,7 +662,7 @@ class _Search:
         return self.last
 
     def _recorded_ending(self, limits: Limits) -> Ending | None:
-        """Why the recorded run's last state is the last one under these limits too; None where it is not."""
+        """Return the ending of the recorded run if its last state is the last one under these limits too."""
         if self.recorder is None:
             return None
         rows, sense = self.recorder.rows, self.formulation.sense
@@ -716,27 +684,23 @@ class _Search:
 
     def _save(self, ending: Ending | None) -> None:
         if self.recorder is not None and self.incumbent is not None:
-            self.recorder.save(
-                self.history,
-                self.incumbent,
-                at_once=ending is not None,
-                exhausted=ending is Ending.EXHAUSTED,
-            )
+            exhausted = ending is Ending.EXHAUSTED
+            self.recorder.save(self.history, self.incumbent, at_once=ending is not None, exhausted=exhausted)
 
     def _before_first_round(self) -> Incumbent:
-        """No columns, and no more than a new master knows without an oracle."""
+        """Return what a new master knows without columns and without an oracle."""
         master, nothing = self.make_master(self.formulation, self.signs), Priced(())
         solution = master.solve()
         return Incumbent((), solution, master.bound(solution, nothing), solution.u, nothing)
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
-        """The problem over some columns."""
+        """Return the problem over some columns."""
         restricted = Restricted(self.formulation, self.signs)
         restricted.add(columns)
         return restricted
 
     def _evaluate(self) -> tuple[Restricted, float]:
-        """The problem over the columns of the incumbent, and the rounding error of its objective and bound."""
+        """Return the problem over the incumbent's columns, and the rounding error of its objective and bound."""
         assert self.incumbent is not None
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
             restricted = self._restrict_to(self.incumbent.columns)

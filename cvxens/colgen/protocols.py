@@ -145,10 +145,10 @@ class MasterSolution:
     threshold : float
         An edge must exceed it to improve; NaN in a solution that was read from a checkpoint.
     closed : ndarray of bool, shape (n_columns,), or None
-        Which hypotheses the oracle is to leave out, in either sign; None for all of the master's. Where w >= 0, a
-        hypothesis of negative edge is not among them: its negation may improve.
+        True for the hypotheses that the oracle is to leave out, in either sign; None for all of the master's. Where
+        w >= 0, one of negative edge is not among them: its negation may improve.
     exact : bool
-        Whether the master can do no better with its columns. If not, the loop asks it again where no column improves.
+        True if the master can do no better with its columns. If not, the loop asks it again where no column improves.
     edges : ndarray, shaped as `w`, or None
         The edges of the master's columns under s; None where they are not at hand.
     centred : float or ndarray of shape (n_outputs,), or None
@@ -170,27 +170,13 @@ class MasterSolution:
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The best primal and the best dual point of a run so far; its certificate is made from them.
+    """The best primal and the best dual point of a run so far; its certificate is made from them."""
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns that were in the master.
-    solution : MasterSolution
-        The restricted optimum over these columns; of equal objectives the latest.
-    bound : float
-        The best bound on the optimum over all hypotheses; -inf if there is none.
-    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The multipliers that the bound is from.
-    priced : Priced
-        The oracle's answer to them.
-    """
-
-    columns: tuple[Column, ...]
-    solution: MasterSolution
-    bound: float
-    u: Array
-    priced: Priced
+    columns: tuple[Column, ...]  # those of the primal point
+    solution: MasterSolution  # the restricted optimum over them; of equal objectives the latest
+    bound: float  # on the optimum over all hypotheses; -inf if there is none
+    u: Array  # the multipliers that the bound is from
+    priced: Priced  # the oracle's answer to them
 
     @property
     def bounded(self) -> bool:

@@ -115,17 +115,6 @@ class StabilisedMaster:
     The domains of multipliers are convex, so the mean is feasible and its bound is as valid as any. Where the oracle
     finds nothing new under the mean, the master's own multipliers are priced next: smoothing delays the end, but cannot
     bring about a wrong one.
-
-    Parameters
-    ----------
-    master : Master
-        The master.
-    formulation : Formulation
-        What it solves.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Signs of the margins.
-    smoothing : Smoothing
-        The rule.
     """
 
     def __init__(self, master: Master, formulation: Formulation, y: Array, smoothing: Smoothing) -> None:
@@ -150,7 +139,6 @@ class StabilisedMaster:
         if self.centre is None or not smooth:
             return solution
         share = self.smoothing.share
-        # the domain of multipliers is convex, so a mean of feasible ones is feasible
         u = self.restricted.balance(share * self.centre + (1 - share) * solution.u)
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array
 
 from cvxens.colgen.oracles import Constant, Stump, Stumps
-from cvxens.colgen.oracles.fixed_point import FixedPoint
+from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.errors import InvalidInput
 
 

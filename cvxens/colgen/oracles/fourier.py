@@ -54,7 +54,7 @@ def median_distance(X: Any, *, n_samples: int = 1000, random_state: Any = None, 
 
 
 def _median(values: Array, masses: Array) -> float:
-    """The middle of the values, by mass; halfway between two of them where half of the mass is on either side."""
+    """Return the middle of the values, by mass; halfway between two that have half of the mass on either side."""
     order = values.argsort()
     shares = masses[order].cumsum()
     half = shares[-1] / 2
@@ -80,7 +80,7 @@ class Fourier(SampledOracle):
     refine : int
         Number of gradient steps on theta and kappa that each returned feature gets; its edge never falls.
     resample : bool
-        Whether every call samples a new pool.
+        True if every call samples a new pool.
     columns_per_round : int
         The largest number of columns that are returned.
     sample_weight : array-like of shape (n_samples,), optional

@@ -34,17 +34,8 @@ class Learner(ABC):
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.
 
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; an output of zeros gets no hypothesis.
-        exclude : collection of Hypothesis
-            Ignored: a learner finds what it finds, and a run leaves out what it has.
-
-        Returns
-        -------
-        Priced
-            At most one column per output, with `edge_bound` inf. If all of `s` is zero: none, with the bound 0.
+        An output of zeros gets no hypothesis, and `exclude` is ignored: a learner finds what it finds. `edge_bound` is
+        inf, but 0 if all of `s` is zero.
         """
         outputs = signed_weights(s, self.n_samples)
         if not outputs.any():
@@ -60,9 +51,8 @@ class Learner(ABC):
 class SklearnLearner(Learner):
     """A scikit-learn classifier as a weak learner: fitted to the labels sign(s) with the weights abs(s).
 
-    The edge of h is ``sum abs(s)`` less twice its weighted training error, which the classifier makes small
-    in its own way: a heuristic, so `edge_bound` is inf. A classifier worse than chance is negated. The
-    weights are scaled to an average of 1, so that regularisation means what it means without weights.
+    A classifier worse than chance is negated. The weights are scaled to an average of 1, so that regularisation means
+    what it means without weights. Nothing bounds the edges, so `edge_bound` is inf.
 
     Parameters
     ----------
@@ -125,8 +115,7 @@ class Trees(Learner):
     """Price decision trees: learn one from the signed weights, as `fit_tree` does.
 
     The classes are the signs of s, the sample weights its sizes, scaled to the sum `n_cases` so that `min_cases` and
-    pruning count cases. Growing and pruning are deterministic heuristics for the edge, so nothing is proven over all
-    trees.
+    pruning count cases. Both are deterministic heuristics for the edge, so `edge_bound` is inf.
 
     Parameters
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,23 +49,17 @@ class ParallelPerceptrons:
         self.sample = samples(X)
         distinct = dict.fromkeys(map(tuple, finite_array("directions", directions, ndim=2).tolist()))
         self.directions = np.array(list(distinct))
+        self._projection_of = {theta: j for j, theta in enumerate(distinct)}
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.sample, self.directions), constant=False, columns_per_round=limit)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
-        priced = self.stumps.price(s, self._stumps(exclude))
+        # the stumps of the projections that some of the hypotheses are
+        perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._projection_of]
+        stumps = [Stump(self._projection_of[h.theta], h.alpha, h.sign) for h in perceptrons]
+        priced = self.stumps.price(s, stumps)
         return replace(priced, columns=[self._embody(column) for column in priced.columns])
-
-    def _stumps(self, exclude: Collection[Hypothesis]) -> list[Stump]:
-        """Find the stumps of the projections that some of the hypotheses are."""
-        perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._features]
-        return [Stump(self._features[h.theta], h.alpha, h.sign) for h in perceptrons]
-
-    @cached_property
-    def _features(self) -> dict[tuple[float, ...], int]:
-        """The number of the projection on each direction."""
-        return {tuple(theta): j for j, theta in enumerate(self.directions.tolist())}
 
     def _embody(self, column: Column) -> Column:
         stump: Any = column.hypothesis
@@ -97,7 +90,7 @@ class Perceptrons(SampledOracle):
     epochs : int
         Line searches in training one perceptron.
     resample : bool
-        Whether every call samples new directions.
+        True if every call samples new directions.
     columns_per_round : int
         The largest number of columns that are returned, of as many directions.
     random_state : int, Generator or None

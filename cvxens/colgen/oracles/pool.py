@@ -189,20 +189,15 @@ class KernelColumns:
     def __init__(self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20) -> None:
         if not callable(kernel) or not isinstance(kernel, Hashable):
             raise InvalidInput(
-                "kernel",
-                f"found {kernel!r}",
-                "give a hashable kernel(X, Z), or use Pool(K) for a matrix K",
+                "kernel", f"found {kernel!r}", "give a hashable kernel(X, Z), or use Pool(K) for a matrix K"
             )
         X = finite_array("X", X, ndim=2)
         K = finite_array("kernel", kernel(X, X), ndim=2)
         if K.shape != (len(X), len(X)):
-            raise InvalidInput(
-                "kernel",
-                f"found values {K.shape} for {len(X)} samples",
-                "return one value per pair (x, z)",
-            )
+            found = f"found values {K.shape} for {len(X)} samples"
+            raise InvalidInput("kernel", found, "return one value per pair (x, z)")
         distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
-        embody = partial(_column, kernel, X[distinct])
+        embody = partial(_make_kernel_column, kernel, X[distinct])
         self.sample = X
         self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
 
@@ -211,5 +206,5 @@ class KernelColumns:
         return self.pool.price(s, exclude)
 
 
-def _column(kernel: Callable[[Any, Any], Any], centers: Array, index: int, sign: int) -> Hypothesis:
+def _make_kernel_column(kernel: Callable[[Any, Any], Any], centers: Array, index: int, sign: int) -> Hypothesis:
     return KernelColumn(kernel, tuple(centers[index].tolist()), sign)

@@ -55,36 +55,17 @@ class QuantileStumps:
         if masses is not None and (masses == masses[0]).all():
             masses = None
         limit = min(whole("n_thresholds", n_thresholds), 255)
-        self.X = features.X
+        self.sample = features.X
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         by_feature = [_choose_thresholds(features, j, limit, masses) for j in range(features.n_features)]
-        self.codes = np.empty(self.X.shape, np.uint8, order="F")
+        self.codes = np.empty(self.sample.shape, np.uint8, order="F")
         for j, thresholds in enumerate(by_feature):
-            self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.X, j), np.float64), side="right")
+            self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.sample, j), np.float64), side="right")
         self.places = [(j, threshold) for j, thresholds in enumerate(by_feature) for threshold in thresholds.tolist()]
         self.counts = [len(thresholds) for thresholds in by_feature]
 
-    @property
-    def sample(self) -> Any:
-        """What its hypotheses are evaluated on."""
-        return self.X
-
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
-        """Price every such stump under signed weights s = y u.
-
-        Parameters
-        ----------
-        s : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Finite; all zeros is allowed.
-        exclude : collection of Hypothesis
-            Hypotheses not to be returned, of either sign. They count in the bounds.
-
-        Returns
-        -------
-        Priced
-            The best of the stumps and the constant, best first. `edge_bound` and `edge_square_sum` add what the
-            rounding of the sums can have cost.
-        """
+        """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
         s = signed_weights(s, len(self.codes))
         edges = np.stack([self._edges(output) for output in s.T], axis=1)
         # n terms in cumulated bins, their total, the doubling and the difference: n eps sum|s| each at most
@@ -99,7 +80,7 @@ class QuantileStumps:
         return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()), outside)
 
     def _edges(self, s: Array) -> Array:
-        """The edges of every stump, and last of the constant: ``sum s - 2 sum_{x < threshold} s``."""
+        """Return the edges ``sum s - 2 sum_{x < threshold} s`` of every stump, and last that of the constant."""
         total = s.sum()
         below = [
             np.cumsum(np.bincount(self.codes[:, j], s, minlength=count + 1))[:count]
@@ -110,7 +91,7 @@ class QuantileStumps:
     def _column(self, k: int, edge: float) -> Column:
         sign = 1 if edge >= 0 else -1
         hypothesis = Stump(*self.places[k], sign) if k < len(self.places) else Constant(sign)
-        return Column(hypothesis, self.X, float(abs(edge)))
+        return Column(hypothesis, self.sample, float(abs(edge)))
 
 
 def _choose_thresholds(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:
@@ -138,5 +119,4 @@ def _sum_masses(features: SortedFeatures, feature: int, masses: Array | None) ->
         # of sparse features one entry stands for all zeros, and has the mass that the others leave
         rows = features.ascending(feature)
         entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
-    sums = entries.cumsum()
-    return float(entries.sum()), sums
+    return float(entries.sum()), entries.cumsum()

@@ -25,20 +25,9 @@ CHUNK_SIZE = 2**20
 
 
 class SampledOracle(ABC):
-    """An oracle over sampled hypotheses.
+    """An oracle over sampled hypotheses, anew in every call if `resample`.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Finite, not all rows alike.
-    resample : bool
-        True if every call samples anew.
-    columns_per_round : int
-        The largest number of columns that are returned.
-    random_state : int, Generator or None
-        Seed; the same seed gives the same columns, call after call.
-    refinement : int
-        The value of the parameter `refinement_name`: above 0, hypotheses are refined, which fixed ones cannot be.
+    `refinement` is the value of the parameter `refinement_name`: above 0, hypotheses are refined.
     """
 
     refinement_name: ClassVar[str]
