@@ -7,10 +7,10 @@ scores on the sample.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -27,6 +27,7 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.estimators.samples import check_weights
+from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems import SVMDual
 from cvxens.problems.duality import centres
@@ -34,11 +35,8 @@ from cvxens.rounding import dot
 from cvxens.types import Array
 from cvxens.validation import finite_array
 
-T = TypeVar("T")
-
 Leaves: TypeAlias = tuple[int, float, float, float]
 """A tree of one split: feature, threshold as of ``x >= threshold``, the values below and above."""
-
 
 ROUNDING = 1e-9
 """Scores that differ by this much, relative to the sum of the weights, are equal: both add up some thousand numbers."""
@@ -91,36 +89,27 @@ class ForeignVote:
 
     def __call__(self, X: Array) -> Array:
         """Score X (n_samples, n_features); returns (n_samples,)."""
-        voices = zip(self.weights, self.hypotheses, strict=True)
-        return sum((w * h(X) for w, h in voices), np.zeros(len(X)))
+        return sum_votes(X, self.hypotheses, self.weights, np.zeros(()))
 
-    def without_constant(self) -> ForeignVote:
-        """The vote of the stumps alone, for formulations that have an intercept."""
+    def drop_constant(self) -> ForeignVote:
+        """Return the vote of the stumps alone, for formulations that have an intercept."""
         kept = [k for k, h in enumerate(self.hypotheses) if not isinstance(h, Constant)]
         return replace(self, hypotheses=tuple(self.hypotheses[k] for k in kept), weights=self.weights[kept])
 
 
-def _adaboost(model: Any) -> Iterator[Leaves | float]:
-    check_is_fitted(model)
+def _read_adaboost(model: Any) -> Iterator[Leaves | float]:
     for weight, estimator in zip(model.estimator_weights_, model.estimators_, strict=False):
         if not hasattr(estimator, "tree_"):
             raise InvalidInput("model", f"found an AdaBoost of {type(estimator).__name__}", "give one of stumps")
         votes = np.where(estimator.tree_.value[:, 0].argmax(axis=1) == 1, weight, -weight)
-        yield _sklearn_tree(estimator.tree_, votes)
+        yield _read_sklearn_tree(estimator.tree_, votes)
 
 
-def _adaboost_scores(model: Any, X: Array) -> Array:
-    """What the votes add up to; scikit-learn divides that by half the sum of the weights."""
-    scores: Array = model.decision_function(X) * model.estimator_weights_.sum() / 2
-    return scores
-
-
-def _gradient_boosting(model: Any) -> Iterator[Leaves | float]:
-    check_is_fitted(model)
+def _read_gradient_boosting(model: Any) -> Iterator[Leaves | float]:
     if model.init not in {None, "zero"}:
         raise InvalidInput("model", f"found one with init={model.init!r}", "give one that starts from a constant")
     for (estimator,) in model.estimators_:
-        yield _sklearn_tree(estimator.tree_, model.learning_rate * estimator.tree_.value[:, 0, 0])
+        yield _read_sklearn_tree(estimator.tree_, model.learning_rate * estimator.tree_.value[:, 0, 0])
     if model.init is None:
         # the log-odds of the prior, within rounding of 0 and 1, which the exponential loss halves
         eps = np.finfo(np.float64).eps
@@ -128,16 +117,16 @@ def _gradient_boosting(model: Any) -> Iterator[Leaves | float]:
         yield float(logit(prior)) / (2 if model.loss == "exponential" else 1)
 
 
-def _sklearn_tree(tree: Any, values: Array) -> Leaves | float:
+def _read_sklearn_tree(tree: Any, values: Array) -> Leaves | float:
     if tree.node_count > 3:
         raise InvalidInput("model", f"found a tree of depth {tree.max_depth}", "give a model of stumps, max_depth=1")
     if tree.node_count == 1:
         return float(values[0])
-    return int(tree.feature[0]), _first_above_in_single(tree.threshold[0]), float(values[1]), float(values[2])
+    return int(tree.feature[0]), _find_first_above(tree.threshold[0]), float(values[1]), float(values[2])
 
 
-def _first_above_in_single(threshold: float) -> float:
-    """The least x that exceeds the threshold when it is rounded to single precision, as scikit-learn's trees do."""
+def _find_first_above(threshold: float) -> float:
+    """Return the least x that exceeds the threshold once rounded to single precision, as scikit-learn's trees do."""
     above = np.float32(threshold)
     if above <= threshold:
         above = np.nextafter(above, np.float32(inf))
@@ -145,31 +134,15 @@ def _first_above_in_single(threshold: float) -> float:
     return middle if np.float32(middle) == above else float(np.nextafter(middle, inf))
 
 
-def _gradient_boosting_scores(model: Any, X: Array) -> Any:
-    return model.decision_function(X)
-
-
-def _lightgbm_model(model: Any) -> Iterator[Leaves | float]:
-    return _lightgbm(model.booster_)
-
-
-def _lightgbm_model_scores(model: Any, X: Array) -> Any:
-    return _lightgbm_scores(model.booster_, X)
-
-
-def _lightgbm_scores(model: Any, X: Array) -> Any:
-    return model.predict(X, raw_score=True)
-
-
-def _lightgbm(model: Any) -> Iterator[Leaves | float]:
-    dumped = model.dump_model()
+def _read_lightgbm(model: Any) -> Iterator[Leaves | float]:
+    dumped = getattr(model, "booster_", model).dump_model()
     objective = str(dumped.get("objective", "that of a function"))
     if dumped["num_tree_per_iteration"] != 1 or objective.split(maxsplit=1)[0] not in {"binary", "cross_entropy"}:
         raise InvalidInput("model", f"found the objective {objective!r}", "give a model of two classes, as 'binary' is")
     for tree in dumped["tree_info"]:
         root = tree["tree_structure"]
         if "leaf_value" in root:
-            yield _leaf_value(root)
+            yield _read_leaf(root)
             continue
         children = root["left_child"], root["right_child"]
         if root["decision_type"] != "<=":
@@ -178,24 +151,33 @@ def _lightgbm(model: Any) -> Iterator[Leaves | float]:
             raise InvalidInput("model", "found trees that are no stumps", "give a model of num_leaves=2")
         if root["missing_type"] == "Zero":
             raise InvalidInput("model", "found that it takes 0 as a missing value", "fit it with zero_as_missing=False")
-        below, above = map(_leaf_value, children)
+        below, above = map(_read_leaf, children)
         yield root["split_feature"], float(np.nextafter(root["threshold"], inf)), below, above
 
 
-def _leaf_value(leaf: Mapping[str, Any]) -> float:
+def _read_leaf(leaf: Mapping[str, Any]) -> float:
     # a leaf of linear_tree=True has leaf_const + sum_j leaf_coeff_j x_j in place of the value
     if leaf.get("leaf_coeff"):
         raise InvalidInput("model", "found leaves with linear models in them", "fit it with linear_tree=False")
     return float(leaf.get("leaf_const", leaf["leaf_value"]))
 
 
+LIGHTGBM = Library(_read_lightgbm, lambda model, X: getattr(model, "booster_", model).predict(X, raw_score=True))
+
 LIBRARIES: Mapping[str, Library] = {
-    "sklearn.AdaBoostClassifier": Library(_adaboost, _adaboost_scores),
-    "sklearn.GradientBoostingClassifier": Library(_gradient_boosting, _gradient_boosting_scores),
-    "lightgbm.LGBMClassifier": Library(_lightgbm_model, _lightgbm_model_scores),
-    "lightgbm.Booster": Library(_lightgbm, _lightgbm_scores),
+    "sklearn.AdaBoostClassifier": Library(
+        # scikit-learn divides the sum of the votes by half the sum of their weights
+        _read_adaboost,
+        lambda model, X: model.decision_function(X) * model.estimator_weights_.sum() / 2,
+    ),
+    "sklearn.GradientBoostingClassifier": Library(_read_gradient_boosting, lambda model, X: model.decision_function(X)),
+    "lightgbm.LGBMClassifier": LIGHTGBM,
+    "lightgbm.Booster": LIGHTGBM,
 }
-"""How models are taken apart, by library and class."""
+"""Readers of models, by library and class."""
+
+SVC = "sklearn.SVC"
+"""The support vector machine that `certify_model` takes."""
 
 SINGLE = float(np.finfo(np.float32).eps)
 """LIBSVM keeps kernel values in single precision."""
@@ -261,7 +243,7 @@ def certify_model(
     >>> certificate.proven, certificate.relative_gap > 0.01
     (True, True)
     """
-    if _kind(model, MACHINES) is not None:
+    if _find_kind(model, {SVC}):
         if formulation is not None:
             raise InvalidInput("formulation", "found one for an SVC, which has its own problem", "leave it out")
         return _certify_svc(model, finite_array("X", X, ndim=2), y, sample_weight)
@@ -270,7 +252,7 @@ def certify_model(
         raise InvalidInput("sample_weight", "found weights beside a formulation, which has the prices", remedy)
     if formulation is None:
         raise InvalidInput("formulation", "found none", "give one of cvxens.colgen.formulations")
-    X, signs, vote = _taken(model, X, y, formulation)
+    X, signs, vote = _read_vote(model, X, y, formulation)
     oracle = Stumps(X)
     run = column_generation(formulation, oracle, signs, tol=tol, max_time=max_time)
     restricted = Restricted(formulation, formulation.signs(signs))
@@ -320,41 +302,37 @@ def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float
     ... ).primal
     (True, True)
     """
-    X, signs, vote = _taken(model, X, y, formulation)
+    X, signs, vote = _read_vote(model, X, y, formulation)
     return column_generation(formulation, Pool.of(vote.hypotheses, X), signs, tol=tol, max_time=max_time)
 
 
-def _taken(model: Any, X: Any, y: Any, formulation: Formulation) -> tuple[Array, Array, ForeignVote]:
-    """The sample with signs, and the vote, without its constant where the formulation has an intercept."""
-    library = _kind(model, LIBRARIES)
-    if library is None:
-        known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, *MACHINES])
+def _read_vote(model: Any, X: Any, y: Any, formulation: Formulation) -> tuple[Array, Array, ForeignVote]:
+    """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
+    kind = _find_kind(model, LIBRARIES)
+    if kind is None:
+        known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, SVC])
         raise InvalidInput("model", f"found a {type(model).__name__}", f"give a fitted one of {known}")
     X = finite_array("X", X, ndim=2)
-    _check_fitted(model)
-    signs = _signs(getattr(model, "classes_", np.unique(y)), y)
+    # a booster of LightGBM, which has no `fit`, always is
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    signs = _find_signs(getattr(model, "classes_", np.unique(y)), y)
     validation.same_length("y", signs, len(X))
-    vote = ForeignVote.read(library, model, X)
+    vote = ForeignVote.read(LIBRARIES[kind], model, X)
     if formulation.intercept:
-        vote = vote.without_constant()
+        vote = vote.drop_constant()
     if not vote.hypotheses:
         raise InvalidInput("model", "found one without a stump", "fit it to a sample that it can learn from")
     return X, signs, vote
 
 
-def _check_fitted(model: Any) -> None:
-    """Raise unless an estimator of scikit-learn's kind is fitted; a booster by itself always is."""
-    if hasattr(model, "fit"):
-        check_is_fitted(model)
-
-
-def _kind(model: Any, known: Mapping[str, T]) -> T | None:
-    """What is known of a model's class, or of a class that it is derived from; no library is imported."""
+def _find_kind(model: Any, known: Collection[str]) -> str | None:
+    """Return the name of a model's class, or of a class that it is derived from, if known; no library is imported."""
     names = (f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(model).__mro__)
-    return next((known[name] for name in names if name in known), None)
+    return next((name for name in names if name in known), None)
 
 
-def _signs(classes: Any, y: Any) -> Array:
+def _find_signs(classes: Any, y: Any) -> Array:
     y = np.asarray(y)
     if len(classes) != 2 or not np.isin(y, classes).all():
         raise InvalidInput("y", f"found the classes {np.unique(y)} for a model of {classes}", "give those two classes")
@@ -363,7 +341,7 @@ def _signs(classes: Any, y: Any) -> Array:
 
 def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificate:
     check_is_fitted(model)
-    signs = _signs(model.classes_, y)
+    signs = _find_signs(model.classes_, y)
     weights = check_weights(sample_weight, X)
     validation.same_length("y", signs, len(X))
     prices = model.C * weights * np.where(signs > 0, model.class_weight_[1], model.class_weight_[0])
@@ -371,7 +349,11 @@ def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificat
     kept = np.flatnonzero(prices > 0)
     given = model.kernel == "precomputed"
     X, signs, prices = X[np.ix_(kept, kept)] if given else X[kept], signs[kept], prices[kept]
-    if not _is_that_of_the_fit(model, X, n_samples=len(weights)):
+    found = model.shape_fit_[0] == len(weights) and model.support_.max() < len(X)
+    # the model keeps its support vectors only if it computes the kernel itself
+    if found and not given and not callable(model.kernel):
+        found = np.array_equal(X[model.support_], model.support_vectors_)
+    if not found:
         raise InvalidInput("X", "found another sample than that of the fit", "give the training sample")
     v = np.zeros(len(X))
     v[model.support_] = model.dual_coef_[0]
@@ -384,34 +366,22 @@ def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificat
         b += dot(centre, (X - centre).T @ v)
         K = (X - centre) @ (X - centre).T
     else:
-        K = X if given else _svc_kernel(model, X)
+        K = X if given else _evaluate_kernel(model, X)
     f = K @ v
     # what the numbers of f are made of; n_samples epsilon of it is rounding
     size = float((np.abs(K) @ np.abs(v)).max()) + abs(b) + abs(float(model.intercept_[0]))
-    off = 0.0 if given and len(kept) < len(weights) else _off_by(model, X, f + b)
+    scored = not (given and len(kept) < len(weights))
+    off = float(np.abs(model.decision_function(X) - (f + b)).max()) if scored else 0.0
     if not off <= ROUNDING * size:
         raise InvalidInput(
             "model",
             f"found scores that differ by {off:.3g} from those of its support vectors and its kernel",
             "give an SVC as its fit left it, whose decision_function is scikit-learn's",
         )
-    _check_prices(model, np.abs(v), signs, f, prices, rounding=_rounding_of_libsvm(model, X) * size)
+    _check_prices(model, np.abs(v), signs, f, prices, rounding=_bound_rounding(model, X) * size)
     certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=b)
     weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"
     return replace(certificate, note=f"of LL08 P2 with C = {model.C:g} and {weighted}")
-
-
-def _is_that_of_the_fit(model: Any, X: Array, n_samples: int) -> bool:
-    """Whether a sample has the size and the support vectors of the fit, as far as the model has kept them."""
-    if model.shape_fit_[0] != n_samples or model.support_.max() >= len(X):
-        return False
-    kept = model.kernel != "precomputed" and not callable(model.kernel)
-    return not kept or np.array_equal(X[model.support_], model.support_vectors_)
-
-
-def _off_by(model: Any, X: Array, scores: Array) -> float:
-    """How far scores are from the model's own, at most."""
-    return float(np.abs(model.decision_function(X) - scores).max())
 
 
 def _check_prices(model: Any, u: Array, y: Array, f: Array, prices: Array, *, rounding: float) -> None:
@@ -433,21 +403,19 @@ def _check_prices(model: Any, u: Array, y: Array, f: Array, prices: Array, *, ro
     if up.any() and down.any():
         violation = float(pull[up].max() - pull[down].min())
         if not violation <= model.tol + rounding:
-            found = (
-                f"found multipliers that violate optimality by {violation:.3g}, where the fit had tol = {model.tol:g}"
-            )
+            found = f"found multipliers that violate optimality by {violation:.3g}, the fit had tol = {model.tol:g}"
             raise InvalidInput("sample_weight", found, remedy)
 
 
-def _rounding_of_libsvm(model: Any, X: Array) -> float:
-    """The rounding error of the kernel values that it trains with, relative to the largest ones."""
+def _bound_rounding(model: Any, X: Array) -> float:
+    """Bound the rounding error of the kernel values that LIBSVM trains with, relative to the largest ones."""
     if model.kernel != "rbf":
         return SINGLE
     # its |x - x'|^2 is |x|^2 + |x'|^2 - 2 x'x'
     return SINGLE + 8 * float(np.finfo(float).eps) * model._gamma * float((X**2).sum(axis=1).max())
 
 
-def _svc_kernel(model: Any, X: Array) -> Array:
+def _evaluate_kernel(model: Any, X: Array) -> Array:
     if callable(model.kernel):
         return model.kernel(X, X)
     if model.kernel == "rbf":
@@ -455,7 +423,3 @@ def _svc_kernel(model: Any, X: Array) -> Array:
         return np.exp(-model._gamma * cdist(X, X, "sqeuclidean"))
     constants = {"gamma": model._gamma, "degree": model.degree, "coef0": model.coef0}
     return pairwise_kernels(X, metric=model.kernel, filter_params=True, **constants)
-
-
-MACHINES = {"sklearn.SVC": _certify_svc}
-"""Support vector machines."""

@@ -1,4 +1,4 @@
-"""How far a fit is, for those who follow it: a line on the standard error, and scikit-learn's callbacks from 1.9 on.
+"""Progress of a fit, for those who follow it: a line on the standard error, and scikit-learn's callbacks from 1.9 on.
 
 A fit is a task, its rounds and sub-problems are subtasks. Whoever fits enters `follow_fit`; whatever iterates inside
 finds the task by `rounds_of`, and no argument is handed down to it.
@@ -46,25 +46,15 @@ CallbackSupport, with_callbacks = _find_support()
 
 @dataclass(frozen=True)
 class FitTask:
-    """A fit, or that of a sub-problem, as scikit-learn's callbacks see it.
-
-    `given` has X, y and metadata, `known` the fitted attributes that are known from the start; the context is None
-    where there are no callbacks.
-    """
+    """A fit, or that of a sub-problem, as scikit-learn's callbacks see it."""
 
     estimator: Any
-    context: Any
-    given: Mapping[str, Any]
-    known: Mapping[str, Any]
-
-    def begin(self, name: str) -> Any:
-        """Begin a subtask; returns its context."""
-        if self.context is None:
-            return None
-        return self.context.subcontext(name).call_on_fit_task_begin(estimator=self.estimator, **self.given)
+    context: Any  # None where there are no callbacks
+    given: Mapping[str, Any]  # X, y and metadata
+    known: Mapping[str, Any]  # the fitted attributes that are known from the start
 
     def end(self, context: Any, fitted: Fitted | None = None) -> bool:
-        """End a task, after which there are fitted attributes or not; returns True if a callback says to stop."""
+        """End a task or subtask, with fitted attributes or none; returns True if a callback says to stop."""
         if context is None:
             return False
         # what callbacks score is a copy of the estimator, which may be one of several classes from an earlier fit
@@ -73,7 +63,7 @@ class FitTask:
         return bool(context.call_on_fit_task_end(**told))
 
 
-_TASK: ContextVar[FitTask | None] = ContextVar("fit task", default=None)
+_TASK: ContextVar[FitTask] = ContextVar("fit task")
 
 
 @contextmanager
@@ -93,7 +83,7 @@ def follow_fit(task: FitTask, found: Mapping[str, Any]) -> Iterator[None]:
 class Rounds:
     """The rounds of a fit, shown by `tell` and to callbacks; `ending` says why `follow` ended early."""
 
-    task: FitTask | None
+    task: FitTask
     tell: Callable[[str], None]
     ending: Ending | None = None
     stopped: bool = False
@@ -103,23 +93,21 @@ class Rounds:
     def begin(self) -> None:
         """Begin a round."""
         self.close()
-        if self.task is not None:
-            self._context = self.task.begin("round")
+        if self.task.context is not None:
+            context = self.task.context.subcontext("round")
+            self._context = context.call_on_fit_task_begin(estimator=self.task.estimator, **self.task.given)
 
     def end(self, told: str, fitted: Fitted) -> bool:
         """End the round; returns True if a callback says to stop."""
         self._n_ended += 1
         self.tell(f"round {self._n_ended}, {told}")
-        if self.task is not None:
-            context, self._context = self._context, None
-            self.stopped = self.task.end(context, fitted)
+        self.stopped = self.close(fitted)
         return self.stopped
 
-    def close(self) -> None:
-        """End a round that came to nothing."""
-        if self.task is not None:
-            context, self._context = self._context, None
-            self.task.end(context)
+    def close(self, fitted: Fitted | None = None) -> bool:
+        """End a round, without fitted attributes if it came to nothing; returns True if a callback says to stop."""
+        context, self._context = self._context, None
+        return self.task.end(context, fitted)
 
     def follow(self, steps: Iterable[T], n_steps: float, describe: Callable[[T], str], fitted: Fitted) -> Iterator[T]:
         """Hand on at most `n_steps` steps, a round each, while there is time; an interrupt keeps those that are done.
@@ -167,7 +155,7 @@ def warn_of(estimator: Any, reached: str, remedy: str) -> None:
 
 
 def time_limit(estimator: Any) -> float:
-    """The `max_time` of an estimator, in seconds; inf where it has none."""
+    """Return the `max_time` of an estimator, in seconds; inf where it has none."""
     max_time = getattr(estimator, "max_time", None)
     return inf if max_time is None else validation.positive("max_time", max_time)
 
@@ -176,7 +164,7 @@ def time_limit(estimator: Any) -> float:
 def rounds_of(estimator: Any) -> Iterator[Rounds]:
     """Yield the rounds of an estimator's fit, shown as a line on the standard error if it is `verbose`."""
     with _line(type(estimator).__name__, getattr(estimator, "verbose", 0)) as tell:
-        rounds = Rounds(_TASK.get(), tell)
+        rounds = Rounds(_TASK.get(FitTask(None, None, {}, {})), tell)
         try:
             yield rounds
         finally:
@@ -192,12 +180,10 @@ def _line(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=_console()) as line:
+    console = Console(stderr=True)
+    if console.is_jupyter:
+        # as a terminal, whose lines are overwritten without any widget
+        console = Console(stderr=True, force_jupyter=False, force_terminal=True)
+    with Progress(*columns, console=console) as line:
         task = line.add_task(title, total=None)
         yield lambda told: line.update(task, description=f"{title}: {told}")
-
-
-def _console() -> Console:
-    """The standard error; in a notebook as a terminal too, whose lines it overwrites without any widget."""
-    console = Console(stderr=True)
-    return Console(stderr=True, force_jupyter=False, force_terminal=True) if console.is_jupyter else console

@@ -1,8 +1,8 @@
-"""What an estimator is fitted to: checked features, encoded classes, prices of samples, and weak learners on them."""
+"""Samples that estimators are fitted to: checked features, encoded classes, prices, and weak learners on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from itertools import pairwise
@@ -38,20 +38,13 @@ from cvxens.types import Array
 
 @dataclass(frozen=True)
 class Accepts:
-    """What a method can take beyond dense finite numbers.
+    """The kinds of features that a method can take beyond dense finite numbers."""
 
-    Parameters
-    ----------
-    sparse : tuple of str
-        Formats of sparse matrices; others become the first of them. None are taken if it is empty.
-    missing, nominal : bool
-        NaN as a missing value; data frames with nominal columns, of which X then holds the codes and the estimator, as
-        `features_`, the categories.
-    """
-
-    sparse: tuple[str, ...] = ()
-    missing: bool = False
-    nominal: bool = False
+    sparse: tuple[str, ...] = ()  # formats of sparse matrices; others become the first of them
+    missing: bool = False  # NaN as a missing value
+    nominal: bool = (
+        False  # data frames with nominal columns: X gets their codes, the estimator's `features_` their kinds
+    )
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
@@ -70,7 +63,9 @@ class Accepts:
         if reset:
             vars(estimator).pop("encoder_", None)
         elif hasattr(estimator, "encoder_"):
-            X = self._encoded(estimator, X)
+            features = estimator.encoder_.accept(X)
+            # saved by version 0.1, before features had their names
+            X = features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
         if not self.nominal:
             return X
         if reset:
@@ -85,18 +80,14 @@ class Accepts:
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
 
-    def _encoded(self, estimator: Any, X: Any) -> Any:
-        features = estimator.encoder_.accept(X)
-        # saved by version 0.1, before features had their names
-        return features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
-
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         try:
             return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
-            words = name_words(data[0])
+            cells = read_cells(data[0])[0] if is_frame(data[0]) else []
+            words = [cell.name for cell in cells if cell.values.dtype.kind != "b" and cell.numbers() is None]
             if not words:
                 raise
             remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
@@ -115,37 +106,16 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Sample:
-    """A training sample without the samples of weight 0.
+    """A training sample without the samples of weight 0, and how the given samples are part of it."""
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_kept, n_features)
-        The features.
-    labels : ndarray of int, shape (n_kept,)
-        Indices into `classes`.
-    classes : ndarray of shape (n_classes,)
-        Sorted.
-    weights : ndarray of shape (n_kept,)
-        The factors on their prices, above 0: those of samples times those of classes.
-    masses : ndarray of shape (n_kept,)
-        The factors of samples alone, above 0: how much of the sample each one is. What is read off the features, such
-        as their variance, is weighted by these.
-    places : ndarray of int, shape (n_samples,)
-        Which kept sample each given one is part of.
-    shares : ndarray of shape (n_samples,)
-        Its share in the weight of that: 0 where its weight is 0.
-    features : tuple of Feature or None
-        Of a data frame with nominal columns what they are; X then holds their codes.
-    """
-
-    X: Any
-    labels: NDArray[np.intp]
-    classes: NDArray
-    weights: Array
-    masses: Array
-    places: NDArray[np.intp]
-    shares: Array
-    features: tuple[Feature, ...] | None = None
+    X: Any  # (n_kept, n_features), dense or sparse
+    labels: NDArray[np.intp]  # (n_kept,), indices into the classes
+    classes: NDArray  # (n_classes,), sorted
+    weights: Array  # (n_kept,), above 0: the factors of samples times those of classes, which multiply prices
+    masses: Array  # (n_kept,), above 0: the factors of samples alone, which weigh statistics of X, such as variances
+    places: NDArray[np.intp]  # (n_samples,), the kept sample that each given one is part of
+    shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
+    features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
 
     @classmethod
     def read(
@@ -159,10 +129,7 @@ class Sample:
         class_weight: Any = None,
         reset: bool = True,
     ) -> Sample:
-        """Check what was handed to `fit`, as scikit-learn does, and encode it.
-
-        With ``reset=False`` the features have to be those that the estimator was fitted to.
-        """
+        """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
         X, y = accepts.labelled(estimator, X, y, reset=reset)
         check_classes(y)
         masses = check_weights(sample_weight, X)
@@ -175,11 +142,6 @@ class Sample:
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
         return cls(X, labels, classes, weights[kept], masses[kept], places, kept.astype(np.float64), features)
-
-    @property
-    def n_given(self) -> int:
-        """The number of given samples of positive weight, however many of them are one here."""
-        return int(np.count_nonzero(self.shares))
 
     @property
     def signs(self) -> Array:
@@ -203,9 +165,8 @@ class Sample:
     def merge(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.
 
-        A convex loss ``sum_i C_i phi(z_i)`` stays what it is, and so does the optimum; the order of the given samples
-        plays no part any more, nor whether X is sparse. Their multipliers are C_i / sum C of the merged one's: see
-        `spread`.
+        A convex loss `sum_i C_i phi(z_i)` and its optimum are unchanged, and independent of the order of the given
+        samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
         """
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -252,15 +213,14 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
     array([0.667, 0.667, 2.   ])
     """
     by_class = isinstance(class_weight, Mapping)
-    named = class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
-    if not by_class and not named:
+    if not (by_class or class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")):
         raise InvalidInput(
             "class_weight", f"found {class_weight!r:.100}", "give None, 'balanced', or a dict from classes to numbers"
         )
     for factor in class_weight.values() if by_class else ():
         if validation.number("class_weight", factor) < 0:
             raise InvalidInput("class_weight", f"found {factor!r}", "give numbers of 0 or above")
-    if named and class_weight is not None:
+    if class_weight is not None and not by_class:
         _, labels = np.unique(y, return_inverse=True)
         totals = np.bincount(labels, masses)
         present = totals > 0
@@ -272,22 +232,22 @@ def class_factors(class_weight: Any, y: NDArray, masses: Array) -> Array:
 
 
 def _keys(X: Any) -> NDArray:
-    """An array (n_samples,) that is equal exactly where rows of X are, -0 being 0, and ascends as the rows do.
+    """Return keys (n_samples,) that are equal exactly where rows of X are, and ascend as the rows do; -0 is 0.
 
-    So the order is the same for sparse and for dense X, and scaling the features does not change it.
+    So the order of rows depends neither on the sparsity of X nor on the scale of its features.
     """
     if issparse(X):
         return _keys_of_sparse(csr_array(X))
-    X = _ranked(np.ascontiguousarray(X))
+    X = _rank(np.ascontiguousarray(X))
     return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))[:, 0]
 
 
 def _keys_of_sparse(rows: csr_array) -> NDArray:
-    """The same for sparse rows: words whose order is that of the rows, from the first feature on, if written out.
+    """Return words of bytes whose order is that of the rows, compared from the first feature on.
 
     A value above 0 makes a row larger than all that have a 0 there, the more so the earlier it comes; one below 0 makes
-    it smaller, and the end of a row is a 0 everywhere. So a value is a syllable of its sign, its feature, counted
-    backwards where the sign is +, and its size.
+    it smaller. So a value is a syllable of its sign (0 or 2), its feature, counted backwards where the sign is +, and
+    its rank; the end of a row, from which on all is 0, is a syllable between both signs: 1.
     """
     rows = rows.copy() if not rows.has_canonical_format else rows
     rows.sum_duplicates()
@@ -297,15 +257,15 @@ def _keys_of_sparse(rows: csr_array) -> NDArray:
     above = values > 0
     signs = np.where(above, 2, 0).astype(np.uint8)
     places = np.where(above, np.iinfo(np.int64).max - features, features).astype(">u8")
-    parts = (np.ascontiguousarray(part).view(np.uint8) for part in (signs, places, _ranked(values)))
+    parts = (np.ascontiguousarray(part).view(np.uint8) for part in (signs, places, _rank(values)))
     syllables = np.concatenate([part.reshape(len(values), -1) for part in parts], axis=1)
     words = np.empty(rows.shape[0], object)
     words[:] = [syllables[a:b].tobytes() + b"\x01" for a, b in pairwise(starts)]
     return words
 
 
-def _ranked(X: NDArray) -> NDArray:
-    """Numbers as bytes in their order, big-endian and without a sign."""
+def _rank(X: NDArray) -> NDArray:
+    """Return big-endian integers without a sign in the order of the numbers of X."""
     X = X.astype(np.float64) if X.dtype == np.longdouble else X
     size = X.dtype.itemsize
     if X.dtype.kind not in "fi":
@@ -347,17 +307,9 @@ def encode(features: tuple[Feature, ...], X: Any) -> Any:
     1   NaN
     """
     if not is_frame(X):
-        named = ", ".join(feature.name for feature in features[:5])
-        raise InvalidInput(
-            "X", "found no data frame, after a fit to one with nominal columns", f"give one with the columns {named}"
-        )
+        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
+        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
     return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
-
-
-def name_words(X: Any) -> list[str]:
-    """The names of columns of a data frame with strings that are no numbers."""
-    cells = read_cells(X)[0] if is_frame(X) else []
-    return [column.name for column in cells if column.values.dtype.kind != "b" and column.numbers() is None]
 
 
 def _is_nominal(column: Cells, dtype: str) -> bool:
@@ -385,35 +337,30 @@ ACCEPTS: Mapping[Any, Accepts] = {
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
 }
-"""What our oracles take beyond dense finite numbers."""
+"""The features that the library's oracles take beyond dense finite numbers."""
 
 AS_GIVEN = ("csr", "csc")
 """The formats of sparse matrices that others' oracles and learners are handed as they are."""
 
 REMEDY = f"give one of {', '.join(map(repr, ORACLES))}, or a function from X to an oracle"
-"""What to do about a parameter `oracle` that makes none."""
+"""The remedy for a parameter `oracle` that makes none."""
 
 
 def find_accepted(oracle: str | OracleFactory) -> Accepts:
-    """Return what X may be: a partial function takes what its function does, scikit-learn's what their tags say.
+    """Return what X may be: a partial function takes what its function does, a learner of scikit-learn by its tags.
 
-    An oracle that is not ours is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
+    A foreign oracle is handed sparse matrices as they are; what it cannot take, it has to refuse itself.
     """
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
     function = getattr(factory, "func", factory)
     if function is SklearnLearner:
-        return _accepted_by(factory)
-    known = (what for ours, what in ACCEPTS.items() if isinstance(function, type) and issubclass(function, ours))
+        learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
+        if not learners:
+            return Accepts()
+        tags = get_tags(learners[0]).input_tags
+        return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
+    known = (found for kind, found in ACCEPTS.items() if isinstance(function, type) and issubclass(function, kind))
     return next(known, Accepts(sparse=AS_GIVEN if callable(function) else ()))
-
-
-def _accepted_by(factory: Any) -> Accepts:
-    """Return what the learner of a partial `SklearnLearner` takes by its tags; dense finite numbers without one."""
-    learners = [given for given in getattr(factory, "args", ()) if isinstance(given, BaseEstimator)]
-    if not learners:
-        return Accepts()
-    tags = get_tags(learners[0]).input_tags
-    return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
 
 
 def make_oracle(
@@ -421,32 +368,26 @@ def make_oracle(
 ) -> Oracle:
     """Make an oracle over a training sample.
 
-    What is offered, with the features, masses and number of cases of the sample, an oracle gets if it takes it, unless
-    it is None or the oracle is a partial function that has it already; `columns_per_round` it must take if it is given.
+    The arguments that are offered, with the features, masses and number of cases of the sample, go to an oracle that
+    takes them, unless they are None or bound by a partial function; `columns_per_round` has to be taken if given.
     """
     factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
-    takes = _arguments(factory, oracle)
+    try:
+        takes = signature(factory).parameters
+    except (TypeError, ValueError):
+        raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY) from None
     validation.random_state(offered.get("random_state"))
-    offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": sample.n_given}
+    # given samples of positive weight, also those that were merged
+    n_cases = int(np.count_nonzero(sample.shares))
+    offered |= {"features": sample.features, "sample_weight": sample.masses, "n_cases": n_cases}
     bound = getattr(factory, "keywords", {})
     chosen = {name: value for name, value in offered.items() if name in takes and name not in bound}
     if columns_per_round is not None:
         if "columns_per_round" not in takes:
-            raise InvalidInput(
-                "columns_per_round",
-                f"found {columns_per_round!r} for an oracle that returns what it finds",
-                "give None",
-            )
+            found = f"found {columns_per_round!r} for an oracle that returns what it finds"
+            raise InvalidInput("columns_per_round", found, "give None")
         chosen["columns_per_round"] = columns_per_round
     made = factory(sample.X, **{name: value for name, value in chosen.items() if value is not None})
     if not callable(getattr(made, "price", None)):
         raise InvalidInput("oracle", f"found {oracle!r:.100}, which makes {made!r:.100}", REMEDY)
     return made
-
-
-def _arguments(factory: Any, oracle: Any) -> Collection[str]:
-    """Return the names of what a function takes."""
-    try:
-        return signature(factory).parameters
-    except (TypeError, ValueError):
-        raise InvalidInput("oracle", f"found {oracle!r:.100}", REMEDY) from None

@@ -16,7 +16,6 @@ from cvxens.certificates import Certificate
 from cvxens.estimators.base import Classifier
 from cvxens.estimators.multiclass import name_sides
 from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
-from cvxens.trees import Feature
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -49,7 +48,15 @@ class Vote(Classifier):
         have neither, such as perceptrons, have no importances.
         """
         check_is_fitted(self)
-        return compute_importances(self)
+        sums = np.zeros((len(self._parts()), self.n_features_in_))
+        for problem, hypothesis, w in list_votes(self):
+            features, shares = find_shares(hypothesis)
+            if np.max(features, initial=0) >= sums.shape[1]:
+                found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
+                raise AttributeError(f"feature_importances_: {found}")
+            np.add.at(sums[problem], features, np.abs(w).sum() * shares)
+        totals = sums.sum(axis=1, keepdims=True)
+        return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
 
     def to_frame(self) -> Any:
         """Return the ensemble as a pandas data frame, a row per weak learner, the largest weight first.
@@ -66,7 +73,13 @@ class Vote(Classifier):
             Without pandas.
         """
         check_is_fitted(self)
-        return tabulate(self)
+        pd = check_pandas_support("to_frame")
+        names = _names(self)
+        rows = [
+            {"problem": problem, "hypothesis": _name(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
+            for problem, hypothesis, w in sorted(list_votes(self), key=lambda vote: (vote[0], -np.abs(vote[2]).max()))
+        ]
+        return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
     def to_text(self, most: int = 20) -> str:
         """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
@@ -98,7 +111,14 @@ class Vote(Classifier):
         -0.626381 setosa, +0.626381 versicolor, +0.626381 virginica  if petal length (cm) >= 2.45
         """
         check_is_fitted(self)
-        return describe(self, most)
+        names, found = _names(self), []
+        for head, sides, learners, votes in _list_problems(self):
+            sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
+            ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
+            line = _describe_sides if votes.ndim == 1 else _describe_classes
+            found += [(head, line, learners[j], votes[j], sides) for j in ranked]
+        lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
+        return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
 
 
 def sum_votes(X: Any, hypotheses: Sequence[Hypothesis], weights: Array, intercept: Array) -> Array:
@@ -117,24 +137,8 @@ def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
                 yield problem, hypothesis, np.atleast_1d(w)
 
 
-def compute_importances(ensemble: Any) -> Array:
-    """Return the share of each feature in the sum of |weights| of the weak learners; the mean over the sub-problems."""
-    sums = np.zeros((len(ensemble._parts()), ensemble.n_features_in_))
-    for problem, hypothesis, w in list_votes(ensemble):
-        features, shares = shares_of(hypothesis)
-        if np.max(features, initial=0) >= sums.shape[1]:
-            found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
-            raise AttributeError(f"feature_importances_: {found}")
-        np.add.at(sums[problem], features, np.abs(w).sum() * shares)
-    totals = sums.sum(axis=1, keepdims=True)
-    return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
-
-
-def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
-    """The features that a hypothesis looks at, and the share of each look; (n_looks,) both.
-
-    Hypotheses that are not ours have `feature_importances_` of their own, or none.
-    """
+def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
+    """Return the features that a hypothesis looks at, and the share of each look; (n_looks,) both."""
     if hasattr(hypothesis, "step"):
         feature, _, above, below = hypothesis.step
         looks = [feature] if above != below else []
@@ -152,31 +156,8 @@ def shares_of(hypothesis: Any) -> tuple[Indices, Array]:
     return np.arange(len(shares)), shares
 
 
-def tabulate(ensemble: Any) -> Any:
-    """Return the ensemble as a pandas data frame, see `Vote.to_frame`."""
-    pd = check_pandas_support("to_frame")
-    names = _names(ensemble)
-    rows = [
-        {"problem": problem, "hypothesis": _readable(hypothesis, names), **_weights(w), **_stump(hypothesis, names)}
-        for problem, hypothesis, w in sorted(list_votes(ensemble), key=_rank)
-    ]
-    return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
-
-
-def describe(ensemble: Any, most: int) -> str:
-    """Return the ensemble as lines, see `Vote.to_text`."""
-    names = _names(ensemble)
-    found = []
-    for head, sides, learners, votes in _problems(ensemble):
-        sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
-        ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
-        found += [(head, _for_side if votes.ndim == 1 else _for_each, learners[j], votes[j], sides) for j in ranked]
-    lines = [head + line(hypothesis, vote, sides, names) for head, line, hypothesis, vote, sides in found[:most]]
-    return "\n".join([*lines, *([f"and {len(found) - len(lines)} more"] if len(found) > len(lines) else [])])
-
-
-def _problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
-    """What lines of each sub-problem begin with, its sides, weak learners, and their votes as scores count them.
+def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:
+    """Yield the head of each sub-problem's lines, its sides, weak learners, and their votes as scores count them.
 
     Votes are (n_weak_learners,) for the second of two sides, or (n_weak_learners, n_classes).
     """
@@ -189,32 +170,32 @@ def _problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]
         yield f"[{sides[1]} vs {sides[0]}] ", sides, part.weak_learners_, part.weights_
 
 
-def _for_side(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
-    """The line of a vote for one side where a test holds, and for the other where it does not."""
+def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[int, str]) -> str:
+    """Return the line of a vote for one side where a test holds, and for the other where it does not."""
     if isinstance(hypothesis, SignedTree):
         negative, positive = sides if vote * hypothesis.sign > 0 else sides[::-1]
         classes = tuple(positive if label > 0 else negative for label in hypothesis.tree.classes)
-        return f"{abs(vote):+.6g}\n{_indented(hypothesis, names, classes)}"
-    said, is_test, sign = _oriented(hypothesis)
+        return f"{abs(vote):+.6g}\n{_indent_tree(hypothesis, names, classes)}"
+    text, is_test, sign = _split_sign(hypothesis)
     side = sides[int(vote * sign > 0)]
-    return f"{abs(vote):+.6g}  {with_names(said if is_test else f'{said} > 0', names)} -> {side}"
+    return f"{abs(vote):+.6g}  {with_names(text if is_test else f'{text} > 0', names)} -> {side}"
 
 
-def _for_each(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
-    """The line of the votes for all classes, which change their signs where a test does not hold."""
-    said, is_test, sign = _oriented(hypothesis)
-    told = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
+def _describe_classes(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
+    """Return the line of the votes for all classes, which change their signs where a test does not hold."""
+    text, is_test, sign = _split_sign(hypothesis)
+    head = ", ".join(f"{sign * vote:+.6g} {side}" for vote, side in zip(votes, sides, strict=True) if vote)
     if isinstance(hypothesis, SignedTree):
-        return f"{told}  times\n{_indented(hypothesis, names, hypothesis.tree.classes)}"
+        return f"{head}  times\n{_indent_tree(hypothesis, names, hypothesis.tree.classes)}"
     word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
-    return f"{told}  {word}{with_names(said, names)}"
+    return f"{head}  {word}{with_names(text, names)}"
 
 
-def _oriented(hypothesis: Any) -> tuple[str, bool, float]:
-    """The text of a hypothesis, whether it is a test, and the value where that holds, or what it is multiplied by."""
+def _split_sign(hypothesis: Any) -> tuple[str, bool, float]:
+    """Return the text of a hypothesis, True if it is a test, and its value where that holds, or else its factor."""
     if isinstance(hypothesis, Negated):
-        said, is_test, sign = _oriented(hypothesis.hypothesis)
-        return said, is_test, -sign
+        text, is_test, sign = _split_sign(hypothesis.hypothesis)
+        return text, is_test, -sign
     if isinstance(hypothesis, SignedTree):
         return str(hypothesis.tree), False, hypothesis.sign
     if hasattr(hypothesis, "test"):
@@ -222,31 +203,25 @@ def _oriented(hypothesis: Any) -> tuple[str, bool, float]:
     return str(hypothesis), False, 1.0
 
 
-def _indented(hypothesis: SignedTree, names: Mapping[int, str], classes: tuple[Any, ...]) -> str:
-    tree = replace(hypothesis.tree, features=_features(hypothesis, names), classes=classes)
-    return indent(str(tree), "    ")
-
-
-def _rank(part: tuple[int, Any, Array]) -> tuple[int, float]:
-    problem, _, w = part
-    return problem, -float(np.abs(w).max())
+def _indent_tree(hypothesis: SignedTree, names: Mapping[int, str], classes: tuple[Any, ...]) -> str:
+    return indent(str(replace(_name_features(hypothesis, names).tree, classes=classes)), "    ")
 
 
 def _names(ensemble: Any) -> Mapping[int, str]:
     return dict(enumerate(getattr(ensemble, "feature_names_in_", ())))
 
 
-def _readable(hypothesis: Any, names: Mapping[int, str]) -> str:
-    """The text of a hypothesis, with the names of the features that have one."""
+def _name(hypothesis: Any, names: Mapping[int, str]) -> str:
+    """Return the text of a hypothesis, with the names of the features that have one."""
     if isinstance(hypothesis, SignedTree):
-        return str(replace(hypothesis, tree=replace(hypothesis.tree, features=_features(hypothesis, names))))
+        return str(_name_features(hypothesis, names))
     return with_names(str(hypothesis), names)
 
 
-def _features(hypothesis: SignedTree, names: Mapping[int, str]) -> tuple[Feature, ...]:
-    """The features of a tree under the names that they have."""
-    features = hypothesis.tree.features
-    return tuple(replace(feature, name=names.get(d, feature.name)) for d, feature in enumerate(features))
+def _name_features(hypothesis: SignedTree, names: Mapping[int, str]) -> SignedTree:
+    features = enumerate(hypothesis.tree.features)
+    named = tuple(replace(feature, name=names.get(d, feature.name)) for d, feature in features)
+    return replace(hypothesis, tree=replace(hypothesis.tree, features=named))
 
 
 def _weights(w: Array) -> dict[str, float]:
@@ -256,7 +231,7 @@ def _weights(w: Array) -> dict[str, float]:
 
 
 def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
-    """The columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
+    """Return the columns of a hypothesis that takes two values by one threshold; a sign where these are -1 and +1."""
     step = getattr(hypothesis, "step", None)
     if step is None or step.above == step.below:
         return {}

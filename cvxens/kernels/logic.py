@@ -30,15 +30,7 @@ LEVELS = 40
 @final
 @dataclass(frozen=True, repr=False)
 class Logical(Compound):
-    """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2), made by `and_` and `or_`.
-
-    Parameters
-    ----------
-    connective : Connective
-        AND or OR; the kernel is the same, the hypotheses are not.
-    first, second : Kernel
-        Neutral.
-    """
+    """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2) of neutral sets joined by AND or OR."""
 
     connective: Connective
     first: Kernel
@@ -77,7 +69,6 @@ class Logical(Compound):
         return lambda rows, columns: (first(rows, columns) + delta_1) * (second(rows, columns) + delta_2)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw one of each set, join them, and draw the sign."""
         random = validation.generator(random_state)
         pairs = (self.first * self.second).sample(n, random)
         signs = random.choice([1, -1], size=n).tolist()
@@ -202,7 +193,7 @@ class StumpRegion(Ranged):
         return evaluate
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute 4^(L-1) Delta_S^L."""
+        # 4^(L-1) Delta_S^L
         return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -265,7 +256,6 @@ class DecisionTree(Ranged):
         return lambda rows, columns: np.expm1(self.gamma * (stumps(rows, columns) + delta))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute ``exp(2 gamma Delta_S) - 1``."""
         return expm1(2 * self.gamma * self._delta(X, Z))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:

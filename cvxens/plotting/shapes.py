@@ -16,7 +16,6 @@ from cvxens.plotting.display import (
     Names,
     add_note,
     check_axes,
-    find_best,
     name_features,
     name_problems,
     new_axes,
@@ -149,9 +148,7 @@ class ShapeDisplay:
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One per feature.
-    figure_ : matplotlib Figure
-        The figure of the first.
+        One per feature; `figure_` is the figure of the first.
 
     Raises
     ------
@@ -213,7 +210,7 @@ class ShapeDisplay:
         ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class, or
         of each sub-problem.
         """
-        estimator = find_best(estimator)
+        estimator = getattr(estimator, "best_estimator_", estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if not hasattr(estimator, "shape_functions_"):
             panels = _staircases(Ensemble.list_scores(estimator), X, names)
@@ -245,12 +242,7 @@ class ShapeDisplay:
         return cls([shape for d in shown for shape in panels[d]], n_left_out, ylabel)
 
     def plot(self, ax: ManyAxes = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, optional
-            One per feature; a new figure by default.
+        """Draw on a sequence of matplotlib Axes, one per feature; by default on those of a new figure.
 
         Raises
         ------
