@@ -49,8 +49,7 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.blockwise import expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
-from cvxens.solvers.partial_svms import combine_updates
-from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, take_until
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
 
 BLOCK = 2**22
