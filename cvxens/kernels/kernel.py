@@ -294,7 +294,6 @@ class Sum(LinearCompound):
         return reduce(add, values)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw from each part in the proportion of its mass."""
         random = validation.generator(random_state)
         masses = np.array([part.total_mass() for part in self.parts])
         counts = random.multinomial(validation.whole("n", n), normalise_masses(masses))
@@ -368,7 +367,6 @@ class Product(Compound):
         return super().tile(X, Z)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Formula, ...]:
-        """Draw one of each part, and join them."""
         random = validation.generator(random_state)
         drawn = [part.sample(n, random) for part in self.parts]
         # a sum draws from its parts one after the other: in a random order, draws are independent
@@ -377,7 +375,7 @@ class Product(Compound):
         return tuple(Formula(XOR, parts) for parts in zip(*columns, strict=True))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        """Close the ranges of each part: what P2 cancels of a part, it does not cancel of a product."""
+        # what P2 cancels of a part, it does not cancel of a product
         return self.replace_parts(lambda part: close_ranges(part, X))
 
     def __repr__(self) -> str:

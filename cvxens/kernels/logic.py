@@ -56,7 +56,7 @@ class Logical(Compound):
         return (self.first * self.second).homogeneity
 
     def combine(self, values: Sequence[Any]) -> Any:
-        """Compute ``4 v_1 v_2``: of the masses, the mass."""
+        # of the masses, the mass
         return 4 * values[0] * values[1]
 
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Logical:
@@ -107,19 +107,9 @@ def and_(first: Kernel, second: Kernel) -> Logical:
 
 
 def or_(first: Kernel, second: Kernel) -> Logical:
-    """Join two neutral sets of hypotheses by OR, as a kernel.
+    """Join two neutral sets of hypotheses by OR, as a kernel; takes and refuses what `and_` does.
 
     LL08 Theorem 16: the set of q max(h_1, h_2) has the kernel of `and_`, and other hypotheses.
-
-    Parameters
-    ----------
-    first, second : Kernel
-        Neutral.
-
-    Raises
-    ------
-    InvalidInput
-        If one of them is not neutral.
 
     Examples
     --------
@@ -175,7 +165,6 @@ class StumpRegion(Ranged):
 
     @property
     def stump(self) -> Stump:
-        """The kernel of the stumps that regions are made of."""
         return Stump(self.low, self.high)
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -197,7 +186,6 @@ class StumpRegion(Ranged):
         return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw regions: stumps joined one after another, each time with a sign."""
         kernel: Kernel = self.stump
         for _ in range(self.level - 1):
             kernel = Logical(AND, kernel, self.stump)
@@ -247,7 +235,6 @@ class DecisionTree(Ranged):
 
     @property
     def stump(self) -> Stump:
-        """The kernel of the stumps that trees are made of."""
         return Stump(self.low, self.high)
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -259,7 +246,6 @@ class DecisionTree(Ranged):
         return expm1(2 * self.gamma * self._delta(X, Z))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw exclusive ors of stumps, and constants, as trees."""
         random, n = validation.generator(random_state), validation.whole("n", n)
         t = self.gamma * self._delta()
         # the masses of (e^t - 1) + e^t sum_L gamma^L / L! K_S^L over e^t, as K_S^L has the mass Delta_S^L

@@ -140,23 +140,10 @@ class SimplifiedPerceptron(Simplified):
 
 
 def mean_projection(n_features: int) -> float:
-    """E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions.
-
-    It is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
-    """
+    """Compute E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
+    # Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))
     half = n_features / 2
     return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(pi))
-
-
-def sphere_area(n_features: int) -> float:
-    """Xi_D = int_{|theta| = 1} dtheta = 2 pi^(D/2) / Gamma(D/2), for D = `n_features`; LL08 Theorem 10."""
-    half = n_features / 2
-    return float(2 * np.exp(half * np.log(pi) - gammaln(half)))
-
-
-def projected_area(n_features: int) -> float:
-    """Theta_D = int_{|theta| = 1} |theta_1| dtheta, for D = `n_features`; LL08 Theorem 10."""
-    return sphere_area(n_features) * mean_projection(n_features)
 
 
 def _draw_directions(random: np.random.Generator, n: int, n_features: int) -> Array:

@@ -347,7 +347,7 @@ class MiddleStump(Kernel):
 
     @cached_property
     def _thresholds(self) -> list[Array]:
-        """Ascending, of each feature; found once, as kernels are evaluated for a few samples at a time."""
+        """The ascending thresholds of each feature, found once: kernels are evaluated for a few samples at a time."""
         columns = self._columns
         return [columns.thresholds[columns.features == d] for d in range(columns.X.shape[1])]
 

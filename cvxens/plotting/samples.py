@@ -26,7 +26,7 @@ MARKERS = "osD^vP*Xph"
 """One per class."""
 
 PALE = 2.5
-"""How far beyond the largest score the shading's scale goes, so that samples stand out from it."""
+"""The shading's scale goes to so many times the largest score, so that samples stand out from it."""
 
 
 @dataclass
@@ -104,16 +104,13 @@ class BoundaryDisplay(Display):
 
     Parameters
     ----------
-    xx0, xx1 : ndarray of shape (n_points, n_points)
-        A grid over both features.
-    response : ndarray of shape (n_points, n_points)
-        Scores less the boundary's if there are two classes, else the place of the predicted class in `classes`.
+    xx0, xx1, response : ndarray of shape (n_points, n_points)
+        A grid over both features; scores less the boundary's if there are two classes, else the place of the predicted
+        class in `classes`.
     classes : ndarray of shape (n_classes,)
         The labels.
-    X : ndarray of shape (n_samples, 2)
-        The sample.
-    y : ndarray of shape (n_samples,)
-        Its labels.
+    X, y : ndarray of shape (n_samples, 2) and (n_samples,)
+        The sample and its labels.
     names : tuple of str
         The names of the two features.
 

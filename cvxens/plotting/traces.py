@@ -1,4 +1,4 @@
-"""How a solver came near an optimum: objective, bound and relative gap, round after round."""
+"""Traces of solvers: objective, bound and relative gap, round after round."""
 
 from __future__ import annotations
 

@@ -161,23 +161,16 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
 def read_csv(
     lines: Iterable[str], *, target: str | None = None, nominal: Iterable[str | int] = ()
 ) -> tuple[Table, NDArray[np.str_]]:
-    """Read CSV lines under a header line into a table and the labels.
+    """Read CSV lines under a header line into a table and the labels, an array of str (n_samples,).
 
     Parameters
     ----------
     lines : iterable of str
         An open text file, or lines. Missing values are empty or ``?``.
     target : str, optional
-        The column of labels, by default the last; a label is never missing.
+        The column of labels, by default the last; a label is never missing. The table has all others.
     nominal : iterable of str or int
         As for `Table.read`.
-
-    Returns
-    -------
-    table : Table
-        All other columns.
-    y : ndarray of str, shape (n_samples,)
-        The labels.
 
     Raises
     ------
