@@ -153,19 +153,8 @@ class ConstrainedLoss(_Unproven):
 
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
-<<<<<<< HEAD
-    """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses.
-
-    Parameters
-    ----------
-    express : callable
-        From a cvxpy variable w to a convex expression, symmetric in the entries of w.
-    """
-
-=======
     """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses."""
 
->>>>>>> main
     has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
 
