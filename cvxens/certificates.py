@@ -117,17 +117,8 @@ class Certificate:
         share = relative(gap, primal, dual) if finite else np.inf
         if gap < 0:
             proven, note = False, "weak duality is violated by more than rounding: one of the two values is wrong"
-        return cls(
-            float(primal),
-            float(dual),
-            float(gap),
-            float(share),
-            residuals,
-            repair,
-            proven and finite,
-            note,
-            float(rounding),
-        )
+        primal, dual, gap, share, rounding = (float(value) for value in (primal, dual, gap, share, rounding))
+        return cls(primal, dual, gap, share, residuals, repair, proven and finite, note, rounding)
 
     @property
     def kkt_residual(self) -> float:
@@ -140,16 +131,11 @@ class Certificate:
 
     def to_dict(self) -> dict[str, float | bool | None]:
         """Return the certificate as JSON has it; a number that is not finite is null."""
-        numbers = {
-            "primal": self.primal,
-            "dual": self.dual,
-            "gap": self.gap,
-            "relative_gap": self.relative_gap,
-            "rounding": self.rounding,
-            "kkt_residual": self.kkt_residual,
+        names = ("primal", "dual", "gap", "relative_gap", "rounding", "kkt_residual")
+        numbers = {name: float(getattr(self, name)) for name in names}
+        return {name: value if np.isfinite(value) else None for name, value in numbers.items()} | {
+            "proven": self.proven
         }
-        finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
-        return {**finite, "proven": self.proven}
 
     def _rows(self) -> list[tuple[str, str]]:
         moved = ", ".join(f"{k} derived" if np.isinf(v) else f"{k} moved by {v:.3g}" for k, v in self.repair.items())
@@ -272,9 +258,8 @@ def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point)
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:
     if name not in problem.shapes:
-        raise InvalidInput(
-            name, "found an array that the problem does not have", f"give some of {', '.join(problem.shapes)}"
-        )
+        known = f"give some of {', '.join(problem.shapes)}"
+        raise InvalidInput(name, "found an array that the problem does not have", known)
     array, shape = validation.finite_array(name, values), problem.shapes[name]
     if _long_axes(array.shape) != _long_axes(shape):
         raise InvalidInput(name, f"found shape {array.shape}", f"give an array of shape {shape}")

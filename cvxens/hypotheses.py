@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import pi
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -81,50 +81,58 @@ def negate(hypothesis: Hypothesis) -> Hypothesis:
     return -negated if hasattr(hypothesis, "__neg__") else Negated(hypothesis)
 
 
+class _Signed:
+    """A hypothesis `sign` times something: its negation has the other sign."""
+
+    sign: Any
+
+    def __neg__(self) -> Self:
+        same: Any = self
+        negated: Self = replace(same, sign=-self.sign)
+        return negated
+
+
+class _Rule(_Signed):
+    """A hypothesis that is `sign` where `test` holds, else -sign."""
+
+    test: Any
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
+
+
 @dataclass(frozen=True)
 class Negated:
-    """The hypothesis -h, for an h of a class without negations.
+    """The hypothesis -h, for an h of a class without negations."""
 
-    Parameters
-    ----------
-    hypothesis : Hypothesis
-        The h.
-    """
+    hypothesis: Any
 
-    hypothesis: Hypothesis
-
-    def __call__(self, X: Any, /) -> Array:
+    def __call__(self, X: Any, /) -> Any:
         return -self.hypothesis(X)
 
-    def __neg__(self) -> Hypothesis:
+    def __neg__(self) -> Any:
         return self.hypothesis
 
     # h itself decides by what it lacks which of these there are
     @property
     def step(self) -> Step:
-        step = self._inner.step
+        step = self.hypothesis.step
         return Step(step.feature, step.threshold, -step.above, -step.below)
 
     @property
-    def feature_shares(self) -> FeatureShares:
-        shares: FeatureShares = self._inner.feature_shares
-        return shares
+    def feature_shares(self) -> Any:
+        return self.hypothesis.feature_shares
 
     @property
-    def feature_importances_(self) -> Array:
-        importances: Array = self._inner.feature_importances_
-        return importances
-
-    @property
-    def _inner(self) -> Any:
-        return self.hypothesis
+    def feature_importances_(self) -> Any:
+        return self.hypothesis.feature_importances_
 
     def __str__(self) -> str:
         return f"-({self.hypothesis})"
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(_Rule):
     """The hypothesis h(x) = sign.
 
     Parameters
@@ -144,19 +152,13 @@ class Constant:
     def __call__(self, X: Any, /) -> Array:
         return np.full(np.shape(X)[0], float(self.sign))
 
-    def __neg__(self) -> Constant:
-        return Constant(-self.sign)
-
     @property
     def step(self) -> Step:
         return Step(0, 0.0, self.sign, self.sign)
 
-    def __str__(self) -> str:
-        return f"{self.test} -> {self.sign:+d}"
-
 
 @dataclass(frozen=True)
-class Stump:
+class Stump(_Rule):
     """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
 
     Parameters
@@ -185,9 +187,6 @@ class Stump:
         above = column(X, self.feature) >= np.float64(self.threshold)
         return np.where(above, float(self.sign), -float(self.sign))
 
-    def __neg__(self) -> Stump:
-        return Stump(self.feature, self.threshold, -self.sign)
-
     @property
     def step(self) -> Step:
         return Step(self.feature, self.threshold, self.sign, -self.sign)
@@ -196,22 +195,10 @@ class Stump:
     def test(self) -> str:
         return f"x[{self.feature}] >= {self.threshold:.6g}"
 
-    def __str__(self) -> str:
-        return f"{self.test} -> {self.sign:+d}"
-
 
 @dataclass(frozen=True)
 class Indicator:
     """The hypothesis h(x) = value if x[feature] >= threshold else 0, as histogram intersection embodies them.
-
-    Parameters
-    ----------
-    feature : int
-        Column of X.
-    threshold : float
-        A sample on it counts as above.
-    value : float
-        What h is above.
 
     Examples
     --------
@@ -221,8 +208,8 @@ class Indicator:
     """
 
     feature: int
-    threshold: float
-    value: float = 1.0
+    threshold: float  # a sample on it counts as above
+    value: float = 1.0  # what h is above
 
     def __call__(self, X: Any, /) -> Array:
         return np.where(column(X, self.feature) >= np.float64(self.threshold), self.value, 0.0)
@@ -240,17 +227,8 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class Perceptron:
+class Perceptron(_Rule):
     """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
-
-    Parameters
-    ----------
-    theta : tuple of float
-        The direction, of length 1.
-    alpha : float
-        The threshold; a sample on it counts as above.
-    sign : int
-        +1 or -1.
 
     Examples
     --------
@@ -259,36 +237,21 @@ class Perceptron:
     0.6 x[0] - 0.8 x[1] >= 1 -> -1 [-1.  1.]
     """
 
-    theta: tuple[float, ...]
-    alpha: float
-    sign: int
+    theta: tuple[float, ...]  # the direction, of length 1
+    alpha: float  # the threshold; a sample on it counts as above
+    sign: int  # +1 or -1
 
     def __call__(self, X: Any, /) -> Array:
         return np.where(project(X, [self.theta])[:, 0] >= self.alpha, float(self.sign), -float(self.sign))
-
-    def __neg__(self) -> Perceptron:
-        return Perceptron(self.theta, self.alpha, -self.sign)
 
     @property
     def test(self) -> str:
         return f"{linear_form(self.theta)} >= {self.alpha:.6g}"
 
-    def __str__(self) -> str:
-        return f"{self.test} -> {self.sign:+d}"
-
 
 @dataclass(frozen=True)
 class Wave:
     """The hypothesis h(x) = amplitude cos(theta'x - kappa), a Fourier feature.
-
-    Parameters
-    ----------
-    theta : tuple of float
-        Frequencies, one per feature.
-    kappa : float
-        Phase in [0, 2 pi); another half turn negates h.
-    amplitude : float
-        Above 0.
 
     Examples
     --------
@@ -297,9 +260,9 @@ class Wave:
     cos(0.5 x[0] - 2 x[1] - 0.25) [1.]
     """
 
-    theta: tuple[float, ...]
-    kappa: float
-    amplitude: float = 1.0
+    theta: tuple[float, ...]  # frequencies, one per feature
+    kappa: float  # phase in [0, 2 pi); another half turn negates h
+    amplitude: float = 1.0  # above 0
 
     def __call__(self, X: Any, /) -> Array:
         return self.amplitude * np.cos(np.asarray(X, np.float64) @ np.array(self.theta) - self.kappa)
@@ -315,13 +278,6 @@ class Wave:
 @dataclass(frozen=True)
 class LinearForm:
     """The hypothesis h(x) = sum_k weights_k x[features_k].
-
-    Parameters
-    ----------
-    features : tuple of int
-        Columns of X.
-    weights : tuple of float
-        One per column.
 
     Examples
     --------
@@ -344,17 +300,8 @@ class LinearForm:
 
 
 @dataclass(frozen=True)
-class KernelColumn:
+class KernelColumn(_Signed):
     """The hypothesis h(x) = sign k(x, center).
-
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(X, Z)`` returns the matrix (n_samples, n_centers) of k(x, z); hashable.
-    center : tuple of float
-        The point.
-    sign : int
-        +1 or -1.
 
     Examples
     --------
@@ -364,16 +311,13 @@ class KernelColumn:
     -linear_kernel(x, (1, 2)) [-3.]
     """
 
-    kernel: Callable[[Any, Any], Any]
+    kernel: Callable[[Any, Any], Any]  # hashable; kernel(X, Z) is the matrix (n_samples, n_centers) of k(x, z)
     center: tuple[float, ...]
-    sign: int
+    sign: int  # +1 or -1
 
     def __call__(self, X: Any, /) -> Array:
         values = np.asarray(self.kernel(np.asarray(X, np.float64), np.array([self.center])))
         return self.sign * values[:, 0].astype(np.float64)
-
-    def __neg__(self) -> KernelColumn:
-        return KernelColumn(self.kernel, self.center, -self.sign)
 
     def __str__(self) -> str:
         point = ", ".join([f"{value:.4g}" for value in self.center[:SHOWN]] + ["..."] * (len(self.center) > SHOWN))
@@ -382,20 +326,11 @@ class KernelColumn:
 
 
 @dataclass(frozen=True)
-class TabulatedColumn:
+class TabulatedColumn(_Signed):
     """A hypothesis that is known by its values only: one column of a table H, or minus it.
 
     On other samples it cannot be evaluated from their features; give it, as `X`, a table of the values
     that all hypotheses of the pool take on those samples.
-
-    Parameters
-    ----------
-    index : int
-        Column of the table.
-    n_columns : int
-        Number of hypotheses in the table.
-    sign : int
-        +1 or -1.
 
     Examples
     --------
@@ -406,7 +341,7 @@ class TabulatedColumn:
 
     index: int
     n_columns: int
-    sign: int
+    sign: int  # +1 or -1
 
     def __call__(self, X: Any, /) -> Array:
         """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
@@ -418,9 +353,6 @@ class TabulatedColumn:
             )
         return self.sign * np.asarray(X, np.float64)[:, self.index]
 
-    def __neg__(self) -> TabulatedColumn:
-        return TabulatedColumn(self.index, self.n_columns, -self.sign)
-
     @property
     def feature_shares(self) -> FeatureShares:
         return np.array([self.index]), np.ones(1)
@@ -430,29 +362,16 @@ class TabulatedColumn:
 
 
 @dataclass(frozen=True)
-class SignedTree:
-    """A decision tree between the classes -1 and +1, or its negation.
+class SignedTree(_Signed):
+    """A decision tree between the classes -1 and +1, or its negation."""
 
-    Parameters
-    ----------
-    tree : Tree
-        With classes among -1 and +1.
-    sign : float
-        +1 or -1; the hypothesis is ``sign * tree.predict(X)``.
-    coded : bool
-        True if X is an array of numbers and codes, as that of `Trees` with `features`.
-    """
-
-    tree: Tree
-    sign: float = 1.0
-    coded: bool = False
+    tree: Tree  # with classes among -1 and +1
+    sign: float = 1.0  # +1 or -1
+    coded: bool = False  # True if X is an array of numbers and codes, as that of `Trees` with `features`
 
     def __call__(self, X: Any, /) -> Array:
         """Evaluate on `X`, a table of the kind that was trained on; returns (n_samples,) of -1 and +1."""
         return self.sign * self.tree.predict(decode_table(self.tree.features, X) if self.coded else X)
-
-    def __neg__(self) -> SignedTree:
-        return replace(self, sign=-self.sign)
 
     @property
     def feature_shares(self) -> FeatureShares:
@@ -468,13 +387,7 @@ class SignedTree:
 
 @dataclass(frozen=True, eq=False)
 class FittedClassifier:
-    """The hypothesis that predicts as a fitted classifier of the labels -1 and +1.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Fitted; hypotheses are equal only if they are the same object.
-    """
+    """The hypothesis that predicts as a fitted classifier of the labels -1 and +1."""
 
     estimator: Any
 
@@ -511,15 +424,6 @@ class FittedClassifier:
 class Connective:
     """A rule that combines -1/+1 values, false and true, into one.
 
-    Parameters
-    ----------
-    word : str
-        Its name.
-    combine : callable
-        Of two arrays of values.
-    empty : float
-        The value of nothing: what combines with any value to that value.
-
     Examples
     --------
     >>> print(XOR.combine(1.0, -1.0), AND.combine(1.0, -1.0), OR.combine(1.0, -1.0))
@@ -527,8 +431,8 @@ class Connective:
     """
 
     word: str
-    combine: Callable[[Any, Any], Any]
-    empty: float
+    combine: Callable[[Any, Any], Any]  # of two arrays of values
+    empty: float  # what combines with any value to that value
 
 
 def _unlike(a: Any, b: Any) -> Any:
@@ -541,17 +445,8 @@ XOR = Connective("xor", _unlike, -1.0)
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(_Signed):
     """The hypothesis h(x) = sign times -1/+1-valued parts joined by AND, OR or XOR.
-
-    Parameters
-    ----------
-    connective : Connective
-        What joins them.
-    parts : tuple of Hypothesis
-        Any number of them.
-    sign : int
-        +1 or -1.
 
     Examples
     --------
@@ -562,16 +457,13 @@ class Formula:
 
     connective: Connective
     parts: tuple[Hypothesis, ...]
-    sign: int = 1
+    sign: int = 1  # +1 or -1
 
     def __call__(self, X: Any, /) -> Array:
         values = np.full(len(X), self.connective.empty)
         for part in self.parts:
             values = self.connective.combine(values, part(X))
         return self.sign * values
-
-    def __neg__(self) -> Formula:
-        return replace(self, sign=-self.sign)
 
     def __str__(self) -> str:
         nothing = f"{self.connective.empty:+g}"

@@ -77,10 +77,10 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
     (array([1.]), array([ True]))
     """
     if x.ndim == 2:
-        columns = [product(A, x[:, k], norms) for k in range(x.shape[1])]
-        shape = (A.shape[0], 0)
-        values = np.stack([v for v, _ in columns], axis=1) if columns else np.zeros(shape)
-        return values, np.stack([e for _, e in columns], axis=1) if columns else np.zeros(shape)
+        values, errors = np.zeros((2, A.shape[0], x.shape[1]))
+        for k in range(x.shape[1]):
+            values[:, k], errors[:, k] = product(A, x[:, k], norms)
+        return values, errors
     m = len(x)
     if 0 < A.size <= COMPENSATED and _splittable(A) and _splittable(x):
         from cvxens.compensated import products_by_columns, products_by_rows
@@ -88,9 +88,8 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
         evaluate = products_by_columns if A.flags.f_contiguous and not A.flags.c_contiguous else products_by_rows
         values, sizes = evaluate(np.asarray(A, np.float64), np.asarray(x, np.float64))
         # u |a'x| + gamma_m^2 |a|'|x|, twice that for the rounding of the bound itself
-        return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + np.where(
-            sizes > 0, m * UNDERFLOW, 0.0
-        )
+        lost = np.where(sizes > 0, m * UNDERFLOW, 0.0)
+        return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + lost
     # |a|'|x| <= |a| |x| by Cauchy and Schwarz; the norms were rounded too
     sizes = _sum_sizes(A, np.abs(x)) if norms is None else (1 + 2 * m * EPSILON) * float(np.linalg.norm(x)) * norms
     return A @ x, sum_error(m, 1.0) * sizes
@@ -99,8 +98,7 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
 def _sum_sizes(A: Array, x: Array) -> Array:
     """Evaluate ``|A| x`` by blocks of rows, so that ``|A|`` need not fit into memory."""
     rows = max(1, 2**20 // max(A.shape[1], 1))
-    blocks = [np.abs(A[first : first + rows]) @ x for first in range(0, len(A), rows)]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    return np.concatenate([np.zeros(0), *(np.abs(A[first : first + rows]) @ x for first in range(0, len(A), rows))])
 
 
 def _splittable(a: Array) -> bool:

@@ -108,7 +108,6 @@ WITHIN = {
     "estimators.multiclass": set(),
     "estimators.parameters": set(),
     "estimators.progress": set(),
-    "estimators.annotations": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
     "estimators.machines": set(),
 }

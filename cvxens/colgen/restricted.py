@@ -1,18 +1,38 @@
-"""The restricted problem that all masters share: columns found so far, and points over them evaluated in numpy."""
+"""The restricted problem, and what the masters that solve it share.
+
+A *restricted problem* is the formulation over the columns found so far. `Restricted` stores them and turns a solver's
+raw point into a certified one, in numpy, for every master. A fast master does not know losses and penalties by their
+types: it says what it needs of them (`Needs`), by the names of the capabilities that the two protocols list, and takes
+every formulation whose terms have these. How far it solves a round's problem is its `InexactTolerance`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.certificates import ROUNDING
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
+from cvxens.errors import InvalidInput
 from cvxens.problems import DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
+from cvxens.problems.penalties import Penalty
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Point
+
+SHARE = 0.1
+"""The share of what new columns can gain, down to which a round is solved; from 0.3 to 0.02 runs take about as long."""
+
+COARSE = 1e-3
+"""The largest gap: limits may end a run in any round, and then its weights are the last ones."""
+
+FINE = 1e-4
+"""The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
 
 
 class Restricted:
@@ -21,13 +41,6 @@ class Restricted:
     Where there is an intercept, columns far from 0 are stored less their centres, which the intercept absorbs, and all
     multipliers are balanced to the last bit, so that the edges of the columns as they were are the same.
     Points are evaluated by plain products, two for each; what rounding does to them is measured by `rounding` alone.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        Loss and penalty.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Signs of the margins; a column of ones for scores of several outputs.
     """
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
@@ -45,13 +58,11 @@ class Restricted:
 
     @property
     def problem(self) -> Problem:
-        """The formulation over the columns found so far."""
         if self._problem is None:
             self._problem = self._problem_over(self.H)
         return self._problem
 
     def _problem_over(self, H: Array) -> Problem:
-        """Return the formulation over columns that are less their centres already."""
         return Problem(self.formulation, ColumnMap(DenseColumns(H)), self.y)
 
     def add(self, columns: Sequence[Column]) -> Array:
@@ -71,7 +82,7 @@ class Restricted:
         return added
 
     def shift(self, point: Point) -> Point:
-        """Return the same point for the columns less their centres: ``(w, b + c'w)``."""
+        """Return a point for the columns less their centres: ``(w, b + c'w)``."""
         return {**point, "b": point["b"] + self.centres @ point["w"]} if "b" in point else point
 
     def balance(self, u: Array) -> Array:
@@ -80,9 +91,8 @@ class Restricted:
         return balance_exactly(u, self.y) if formulation.intercept and formulation.has_conjugate else u
 
     def start(self) -> MasterSolution:
-        """The point to price with before there is any column."""
-        formulation = self.formulation
-        loss, penalty = formulation.terms
+        """Return the point to price with before there is any column."""
+        formulation, (loss, penalty) = self.formulation, self.formulation.terms
         outputs = () if formulation.outputs is None else (formulation.outputs,)
         w, f = np.zeros((0, *outputs)), np.zeros((len(self.y), *outputs))
         b = loss.best_intercept(f, self.y) if formulation.intercept else np.zeros(outputs)
@@ -112,7 +122,7 @@ class Restricted:
         return MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, edges=edges, centred=found.b)
 
     def farkas(self, u: Array) -> MasterSolution:
-        """The point of an infeasible master: a hypothesis with a positive edge under u is a step to feasibility."""
+        """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""
         problem, y = self.problem, self.y
         u = self.balance(problem.loss.repair(u, y if self.formulation.intercept else None))
         w, none = np.zeros(self.n_columns), np.zeros(self.n_columns, dtype=bool)
@@ -120,8 +130,6 @@ class Restricted:
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses."""
-
         def inside() -> Array:
             edges = self.problem.H.edges(solution.s)
             return edges if self.formulation.nonnegative else np.abs(edges)
@@ -156,3 +164,89 @@ class Restricted:
 def intercept_of(solution: MasterSolution) -> Array:
     """Return the intercept of a solution for columns less their centres."""
     return solution.b if solution.centred is None else solution.centred
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Capabilities of a loss and a penalty, and settings of the formulation, that a master can work with."""
+
+    loss: str  # the attribute that the loss must have
+    penalty: str
+    nonnegative: bool | None = None  # None: either will do
+    intercept: bool | None = None
+
+    def find_missing(self, formulation: Formulation) -> str:
+        """Return what keeps the formulation from being solved this way, empty if nothing does."""
+        terms = zip(formulation.terms, (self.loss, self.penalty), strict=True)
+        missing = [f"{type(term).__name__} has no `{name}`" for term, name in terms if not hasattr(term, name)]
+        for name in ("nonnegative", "intercept"):
+            wanted = getattr(self, name)
+            if wanted not in {None, getattr(formulation, name)}:
+                missing.append(f"{name} is not {wanted}")
+        return " and ".join(missing)
+
+
+class FastMaster:
+    """A master for formulations whose terms have certain capabilities."""
+
+    needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        if not self.supports(formulation):
+            missing = "; or ".join(need.find_missing(formulation) for need in self.needs)
+            found = f"found {type(self).__name__} for {formulation}, but {missing}"
+            raise InvalidInput("master", found, "give terms that have it; or use CvxpyMaster")
+        self.restricted = Restricted(formulation, y)
+        # the attributes of the two terms depend on what they can, so no type says what they are
+        self.loss: Any
+        self.penalty: Any
+        self.loss, self.penalty = formulation.terms
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        return not cls.needs or any(not need.find_missing(formulation) for need in cls.needs)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        self.restricted.add(columns)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        return self.restricted.bound(solution, priced)
+
+
+class InexactTolerance:
+    """The relative gap to which each round's restricted problem is solved (inexact column generation).
+
+    Until the columns are good, their exact weights are not wanted: a share of what the last columns found can gain at
+    most, which the penalty's conjugate says, will do, and the run's own tolerance plays no part. So a run goes the same
+    way to any tolerance. A solution counts as exact at a gap of `tol`; a share of 0 is for exact ones in every round.
+    """
+
+    def __init__(self, penalty: Penalty, tol: float, share: float) -> None:
+        self.penalty = penalty
+        self.tol = validation.positive("tol", tol)
+        if not 0 <= validation.number("share", share) < 1:
+            raise InvalidInput("share", f"found {share!r}", "give a number from 0 up to, but below, 1")
+        self.share = share
+        self.n_columns = 0
+        self.gap = 0.0
+        self.n_found = 0
+        self.last = self.tol
+
+    def next(self, n_columns: int) -> float:
+        """Return the gap that is allowed now; asked again with nothing new, it is smaller."""
+        new = n_columns - self.n_columns
+        limit = FINE * self.last if new == 0 else FINE if new > self.n_found else COARSE
+        self.n_columns, self.last = n_columns, max(self.tol, min(self.share * self.gap, limit))
+        return self.last
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the last one was `tol`."""
+        return self.last == self.tol
+
+    def learn(self, solution: MasterSolution, priced: Priced) -> None:
+        """Take in what the columns found under a solution can gain beyond its own gap."""
+        edges = [column.edge for column in priced.columns]
+        self.n_found = len(edges)
+        gain = self.penalty.conjugate(Edges(priced.best_edge, sum(edge**2 for edge in edges)))
+        self.gap = relative_gap(solution.objective, (1 - self.last) * solution.objective - gain)

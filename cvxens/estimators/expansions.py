@@ -49,8 +49,7 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.blockwise import expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
-from cvxens.solvers.partial_svms import combine_updates
-from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, take_until
+from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
 
 BLOCK = 2**22
@@ -83,15 +82,9 @@ LOW_RANK = "the low-rank kernel leaves out too much of the exact one"
 
 @dataclass(frozen=True, eq=False)
 class FixedKernel:
-    """A kernel with all that it takes from the training sample, such as its ranges.
+    """A kernel between two samples, with the ranges `box` (2, n_features), if they are those of the training sample.
 
-    Parameters
-    ----------
-    function : callable
-        The kernel between any two samples within the ranges.
-    box : ndarray of shape (2, n_features) or None
-        The ranges, if they are those of the training sample: there is no threshold beyond, so hypotheses say of a
-        sample outside what they say of the nearest one inside.
+    There is no threshold beyond them, so hypotheses say of a sample outside what they say of the nearest one inside.
     """
 
     function: KernelFunction
@@ -237,7 +230,7 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         return Accepts()
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        """Return the gamma of sub-problems: that of all samples."""
+        # sub-problems have the gamma of all samples
         return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
@@ -264,7 +257,6 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         }
 
     def _make_attributes(self, sample: Sample, kernel: FixedKernel, trained: Trained) -> dict[str, Any]:
-        """Return all fitted attributes."""
         return {
             **self._make_expansion(sample, kernel, trained.support, trained.coefficients),
             "certificate_": trained.certificate,
@@ -275,7 +267,6 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         return self._expand(X.astype(np.float64, copy=False), self.dual_coef_)
 
     def _expand(self, X: Array, coefficients: Array) -> Array:
-        """Score samples by coefficients over the support vectors."""
         return expand(self.kernel_, X, self.support_vectors_, coefficients)
 
 
@@ -366,16 +357,7 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     """Compute max 2 rho - |t w|^2 - sum_i xi_i^2 / ridge_i, t z_i >= rho - xi_i, for a w, at its best scale t.
 
     As rho and t scale together, it is one over the minimum over tau = t / rho of
-    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n_samples,)
-        The margins of w.
-    norm : float
-        |w|^2.
-    ridge : float or ndarray of shape (n_samples,)
-        Above 0.
+    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``; z are the margins of w, `norm` is |w|^2.
 
     Examples
     --------
@@ -469,21 +451,11 @@ class RhoSVC(SquaredSlacks):
 
 @dataclass(frozen=True)
 class PartialSVM:
-    """A row of the history: a hypothesis of the ensemble.
+    """A row of the history: a hypothesis of the ensemble."""
 
-    Parameters
-    ----------
-    weight : float
-        Its weight eta.
-    objective : float
-        u'K~u, above the optimum.
-    gap : float
-        The gap to that, relative to the objective.
-    """
-
-    weight: float
-    objective: float
-    gap: float
+    weight: float  # eta
+    objective: float  # u'K~u, above the optimum
+    gap: float  # to the optimum, relative to the objective
 
 
 @final

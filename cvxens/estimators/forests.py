@@ -124,7 +124,6 @@ class SupervisedKernelExperts(ABC):
     def _solve_experts(
         self, kernel: TreeEnsemble, X: Array, Y: Array, gamma: float, members: Members
     ) -> LeastSquaresExperts:
-        """Solve by products where that is faster, or else in closed form."""
         if len(X) > WRITTEN_OUT:
             try:
                 return iterated_least_squares_experts(kernel.unwritten(X), Y, gamma, members, n_jobs=self.n_jobs)
@@ -201,13 +200,7 @@ class SupervisedKernelExperts(ABC):
 
 
 def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int, n_jobs: int | None) -> None:
-    """Raise unless the experts' coefficients, and what it takes to solve them, fit into memory.
-
-    Raises
-    ------
-    InvalidInput
-        Says how much memory they would take.
-    """
+    """Raise `InvalidInput` unless the experts' coefficients, and what it takes to solve them, fit into memory."""
     n, n_experts = shape
     at_work = effective_n_jobs(n_jobs)
     solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
@@ -231,6 +224,9 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
     matrix: in closed form up to 1,000 samples, beyond that by conjugate gradients until the gap is 1e-12 of the value,
     with products that take no kernel matrix. The targets are simplex codes, -1 and +1 for two classes, so that one
     factor serves any number of classes: the class of the largest score is the same as with one-vs-rest targets.
+    Decision functions are shares of the votes; of two classes, that of the second less that of the first. An expert
+    whose scores tie votes for each of them. To each share something below 1/(3 n_experts) is added that grows with the
+    class's mean score over the experts, so that it decides between equal numbers of votes only.
 
     Missing values are NaN, and go where the forest sends them. Forests of scikit-learn take numbers only: put an
     `OrdinalEncoder` or `OneHotEncoder` of nominal features before this in a pipeline. Scaling does not matter,
@@ -285,30 +281,10 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         )
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the share of the experts that vote for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Shares of the votes; of two classes, that of the second less that of the first. An expert whose scores tie
-            votes for each of them. To each share something below 1/(3 n_experts) is added that grows with
-            the class's mean score over the experts, so that it decides between equal numbers of votes only.
-        """
-        return super().decision_function(X)
-
 
 def vote(scores: Array) -> Array:
-    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean.
-
-    An expert whose largest scores are equal votes for each of these classes: votes are whole, so that what the mean
-    adds, which differs by less than a vote, decides only where votes are equal.
-    """
+    """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean."""
+    # votes are whole, so that what the mean adds, less than a vote, decides only where votes are equal
     winners = scores >= scores.max(axis=2, keepdims=True) - TIE
     mean = scores.mean(axis=1)
     return winners.mean(axis=1) + mean / (1 + np.abs(mean)) / (3 * scores.shape[1])

@@ -283,7 +283,11 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
         validation.samples(sample.X)
         trainer = self._make_trainer(sample.X, sample.masses)
-        C = self._choose_price(trainer.kernel, sample)
+        if isinstance(self.C, str):
+            validation.one_of("C", self.C, [SCALE])
+            C = scale_price(trainer.kernel, sample.X, sample.masses)
+        else:
+            C = validation.positive("C", self.C)
         with rounds_of(self) as rounds:
             rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
@@ -312,25 +316,17 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         }
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
-        """Choose the kernel and the solver of P2 on a sample, whose rows have masses."""
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
         return make_trainer(kernel, X, self.solver, self._room(), limited=self.max_time is not None)
 
     def _room(self) -> float:
         """Return the bytes that kernel rows may take."""
-        if self.cache_size is None:
-            return available() / 4
-        return 2**20 * validation.positive("cache_size", self.cache_size)
-
-    def _choose_price(self, kernel: TrainingKernel, sample: Sample) -> float:
-        """Return C as a number."""
-        if not isinstance(self.C, str):
-            return validation.positive("C", self.C)
-        validation.one_of("C", self.C, [SCALE])
-        return scale_price(kernel, sample.X, sample.masses)
+        return (
+            available() / 4 if self.cache_size is None else 2**20 * validation.positive("cache_size", self.cache_size)
+        )
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        """Return the gamma of sub-problems: that of all samples."""
+        # sub-problems have the gamma of all samples
         return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _limits(self) -> Limits:
@@ -507,25 +503,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ) -> Certificate | list[Certificate]:
         """Say how far the best estimator, or a machine over its support vectors, is from the optimum on a sample.
 
-        The price is the C that was chosen; see `InfiniteEnsembleSVC.certify`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as ``best_estimator_.dual_coef_``, optional
-            Coefficients from anywhere, with the sum 0; by default the fitted ones.
-        intercept : float, optional
-            By default the fitted one, with `weights` the best one.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            A list over the sub-problems where there are several.
+        The price is the C that was chosen. Arguments and certificates are those of `InfiniteEnsembleSVC.certify`:
+        `weights` are shaped as ``best_estimator_.dual_coef_``.
         """
         check_is_fitted(self)
         given = {"sample_weight": sample_weight, "weights": weights, "intercept": intercept}
@@ -533,7 +512,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         if name not in OF_THE_BEST or "best_estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name}; some attributes are there after a fit only")
+            raise AttributeError(f"{type(self).__name__} has no {name}; some attributes are there once it is fitted")
         return getattr(self.best_estimator_, name)
 
     @property
@@ -546,7 +525,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         self.best_estimator_.encoder_ = encoder
 
     def _make_template(self) -> InfiniteEnsembleSVC:
-        """Return an estimator of its own to fit."""
         template = InfiniteEnsembleSVC() if self.estimator is None else self.estimator
         if not isinstance(template, InfiniteEnsembleSVC):
             raise InvalidInput("estimator", f"found {template!r}", "give an InfiniteEnsembleSVC, or use GridSearchCV")
@@ -571,7 +549,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
 
     def _make_splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:
-        """Return training and test samples of every fold."""
         try:
             splits = [(train, test) for train, test in check_cv(self.cv, y, classifier=True).split(X, y)]
         except (TypeError, ValueError) as error:

@@ -122,18 +122,12 @@ KERNELS_OF_GAMMA: Mapping[str, tuple[Callable[[float], Kernel], Callable[[Any, A
 
 @dataclass(frozen=True, eq=False)
 class TrainingKernel:
-    """A kernel on a training sample.
+    """A kernel on a training sample: `kernel` as it was asked for, made on the sample, or "precomputed".
 
-    Parameters
-    ----------
-    kernel : callable or "precomputed"
-        As it was asked for, made on the sample.
-    function : callable
-        What gives P2 the same solutions, and can be evaluated between any two samples where ranges are left open. It
-        is made of differences of samples where the kernel allows for it, so that data with an offset keep their
-        digits; the intercept goes with it.
-    scale : ndarray of shape (n_features,) or None
-        Of an additive kernel, ``const - sum_d scale_d |x_d - x'_d|`` in P2; None for others.
+    `function` gives P2 the same solutions, and can be evaluated between any two samples where ranges are left open. It
+    is made of differences of samples where the kernel allows for it, so that data with an offset keep their digits; the
+    intercept goes with it. The `scale` (n_features,) of an additive kernel makes it
+    ``const - sum_d scale_d |x_d - x'_d|`` in P2; it is None for other kernels.
     """
 
     kernel: Any
@@ -144,10 +138,7 @@ class TrainingKernel:
     def from_sample(cls, kernel: Any, gamma: Any, X: Any, masses: Array | None = None) -> TrainingKernel:
         """Choose a kernel by name, or take one, on the training sample X (n_samples, n_features), rows with masses.
 
-        Raises
-        ------
-        InvalidInput
-            An unknown name, a gamma for a kernel that has none, or a sample outside the kernel's ranges.
+        `InvalidInput` for an unknown name, a gamma for a kernel that has none, or a sample outside the ranges.
         """
         made = _make_kernel(kernel, gamma, X, masses)
         if made == PRECOMPUTED:
@@ -228,7 +219,7 @@ def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
 
 
 def _take_values(X: Any, _Z: Any) -> Any:
-    """Return the kernel values that the samples are."""
+    """Return the samples: the kernel is precomputed."""
     return X
 
 
@@ -257,24 +248,12 @@ def share_variations(shapes: Sequence[Shape]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """f(x) + b = sum_i coefficients_i k(x, x_i) + b.
-
-    Parameters
-    ----------
-    kernel : callable
-        From two samples to the matrix between them.
-    vectors : ndarray of shape (n_support, n_features)
-        The support vectors x_i; nothing of a precomputed kernel, whose samples are rows of kernel values.
-    coefficients : ndarray of shape (n_support,)
-        u_i y_i.
-    intercept : float
-        b.
-    """
+    """The function `f(x) + b = sum_i coefficients_i k(x, x_i) + b`."""
 
     kernel: KernelFunction
-    vectors: NDArray
-    coefficients: Array
-    intercept: float
+    vectors: NDArray  # x_i, (n_support, n_features); none of a precomputed kernel, whose samples are kernel values
+    coefficients: Array  # u_i y_i, (n_support,)
+    intercept: float  # b
 
     def __call__(self, X: Any) -> Array:
         """Evaluate on X (n, n_features), some samples at a time; returns (n,)."""
@@ -342,12 +321,11 @@ class AdditiveTrainer(Trainer):
     matrix: AdditiveKernel
 
     def take(self, rows: Indices) -> AdditiveTrainer:
-        """Keep the order of the features."""
         return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
-        """Solve by Newton's method; of a limit of time, the certificate and the model get their part."""
         max_time = limits.max_time
+        # of the time that is left, the certificate and the model get their part
         if (left := time_left()) < inf:
             began = time.perf_counter()
             self.matrix.product(np.ones(len(y)))
@@ -357,7 +335,6 @@ class AdditiveTrainer(Trainer):
         return solve_additive_path(AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
 
     def certify(self, solution: SVMSolution[AdditiveSVM]) -> Certificate:
-        """Certify by products with the kernel."""
         return solution.problem.certify(solution)
 
 
@@ -369,11 +346,9 @@ class RowsTrainer(Trainer):
     find_start: Callable[[KernelSVM, float], Array] | None = None
 
     def take(self, rows: Indices) -> RowsTrainer:
-        """Keep the rows that were evaluated."""
         return replace(self, X=self.X[rows], matrix=self.matrix.among(rows))
 
     def solve_path(self, y: Array, weights: Array, Cs: Sequence[float], limits: Limits) -> Sequence[SVMSolution[Any]]:
-        """Solve block by block."""
         problem, start = KernelSVM.of(self.matrix, y, weights), None
         if self.find_start is not None:
             priced = problem.priced(Cs[0] * problem.C)
@@ -382,11 +357,9 @@ class RowsTrainer(Trainer):
         return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
-        """Certify by the one product with the kernel that the solution holds."""
         return solution.certificate
 
     def score(self, rows: Indices, trained: Indices, solutions: Sequence[SVMSolution[Any]]) -> Array:
-        """Multiply by the part of the matrix between the two."""
         coefficients = np.stack([solution.problem.y * solution.u for solution in solutions], axis=1)
         return (self.matrix.cross(rows, trained, coefficients) + [solution.b for solution in solutions]).T
 
@@ -398,34 +371,26 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
     to a limit of time, which LIBSVM does not. `InvalidInput` for an unknown solver, one that is not for the kernel, or
     a kernel matrix without room in memory.
     """
-    if validation.one_of("solver", solver, ["auto", *TRAINERS]) == "auto":
+    if validation.one_of("solver", solver, ["auto", "additive", "blockwise", "libsvm", "reference"]) == "auto":
         if len(X) <= SMALL:
             solver = "blockwise"
         elif kernel.scale is not None:
             solver = "additive"
         else:
             solver = "libsvm" if _has_room(kernel, len(X)) and not limited else "blockwise"
-    return TRAINERS[solver](kernel, X, solver, room)
-
-
-def _make_additive(kernel: TrainingKernel, X: Any, solver: str, _room: float) -> Trainer:
-    if kernel.scale is None:
-        raise InvalidInput(
-            "solver",
-            f"found 'additive' for the kernel {kernel.kernel!r}",
-            "give 'auto', or a sum of stump, histogram-intersection and decision-stump kernels",
-        )
-    return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
-
-
-def _make_blockwise(kernel: TrainingKernel, X: Any, solver: str, room: float) -> Trainer:
-    samples = np.asarray(X, np.float64)
-    whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
-    rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
-    return RowsTrainer(kernel, X, solver, rows)
-
-
-def _make_dense(kernel: TrainingKernel, X: Any, solver: str, _room: float) -> Trainer:
+    if solver == "additive":
+        if kernel.scale is None:
+            raise InvalidInput(
+                "solver",
+                f"found 'additive' for the kernel {kernel.kernel!r}",
+                "give 'auto', or a sum of stump, histogram-intersection and decision-stump kernels",
+            )
+        return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
+    if solver == "blockwise":
+        samples = np.asarray(X, np.float64)
+        whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
+        rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
+        return RowsTrainer(kernel, X, solver, rows)
     needed, left = 8 * len(X) ** 2, available()
     if needed > left and not kernel.is_precomputed:
         raise InvalidInput(
@@ -436,15 +401,6 @@ def _make_dense(kernel: TrainingKernel, X: Any, solver: str, _room: float) -> Tr
         )
     rows = DenseRows(kernel.evaluate(np.asarray(X, np.float64)))
     return RowsTrainer(kernel, X, solver, rows, _find_by_libsvm if solver == "libsvm" else _find_by_cvxpy)
-
-
-TRAINERS: Mapping[str, Callable[[TrainingKernel, Any, str, float], Trainer]] = {
-    "additive": _make_additive,
-    "blockwise": _make_blockwise,
-    "libsvm": _make_dense,
-    "reference": _make_dense,
-}
-"""The makers of trainers, of a kernel, a sample, the solver's name, and the bytes that kernel rows may take."""
 
 
 def _has_room(kernel: TrainingKernel, n_samples: int) -> bool:

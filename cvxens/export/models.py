@@ -157,12 +157,10 @@ def _add_functions(model: Any, graph: Graph) -> Scores:
         functions = model.shape_functions_
     except AttributeError as error:
         raise InvalidInput("model", f"found that {error}", REMEDY) from None
-    if not isinstance(model, KernelExpansion):
-        box = _find_box(kernel, n_features)
-    else:
+    if isinstance(model, KernelExpansion):
         # beyond the ranges of the training sample the model is constant
-        box = _find_box(kernel.function if kernel.box is None else None, n_features)
-    return graph.add_shapes(functions, float(model.intercept_)), box
+        kernel = kernel.function if kernel.box is None else None
+    return graph.add_shapes(functions, float(model.intercept_)), _find_box(kernel, n_features)
 
 
 def _find_box(kernel: Any, n_features: int) -> Array:

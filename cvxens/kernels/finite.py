@@ -28,12 +28,8 @@ class InnerProduct(Kernel):
     """K(x, x') = phi(x)'phi(x')."""
 
     @abstractmethod
-    def embed(self, X: Any) -> Array:
-        """Return phi(x) for every row of `X`, shape (n_samples, n_coordinates)."""
-
-    @abstractmethod
-    def embed_differences(self, X: Any, origin: Any) -> Array:
-        """Return phi(x) - phi(origin) for every row of `X`, with the digits of differences."""
+    def embed(self, X: Any, origin: Any = None) -> Array:
+        """Return phi(x), or phi(x) - phi(origin) with the digits of differences; (n_samples, n_coordinates)."""
 
     def tile(self, X: Any, Z: Any) -> Tile:
         left = self.embed(X)
@@ -85,18 +81,16 @@ class Linear(InnerProduct):
     def tile(self, X: Any, Z: Any) -> Tile:
         return super().tile(*check_pair(X, Z))
 
-    def embed(self, X: Any) -> Array:
-        """Return F'x."""
+    def embed(self, X: Any, origin: Any = None) -> Array:
+        # phi(x) = F'x
         X, _ = check_pair(X)
+        if origin is not None:
+            X, _ = check_pair(X - np.asarray(origin, np.float64))
         check_features("X", X, len(self._root), "V")
         return X @ self._root
 
-    def embed_differences(self, X: Any, origin: Any) -> Array:
-        """Return F'(x - origin)."""
-        return self.embed(check_pair(X)[0] - np.asarray(origin, np.float64))
-
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """1, as r^2 is the density of a."""
+        # r^2 is the density of a
         return 1.0
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -156,19 +150,17 @@ class WeakLearner(InnerProduct):
         """Return one column sqrt(pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
         return DenseColumns(self.embed(X))
 
-    def embed(self, X: Any) -> Array:
-        """Return sqrt(pi_j) h_j(x)."""
-        return self._evaluate(X) * np.sqrt(self.weights)
-
-    def embed_differences(self, X: Any, origin: Any) -> Array:
-        """Return sqrt(pi_j) (h_j(x) - h_j(origin))."""
-        return (self._evaluate(X) - self._evaluate(np.asarray(origin)[None])) * np.sqrt(self.weights)
+    def embed(self, X: Any, origin: Any = None) -> Array:
+        # phi_j(x) = sqrt(pi_j) h_j(x)
+        values = self._evaluate(X)
+        if origin is not None:
+            values = values - self._evaluate(np.asarray(origin)[None])
+        return values * np.sqrt(self.weights)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         return float(sum(self.weights))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw hypotheses in proportion to pi."""
         random, weights = validation.generator(random_state), np.array(self.weights)
         drawn = random.choice(len(weights), size=validation.whole("n", n), p=weights / weights.sum())
         return tuple(self.columns[j] for j in drawn)
@@ -188,18 +180,12 @@ class WeakLearner(InnerProduct):
 
 @final
 @dataclass(frozen=True)
-class Centred(Kernel):
+class Centred(InnerProduct):
     """K(x, x') - K(x, o) - K(o, x') + K(o, o): the inner product of phi(x) - phi(o) and phi(x') - phi(o).
 
     As y'u = 0 it gives `SVMDual` the solutions of K, with the intercept moved, whatever the sample o is. With an o
-    among the samples nothing is lost where their values are large beside their differences.
-
-    Parameters
-    ----------
-    kernel : Linear or WeakLearner
-        K, an inner product of finitely many numbers.
-    origin : array-like of shape (n_features,)
-        The sample o. Kernels that differ in it alone are equal.
+    among the samples nothing is lost where their values are large beside their differences. Kernels that differ in o
+    alone are equal.
 
     Examples
     --------
@@ -216,13 +202,11 @@ class Centred(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", as_tuple(self.origin))
 
-    def tile(self, X: Any, Z: Any) -> Tile:
-        left = self.kernel.embed_differences(X, self.origin)
-        right = left if Z is X else self.kernel.embed_differences(Z, self.origin)
-        return lambda rows, columns: left[rows] @ right[columns].T
+    def embed(self, X: Any, origin: Any = None) -> Array:
+        return self.kernel.embed(X, self.origin)
 
-    def diag(self, X: Any) -> Array:
-        return (self.kernel.embed_differences(X, self.origin) ** 2).sum(axis=1)
+    def range_free_equivalent(self, X: Any) -> Kernel:
+        return self
 
 
 @final

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
 from operator import add, mul
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,22 +144,10 @@ class Kernel(FieldsOnly, ABC):
         return np.outer([-inf, inf], np.ones(n_features))
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
-        """Split ``f(x) = sum_j coefficients_j K(x, vectors_j)`` into g_d with ``f(x) = sum_d g_d(x_d)``.
+        """Split ``f(x) = sum_j coefficients_j K(x, vectors_j)`` into one g_d per feature, ``f(x) = sum_d g_d(x_d)``.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_features)
-            The support vectors x_j.
-        coefficients : ndarray of shape (n_vectors,)
-            The c_j.
-        box : ndarray of shape (2, n_features), optional
-            The range of the training sample, beyond which f is constant; None for kernels that were given ranges.
-
-        Returns
-        -------
-        list of (knots, values)
-            One per feature: g_d at ascending knots; linear in between, constant beyond, and where two knots are one, it
-            jumps.
+        The support vectors are (n_vectors, n_features). The box (2, n_features) is the range of the training sample,
+        beyond which f is constant; it is None for kernels that were given ranges.
 
         Raises
         ------
@@ -205,8 +193,6 @@ def check_ranges_known(kernel: Kernel, X: Any, Z: Any) -> None:
 def check_inside(box: Array, X: Array) -> None:
     """Raise an InvalidInput if a sample is outside a box (2, n_features)."""
     low, high = box
-    if np.isinf(box).all():
-        return
     if (low > X).any() or (high < X).any():
         feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
         raise InvalidInput(
@@ -224,7 +210,7 @@ def normalise_masses(masses: Array) -> Array:
 
 
 class Compound(Kernel):
-    """A kernel ``combine(K_1(x, x'), K_2(x, x'), ...)`` of parts, whose diagonal and mass are combined alike."""
+    """A kernel ``combine([K_1(x, x'), K_2(x, x'), ...])`` of parts, whose diagonal and mass are combined alike."""
 
     parts: tuple[Kernel, ...]
 
@@ -232,9 +218,10 @@ class Compound(Kernel):
     def combine(self, values: Sequence[Any]) -> Any:
         """Combine values of all parts, numbers or arrays."""
 
-    @abstractmethod
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Self:
-        """Return the same of other parts."""
+        """Return the kernel with each part K replaced by replacement(K)."""
+        replaced: Self = replace(cast("Any", self), parts=tuple(map(replacement, self.parts)))
+        return replaced
 
     @property
     def neutral(self) -> bool:
@@ -286,12 +273,7 @@ class LinearCompound(Compound):
 @final
 @dataclass(frozen=True, repr=False)
 class Sum(LinearCompound):
-    """K(x, x') = sum_k K_k(x, x'): the union of sets (LL08).
-
-    Parameters
-    ----------
-    parts : tuple of Kernel
-        At least one.
+    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08).
 
     Examples
     --------
@@ -311,11 +293,7 @@ class Sum(LinearCompound):
     def combine(self, values: Sequence[Any]) -> Any:
         return reduce(add, values)
 
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Sum:
-        return Sum(tuple(map(replacement, self.parts)))
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw from each part in the proportion of its mass."""
         random = validation.generator(random_state)
         masses = np.array([part.total_mass() for part in self.parts])
         counts = random.multinomial(validation.whole("n", n), normalise_masses(masses))
@@ -329,22 +307,7 @@ class Sum(LinearCompound):
 @final
 @dataclass(frozen=True, repr=False)
 class Scaled(LinearCompound):
-    """K(x, x') = factor K_1(x, x'): the same set with r scaled by the root of the factor.
-
-    Parameters
-    ----------
-    factor : float
-        Above 0.
-    kernel : Kernel
-        What is scaled.
-
-    Examples
-    --------
-    >>> from cvxens.kernels import Stump
-    >>> (2.0 * Stump())([[0.0], [1.0]])
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
+    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by the root of the factor."""
 
     factor: float
     kernel: Kernel
@@ -362,7 +325,7 @@ class Scaled(LinearCompound):
         return Scaled(self.factor, replacement(self.kernel))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw from the kernel's set: densities r^2 / Delta have no scale."""
+        # densities r^2 / Delta have no scale
         return self.kernel.sample(n, random_state)
 
     def __repr__(self) -> str:
@@ -372,12 +335,7 @@ class Scaled(LinearCompound):
 @final
 @dataclass(frozen=True, repr=False)
 class Product(Compound):
-    """K(x, x') = prod_k K_k(x, x'): the exclusive or of hypotheses, one of each set (LL08 Theorem 14).
-
-    Parameters
-    ----------
-    parts : tuple of Kernel
-        At least one, all PSD.
+    """K(x, x') = prod_k K_k(x, x') of PSD parts: the exclusive or of hypotheses, one of each set (LL08 Theorem 14).
 
     Examples
     --------
@@ -404,15 +362,11 @@ class Product(Compound):
     def combine(self, values: Sequence[Any]) -> Any:
         return reduce(mul, values)
 
-    def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Product:
-        return Product(tuple(map(replacement, self.parts)))
-
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
         return super().tile(X, Z)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Formula, ...]:
-        """Draw one of each part, and join them."""
         random = validation.generator(random_state)
         drawn = [part.sample(n, random) for part in self.parts]
         # a sum draws from its parts one after the other: in a random order, draws are independent
@@ -421,7 +375,7 @@ class Product(Compound):
         return tuple(Formula(XOR, parts) for parts in zip(*columns, strict=True))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        """Close the ranges of each part: what P2 cancels of a part, it does not cancel of a product."""
+        # what P2 cancels of a part, it does not cancel of a product
         return self.replace_parts(lambda part: close_ranges(part, X))
 
     def __repr__(self) -> str:
@@ -444,16 +398,10 @@ class Clipped(Kernel):
 
     Beyond a range that was left open there is no threshold, so hypotheses say of a sample there what they say of the
     nearest one inside. Ranges that were given are kept to.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With all ranges.
-    low, high : tuple of float
-        Of every feature; infinite where that end of the range was given.
     """
 
     kernel: Kernel
+    # of every feature; infinite where that end of the range was given
     low: tuple[float, ...]
     high: tuple[float, ...]
     equation = "K(x, x') of the nearest samples within the ranges"

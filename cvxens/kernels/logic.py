@@ -30,15 +30,7 @@ LEVELS = 40
 @final
 @dataclass(frozen=True, repr=False)
 class Logical(Compound):
-    """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2), made by `and_` and `or_`.
-
-    Parameters
-    ----------
-    connective : Connective
-        AND or OR; the kernel is the same, the hypotheses are not.
-    first, second : Kernel
-        Neutral.
-    """
+    """K(x, x') = (K_1(x, x') + Delta_1) (K_2(x, x') + Delta_2) of neutral sets joined by AND or OR."""
 
     connective: Connective
     first: Kernel
@@ -64,7 +56,7 @@ class Logical(Compound):
         return (self.first * self.second).homogeneity
 
     def combine(self, values: Sequence[Any]) -> Any:
-        """Compute ``4 v_1 v_2``: of the masses, the mass."""
+        # of the masses, the mass
         return 4 * values[0] * values[1]
 
     def replace_parts(self, replacement: Callable[[Kernel], Kernel]) -> Logical:
@@ -77,7 +69,6 @@ class Logical(Compound):
         return lambda rows, columns: (first(rows, columns) + delta_1) * (second(rows, columns) + delta_2)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw one of each set, join them, and draw the sign."""
         random = validation.generator(random_state)
         pairs = (self.first * self.second).sample(n, random)
         signs = random.choice([1, -1], size=n).tolist()
@@ -116,19 +107,9 @@ def and_(first: Kernel, second: Kernel) -> Logical:
 
 
 def or_(first: Kernel, second: Kernel) -> Logical:
-    """Join two neutral sets of hypotheses by OR, as a kernel.
+    """Join two neutral sets of hypotheses by OR, as a kernel; takes and refuses what `and_` does.
 
     LL08 Theorem 16: the set of q max(h_1, h_2) has the kernel of `and_`, and other hypotheses.
-
-    Parameters
-    ----------
-    first, second : Kernel
-        Neutral.
-
-    Raises
-    ------
-    InvalidInput
-        If one of them is not neutral.
 
     Examples
     --------
@@ -184,7 +165,6 @@ class StumpRegion(Ranged):
 
     @property
     def stump(self) -> Stump:
-        """The kernel of the stumps that regions are made of."""
         return Stump(self.low, self.high)
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -202,11 +182,10 @@ class StumpRegion(Ranged):
         return evaluate
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute 4^(L-1) Delta_S^L."""
+        # 4^(L-1) Delta_S^L
         return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw regions: stumps joined one after another, each time with a sign."""
         kernel: Kernel = self.stump
         for _ in range(self.level - 1):
             kernel = Logical(AND, kernel, self.stump)
@@ -256,7 +235,6 @@ class DecisionTree(Ranged):
 
     @property
     def stump(self) -> Stump:
-        """The kernel of the stumps that trees are made of."""
         return Stump(self.low, self.high)
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -265,11 +243,9 @@ class DecisionTree(Ranged):
         return lambda rows, columns: np.expm1(self.gamma * (stumps(rows, columns) + delta))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute ``exp(2 gamma Delta_S) - 1``."""
         return expm1(2 * self.gamma * self._delta(X, Z))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw exclusive ors of stumps, and constants, as trees."""
         random, n = validation.generator(random_state), validation.whole("n", n)
         t = self.gamma * self._delta()
         # the masses of (e^t - 1) + e^t sum_L gamma^L / L! K_S^L over e^t, as K_S^L has the mass Delta_S^L

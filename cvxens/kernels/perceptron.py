@@ -63,7 +63,6 @@ class Perceptron(Kernel):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute Delta = radius Xi_D / Theta_D."""
         if X is None:
             radius, n_features = self._ball()
             return radius / mean_projection(n_features)
@@ -71,12 +70,10 @@ class Perceptron(Kernel):
         return self._radius_of(X) / mean_projection(X.shape[1])
 
     def with_ranges_of(self, X: Any) -> Perceptron:
-        """Return the perceptrons within the largest norm in `X`, where none is given."""
         X = validation.finite_array("X", X, ndim=2)
         return Perceptron(self._radius_of(X), X.shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw perceptrons: directions uniform on the sphere, thresholds uniform within the radius."""
         radius, n_features = self._ball()
         n, random = validation.whole("n", n), validation.generator(random_state)
         thetas = _draw_directions(random, n, n_features)
@@ -99,7 +96,7 @@ class Perceptron(Kernel):
         return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        """Return the distance alone, or itself if samples are bound to a radius (LL08 Theorem 10)."""
+        # with a radius, samples are bound to it (LL08 Theorem 10)
         return SimplifiedPerceptron() if self.radius is None else close_ranges(self, X)
 
     def _radius_of(self, X: Array) -> float:
@@ -143,23 +140,10 @@ class SimplifiedPerceptron(Simplified):
 
 
 def mean_projection(n_features: int) -> float:
-    """E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions.
-
-    It is ``Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))``.
-    """
+    """Compute E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
+    # Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))
     half = n_features / 2
     return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(pi))
-
-
-def sphere_area(n_features: int) -> float:
-    """Xi_D = int_{|theta| = 1} dtheta = 2 pi^(D/2) / Gamma(D/2), for D = `n_features`; LL08 Theorem 10."""
-    half = n_features / 2
-    return float(2 * np.exp(half * np.log(pi) - gammaln(half)))
-
-
-def projected_area(n_features: int) -> float:
-    """Theta_D = int_{|theta| = 1} |theta_1| dtheta, for D = `n_features`; LL08 Theorem 10."""
-    return sphere_area(n_features) * mean_projection(n_features)
 
 
 def _draw_directions(random: np.random.Generator, n: int, n_features: int) -> Array:

@@ -53,7 +53,7 @@ class Exponential(Kernel):
         return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """1, as r^2 is a density."""
+        # r^2 is a density
         return 1.0
 
     def with_ranges_of(self, X: Any) -> Self:
@@ -71,7 +71,6 @@ class Exponential(Kernel):
         return tuple(Wave(tuple(theta), kappa, sqrt(2)) for theta, kappa in drawn)
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        """Return the kernel less 1, which has the digits that the 1 takes."""
         return self.simplified(self.gamma)
 
 
@@ -143,9 +142,9 @@ class SimplifiedGaussian(ExponentialLessOne):
 class Laplacian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
-    LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a
-    constant. For any gamma it is the mean over waves sqrt(2) cos(theta'x - kappa), the theta_d drawn from Cauchy
-    distributions of scale gamma and kappa uniformly, which is what the sampler draws.
+    LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a constant. For
+    any gamma it is the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d from Cauchy
+    distributions of scale gamma, kappa uniformly.
 
     Parameters
     ----------
@@ -172,8 +171,8 @@ class Laplacian(Exponential):
 class Gaussian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
-    The reference of LL08. It is the mean over waves sqrt(2) cos(theta'x - kappa), the theta_d drawn from normal
-    distributions of variance 2 gamma and kappa uniformly, which is what the sampler draws.
+    The reference of LL08, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d
+    from normal distributions of variance 2 gamma, kappa uniformly.
 
     Parameters
     ----------

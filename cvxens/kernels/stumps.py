@@ -57,7 +57,6 @@ class Ranged(Kernel):
         return find_box(self.low, self.high, X)
 
     def with_ranges_of(self, X: Any) -> Self:
-        """Return the kernel within the ranges of `X`, where none are given."""
         low, high = self.box_of(validation.finite_array("X", X, ndim=2))
         ranged: Self = replace(cast("Any", self), low=low, high=high)
         return ranged
@@ -90,7 +89,7 @@ class RangedStumps(Ranged, Additive):
         """
         X = validation.samples(X)
         box, scale = self.box_of(X), self.additive_scales(X)
-        return StumpColumns(X * scale, constant=False, ends=box * scale, gap_scale=_root_of_half)
+        return StumpColumns(X * scale, constant=False, ends=box * scale, gap_scale=lambda width: np.sqrt(width / 2))
 
 
 @final
@@ -127,12 +126,10 @@ class Stump(RangedStumps):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Compute Delta = 1/2 sum_d (high_d - low_d)."""
         low, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
         return float((high - low).sum()) / 2
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw stumps; wide features in proportion to their range."""
         box, random = self.box(), validation.generator(random_state)
         return draw_signs(*draw_places(box, box[1] - box[0], n, random), random)
 
@@ -179,13 +176,11 @@ class DecisionStump(RangedStumps):
         return 1.0
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw stumps, every feature alike."""
         box, random = self.box(), validation.generator(random_state)
         masses = np.sign(_check_varies("low", _uniform_scales(box)))
         return draw_signs(*draw_places(box, masses, n, random), random)
 
     def additive_scales(self, X: Any) -> Array:
-        """2 / (D (high_d - low_d))."""
         return _uniform_scales(self.box_of(np.asarray(X, np.float64)))
 
 
@@ -219,7 +214,6 @@ class HistogramIntersection(Additive):
         object.__setattr__(self, "high", as_tuple(self.high))
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        """Sums of the smaller values: no two large numbers are subtracted, as x, x' >= 0."""
         X, Z = check_pair(X, Z)
         self._box_of(join_samples(X, Z))
         return measure(intersection, X, Z)
@@ -234,11 +228,9 @@ class HistogramIntersection(Additive):
         return float(high.sum())
 
     def with_ranges_of(self, X: Any) -> HistogramIntersection:
-        """Return the stumps up to the largest values of `X`, where none are given."""
         return HistogramIntersection(self._box_of(check_pair(X)[0])[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw 0/1-valued stumps; wide features in proportion to their range."""
         box, random = self._box(), validation.generator(random_state)
         features, thresholds = draw_places(box, box[1], n, random)
         drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
@@ -248,11 +240,10 @@ class HistogramIntersection(Additive):
         return np.full(X.shape[1], 0.5)
 
     def domain(self, n_features: int) -> Array:
-        """Return 0 and the largest values that are given."""
         return fill_domain(super().domain(n_features), np.zeros(n_features), self.high)
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
-        """Split f without a range: g_d(t) = sum_j c_j min(t, x_jd) from t = 0."""
+        # g_d(t) = sum_j c_j min(t, x_jd) from t = 0 needs no range
         knots = [np.unique(np.append(0.0, x)) for x in vectors.T]
         return [(k, np.minimum.outer(k, x) @ coefficients) for k, x in zip(knots, vectors.T, strict=True)]
 
@@ -356,7 +347,7 @@ class MiddleStump(Kernel):
 
     @cached_property
     def _thresholds(self) -> list[Array]:
-        """Ascending, of each feature; found once, as kernels are evaluated for a few samples at a time."""
+        """The ascending thresholds of each feature, found once: kernels are evaluated for a few samples at a time."""
         columns = self._columns
         return [columns.thresholds[columns.features == d] for d in range(columns.X.shape[1])]
 
@@ -375,7 +366,6 @@ class MiddleStump(Kernel):
         return float(self._columns.shape[1])
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        """Draw middle stumps of both signs."""
         random, stumps = validation.generator(random_state), self._columns
         drawn = random.integers(stumps.shape[1], size=validation.whole("n", n))
         return draw_signs(stumps.features[drawn], stumps.thresholds[drawn], random)
@@ -390,7 +380,6 @@ class MiddleStump(Kernel):
         return StumpColumns(ranks, constant=False, ends=np.stack([np.zeros_like(counts), counts]), gap_scale=np.sqrt)
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
-        """Split f into staircases, which need no range."""
         each = zip(self._thresholds, vectors.T, strict=True)
         return [_build_staircase(thresholds, x, coefficients) for thresholds, x in each]
 
@@ -459,10 +448,6 @@ def draw_signs(
     signs = random.choice([1, -1], size=len(features))
     drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)
     return tuple(hypotheses.Stump(d, t, sign) for d, t, sign in drawn)
-
-
-def _root_of_half(width: Array) -> Array:
-    return np.sqrt(width / 2)
 
 
 def _uniform_scales(box: Array) -> Array:

@@ -31,14 +31,7 @@ SIDE = 512
 
 
 def check_pair(X: Any, Z: Any = None) -> tuple[Array, Array]:
-    """Return `X` and `Z` (by default `X`) as finite arrays with the same number of features.
-
-    Examples
-    --------
-    >>> X, Z = check_pair([[0.0, 1.0]])
-    >>> X is Z, X.shape
-    (True, (1, 2))
-    """
+    """Return `X` and `Z` (by default `X` itself) as finite arrays with the same number of features."""
     checked = validation.finite_array("X", X, ndim=2)
     if Z is None or Z is X:
         return checked, checked

@@ -7,7 +7,7 @@ ways to two leaves level by level, and products with it that never write it out,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
@@ -32,6 +32,9 @@ WIDTH = 16
 """Columns that go through the trees together: their sums at all nodes of a tree stay in a cache."""
 
 NONE_ABOVE, IDLE = -1, -2
+
+KINDS = ("leaf", "depth")
+"""The nodes of a tree that count: its leaves, or all but the root."""
 
 
 @final
@@ -82,8 +85,7 @@ class TreeEnsemble(Kernel):
 
     @cached_property
     def _passed(self) -> list[Codes]:
-        """The nodes that count on the way to each node, (n_nodes, n_levels) for each tree, -1 below the end."""
-        return [KINDS[self.kind].passed(parent) for parent in self._trees.parents]
+        return [list_passed(parent, self.kind) for parent in self._trees.parents]
 
     @cached_property
     def _nodes(self) -> list[tuple[int, int]]:
@@ -109,7 +111,7 @@ class TreeEnsemble(Kernel):
         """Return the matrix between the rows of `X` and `Z` (by default `X`), for products alone, unwritten."""
         left = self._trees.leaves(X)
         right = left if Z is None or Z is X else self._trees.leaves(Z)
-        above = [KINDS[self.kind].above(parent) for parent in self._trees.parents]
+        above = [list_above(parent, self.kind) for parent in self._trees.parents]
         return TreeMatrix(np.concatenate(above), np.cumsum([0, *map(len, above)]), left, right)
 
     def diag(self, X: Any) -> Array:
@@ -117,7 +119,6 @@ class TreeEnsemble(Kernel):
         return np.mean([(passed[at] >= 0).sum(axis=1) for passed, at in zip(self._passed, leaves, strict=True)], axis=0)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        """Count the hypotheses per tree."""
         return len(self._nodes) / len(self._passed)
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
@@ -137,48 +138,23 @@ class TreeEnsemble(Kernel):
 
 @dataclass(frozen=True)
 class PassesNode:
-    """The hypothesis h(x) = 1 if x passes a node of a tree, else 0.
-
-    Parameters
-    ----------
-    kernel : TreeEnsemble
-        Whose trees they are.
-    tree, node : int
-        Which.
-    """
+    """The hypothesis h(x) = 1 if x passes a node of a tree of an ensemble, else 0."""
 
     kernel: TreeEnsemble
     tree: int
     node: int
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X`; returns (n_samples,)."""
         return self.kernel.passes(X, self.tree, self.node)
 
     def __str__(self) -> str:
         return f"passes node {self.node} of tree {self.tree}"
 
 
-class Kind(NamedTuple):
-    """A rule which nodes of a tree count, given the parent of each node.
-
-    Parameters
-    ----------
-    passed : callable
-        Returns what counts on the way to each node, (n_nodes, n_levels), -1 below its end.
-    above : callable
-        Returns the next node above that counts, (n_nodes,), as `TreeMatrix` has it.
-    """
-
-    passed: Callable[[Indices], Codes]
-    above: Callable[[Indices], Indices]
-
-
-def _list_leaf(parent: Indices) -> Codes:
-    return np.arange(len(parent), dtype=np.int32)[:, None]
-
-
-def _list_ancestors(parent: Indices) -> Codes:
+def list_passed(parent: Indices, kind: str) -> Codes:
+    """List the nodes that count on the way to each node, (n_nodes, n_levels), -1 below the end."""
+    if kind == "leaf":
+        return np.arange(len(parent), dtype=np.int32)[:, None]
     depth = np.zeros(len(parent), np.int64)
     for node in range(1, len(parent)):
         depth[node] = depth[parent[node]] + 1
@@ -190,20 +166,13 @@ def _list_ancestors(parent: Indices) -> Codes:
     return passed
 
 
-def _stop_at_leaves(parent: Indices) -> Indices:
-    return np.full(len(parent), NONE_ABOVE)
-
-
-def _climb_to_root(parent: Indices) -> Indices:
+def list_above(parent: Indices, kind: str) -> Indices:
+    """List the next node above each node that counts, (n_nodes,), as `TreeMatrix` has it."""
+    if kind == "leaf":
+        return np.full(len(parent), NONE_ABOVE)
     above = np.where(parent == 0, NONE_ABOVE, parent)
     above[0] = IDLE
     return above
-
-
-KINDS: dict[str, Kind] = {
-    "leaf": Kind(_list_leaf, _stop_at_leaves),
-    "depth": Kind(_list_ancestors, _climb_to_root),
-}
 
 
 @njit(cache=True, nogil=True)
@@ -230,16 +199,6 @@ class TreeMatrix:
     ``K @ C`` takes O(n_trees (n_samples + n_nodes)) time for every column of C, and no memory but for the result: what
     the leaves gather is added up towards the root, and back down to the leaves.
 
-    Parameters
-    ----------
-    above : ndarray of int, shape (n_nodes,)
-        Of all trees, one after another, the next node that counts on the way to the root, in its own tree; `NONE_ABOVE`
-        where there is none, and `IDLE` for a node that does not count.
-    first : ndarray of int, shape (n_trees + 1,)
-        Where each tree begins in `above`.
-    left, right : ndarray of int, shape (n_trees, n_samples)
-        The leaves that the samples of the rows and of the columns reach.
-
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeRegressor
@@ -249,18 +208,19 @@ class TreeMatrix:
     ((4, 4), array([ 2.,  1., -1., -2.]))
     """
 
+    # of all trees, one after another, the next node that counts on the way to the root, in its own tree; NONE_ABOVE
+    # where there is none, and IDLE for a node that does not count
     above: Indices
-    first: Indices
-    left: Indices
-    right: Indices
+    first: Indices  # where each tree begins in above, (n_trees + 1,)
+    left: Indices  # the leaves that the samples of the rows reach, (n_trees, n_samples)
+    right: Indices  # those of the columns
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, n_columns)."""
         return self.left.shape[1], self.right.shape[1]
 
     def __matmul__(self, C: Array) -> Array:
-        """Multiply by C (n_columns,) or (n_columns, n_outputs)."""
+        # C is (n_columns,) or (n_columns, n_outputs)
         C = np.asarray(C, np.float64)
         if len(C) != self.shape[1]:
             raise ValueError(f"a matrix of the shape {self.shape} and {len(C)} rows")
@@ -319,13 +279,7 @@ class Trees(Protocol):
 
 
 def trees_of(forest: Any) -> Trees:
-    """Return the trees of an estimator, or of a sequence of trees; `ThresholdTrees` are what they are.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither, or not fitted.
-    """
+    """Return the trees of a fitted estimator, or of a sequence of trees; `ThresholdTrees` are what they are."""
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)
     if isinstance(forest, ThresholdTrees):
@@ -347,47 +301,25 @@ class SklearnTrees:
 
     @property
     def parents(self) -> Sequence[Indices]:
-        """The tables of children, turned around."""
         return [_invert_children(tree) for tree in _iterate_trees(self.forest)]
 
     def leaves(self, X: Any) -> Indices:
-        """Ask the estimator."""
         return np.ascontiguousarray(self.forest.apply(X).reshape(len(X), -1).T.astype(np.int64))
 
 
 class ThresholdTree(NamedTuple):
-    """A tree as arrays, parents before their children; node 0 is the root.
+    """A tree as arrays (n_nodes,), parents before their children; node 0 is the root."""
 
-    Parameters
-    ----------
-    children_left, children_right : ndarray of int64, shape (n_nodes,)
-        Where values up to the threshold go, and where those above it go; -1 at a leaf.
-    feature : ndarray of int64, shape (n_nodes,)
-        The feature that a node asks for.
-    threshold : ndarray of shape (n_nodes,)
-        Of its values in single precision.
-    missing_left : ndarray of bool, shape (n_nodes,)
-        True where missing values go where small ones do.
-    """
-
-    children_left: Indices
-    children_right: Indices
-    feature: Indices
-    threshold: Array
-    missing_left: NDArray[np.bool_]
+    children_left: Indices  # where values up to the threshold go, -1 at a leaf
+    children_right: Indices  # where values above it go
+    feature: Indices  # the feature that a node asks for
+    threshold: Array  # compared with values in single precision
+    missing_left: NDArray[np.bool_]  # True where missing values go where small ones do
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTrees(FieldsOnly):
-    """The trees of a fitted estimator of scikit-learn as arrays, without the estimator: leaves are those of `apply`.
-
-    Parameters
-    ----------
-    trees : tuple of ThresholdTree
-        Its trees.
-    n_features : int
-        Of the samples.
-    """
+    """The trees of a fitted estimator of scikit-learn as arrays, without the estimator: leaves are those of `apply`."""
 
     trees: tuple[ThresholdTree, ...]
     n_features: int
@@ -395,7 +327,12 @@ class ThresholdTrees(FieldsOnly):
     @classmethod
     def from_forest(cls, forest: Any) -> ThresholdTrees:
         """Copy the arrays of a fitted tree, forest or gradient boosting."""
-        return cls(tuple(_copy_arrays(tree) for tree in _iterate_trees(forest)), int(forest.n_features_in_))
+        trees = []
+        for tree in _iterate_trees(forest):
+            left, right, feature = (a.astype(np.int64) for a in (tree.children_left, tree.children_right, tree.feature))
+            missing_left = tree.missing_go_to_left.astype(bool)
+            trees.append(ThresholdTree(left, right, feature, tree.threshold.copy(), missing_left))
+        return cls(tuple(trees), int(forest.n_features_in_))
 
     def check(self) -> None:
         """Raise a ValueError unless every node but the root is the child of one that comes before it."""
@@ -411,11 +348,10 @@ class ThresholdTrees(FieldsOnly):
 
     @property
     def parents(self) -> Sequence[Indices]:
-        """The tables of children, turned around."""
         return [_invert_children(tree) for tree in self.trees]
 
     def leaves(self, X: Any) -> Indices:
-        """Descend, in single precision as scikit-learn does."""
+        # in single precision, as scikit-learn descends
         X = np.asarray(X, np.float64)
         check_features("X", X, self.n_features, "the trees")
         with np.errstate(over="ignore"):
@@ -433,26 +369,16 @@ class OwnTrees:
 
     @property
     def parents(self) -> Sequence[Indices]:
-        """The first children, turned around: all children of a node follow each other."""
-        found = []
-        for tree in self.trees:
-            inner = np.flatnonzero(tree.branches)
-            found.append(np.concatenate([[0], np.repeat(inner, tree.branches[inner])]))
-        return found
+        return [tree.parents for tree in self.trees]
 
     def leaves(self, X: Any) -> Indices:
-        """Descend; without a known value to where most of the training weight went."""
+        # samples without a known value go where most of the training weight went
         return np.stack([_descend_branches(tree, match(tree.features, X).columns) for tree in self.trees])
 
 
 def _iterate_trees(forest: Any) -> Iterator[Any]:
     for estimator in np.ravel(getattr(forest, "estimators_", [forest])).tolist():
         yield estimator.tree_
-
-
-def _copy_arrays(tree: Any) -> ThresholdTree:
-    left, right, feature = (a.astype(np.int64) for a in (tree.children_left, tree.children_right, tree.feature))
-    return ThresholdTree(left, right, feature, tree.threshold.copy(), tree.missing_go_to_left.astype(bool))
 
 
 def _invert_children(tree: Any) -> Indices:

@@ -40,15 +40,7 @@ NOTE, FAINT = "0.35", "0.75"
 
 
 class Display(ABC):
-    """A picture that is computed and not yet drawn.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes it was last drawn on.
-    figure_ : matplotlib Figure
-        Their figure.
-    """
+    """A picture that is computed and not yet drawn; `ax_` and `figure_` are what it was last drawn on."""
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -56,12 +48,7 @@ class Display(ABC):
     """Width and height in inches of a figure of its own."""
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; a new figure by default.
+        """Draw on matplotlib Axes, by default those of a new figure.
 
         Raises
         ------
@@ -76,8 +63,7 @@ class Display(ABC):
         return self
 
     @abstractmethod
-    def _draw(self, ax: Axes) -> None:
-        """Draw on axes."""
+    def _draw(self, ax: Axes) -> None: ...
 
 
 def pyplot() -> ModuleType:
@@ -147,11 +133,6 @@ def name_features(names: Names, n_features: int) -> tuple[str, ...]:
         found = f"found {len(given)} names for {n_features} features"
         raise InvalidInput("feature_names", found, "give one name per feature")
     return tuple(str(name) for name in given)
-
-
-def find_best(estimator: Any) -> Any:
-    """Return what a search over parameters has chosen, or the estimator itself."""
-    return getattr(estimator, "best_estimator_", estimator)
 
 
 def read_fitted(estimator: Any, attribute: str) -> Any:

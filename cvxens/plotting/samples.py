@@ -26,7 +26,7 @@ MARKERS = "osD^vP*Xph"
 """One per class."""
 
 PALE = 2.5
-"""How far beyond the largest score the shading's scale goes, so that samples stand out from it."""
+"""The shading's scale goes to so many times the largest score, so that samples stand out from it."""
 
 
 @dataclass
@@ -104,16 +104,13 @@ class BoundaryDisplay(Display):
 
     Parameters
     ----------
-    xx0, xx1 : ndarray of shape (n_points, n_points)
-        A grid over both features.
-    response : ndarray of shape (n_points, n_points)
-        Scores less the boundary's if there are two classes, else the place of the predicted class in `classes`.
+    xx0, xx1, response : ndarray of shape (n_points, n_points)
+        A grid over both features; scores less the boundary's if there are two classes, else the place of the predicted
+        class in `classes`.
     classes : ndarray of shape (n_classes,)
         The labels.
-    X : ndarray of shape (n_samples, 2)
-        The sample.
-    y : ndarray of shape (n_samples,)
-        Its labels.
+    X, y : ndarray of shape (n_samples, 2) and (n_samples,)
+        The sample and its labels.
     names : tuple of str
         The names of the two features.
 
@@ -141,22 +138,10 @@ class BoundaryDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, grid_resolution: int = 200, ax: Axes | None = None
     ) -> Self:
-        """Draw a fitted classifier of two features.
+        """Draw a fitted classifier on a sample, an array or data frame (n_samples, 2) with labels.
 
-        The grid and the scores are those of `sklearn.inspection.DecisionBoundaryDisplay`.
-
-        Parameters
-        ----------
-        estimator : object
-            A fitted classifier of scikit-learn's manner.
-        X : array-like or data frame of shape (n_samples, 2)
-            The sample to show.
-        y : array-like of shape (n_samples,)
-            Its labels.
-        grid_resolution : int
-            Points of the grid along each feature.
-        ax : matplotlib Axes, optional
-            Axes to draw on; a new figure by default.
+        The grid, of `grid_resolution` points along each feature, and the scores are those of
+        `sklearn.inspection.DecisionBoundaryDisplay`.
 
         Raises
         ------
@@ -201,13 +186,8 @@ class BoundaryDisplay(Display):
             colours = [PALETTE[k % len(PALETTE)] for k in range(n_classes)]
             ax.contourf(*grid, np.arange(n_classes + 1) - 0.5, colors=colours, alpha=0.4)
         for k, label in enumerate(self.classes):
-            style: dict[str, Any] = {
-                "s": 20,
-                "marker": MARKERS[k % len(MARKERS)],
-                "edgecolors": "0.15",
-                "linewidths": 0.4,
-            }
-            ax.scatter(*self.X[self.y == label].T, color=colours[k], label=str(label), **style)
+            style: dict[str, Any] = {"s": 20, "edgecolors": "0.15", "linewidths": 0.4, "color": colours[k]}
+            ax.scatter(*self.X[self.y == label].T, marker=MARKERS[k % len(MARKERS)], label=str(label), **style)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         add_legend(ax, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -227,10 +207,8 @@ class GramDisplay(Display):
     ----------
     K_ : ndarray of shape (n_samples, n_samples)
         The ordered matrix.
-    classes_ : ndarray
-        The labels in the order of the blocks.
-    counts_ : ndarray
-        The sizes of the blocks.
+    classes_, counts_ : ndarray of shape (n_classes,)
+        The labels and the sizes of the blocks, in their order.
 
     Raises
     ------

@@ -16,7 +16,6 @@ from cvxens.plotting.display import (
     Names,
     add_note,
     check_axes,
-    find_best,
     name_features,
     name_problems,
     new_axes,
@@ -80,8 +79,8 @@ class ShapeFunction:
 
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
-            array = validation.finite_array(f"{field} of {self.name}", getattr(self, field), ndim=1)
-            object.__setattr__(self, field, array)
+            argument = f"{field} of {self.name}"
+            object.__setattr__(self, field, validation.finite_array(argument, getattr(self, field), ndim=1))
         if len(self.knots) != len(self.values):
             found = f"found {len(self.knots)} knots and {len(self.values)} values"
             raise InvalidInput(f"shape of {self.name}", found, "give one value per knot")
@@ -103,12 +102,12 @@ class ShapeFunction:
 
     @property
     def extent(self) -> float:
-        """Its largest value less its smallest."""
+        """The largest value less the smallest."""
         return float(np.ptp(self.values))
 
     @property
     def variation(self) -> float:
-        """Its total variation: twice the sum of |weights| of stumps that it is the sum of, one for each threshold."""
+        """The total variation: twice the sum of |weights| of stumps that it is the sum of, one for each threshold."""
         return float(np.abs(np.diff(self.values)).sum())
 
     @property
@@ -149,9 +148,7 @@ class ShapeDisplay:
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        One per feature.
-    figure_ : matplotlib Figure
-        The figure of the first.
+        One per feature; `figure_` is the figure of the first.
 
     Raises
     ------
@@ -185,20 +182,11 @@ class ShapeDisplay:
         n_shown: int = 12,
         ax: ManyAxes = None,
     ) -> Self:
-        """Draw continuous piecewise linear functions, the most important first: those of the largest total variation.
+        """Draw continuous piecewise linear functions, (knots, values) per feature.
 
-        Parameters
-        ----------
-        shapes : mapping of str to (knots, values), or sequence of (knots, values)
-            One per feature.
-        X : array-like of shape (n_samples, n_features), optional
-            The sample to mark below, its columns in the order of the shapes. Features of two values get bars.
-        feature_names : sequence of str, optional
-            Instead of the mapping's, or of x[0], x[1], ...
-        n_shown : int
-            The most features that are drawn; the figure says how many others are not constant.
-        ax : sequence of matplotlib Axes, optional
-            One per feature that is drawn.
+        At most `n_shown` are drawn, the most important first: those of the largest total variation; the figure says how
+        many others are not constant. A sample `X` (n_samples, n_features), in the order of the shapes, is marked below;
+        its features of two values get bars. Names are those given, or the mapping's, or x[0], x[1], ...
         """
         if isinstance(shapes, Mapping):
             feature_names = list(shapes) if feature_names is None else feature_names
@@ -213,7 +201,7 @@ class ShapeDisplay:
         ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class, or
         of each sub-problem.
         """
-        estimator = find_best(estimator)
+        estimator = getattr(estimator, "best_estimator_", estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if not hasattr(estimator, "shape_functions_"):
             panels = _staircases(Ensemble.list_scores(estimator), X, names)
@@ -245,12 +233,7 @@ class ShapeDisplay:
         return cls([shape for d in shown for shape in panels[d]], n_left_out, ylabel)
 
     def plot(self, ax: ManyAxes = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, optional
-            One per feature; a new figure by default.
+        """Draw on a sequence of matplotlib Axes, one per feature; by default on those of a new figure.
 
         Raises
         ------

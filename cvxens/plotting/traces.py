@@ -1,4 +1,4 @@
-"""How a solver came near an optimum: objective, bound and relative gap, round after round."""
+"""Traces of solvers: objective, bound and relative gap, round after round."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
-from cvxens.plotting.display import Display, add_legend, find_best, name_problems, read_fitted
+from cvxens.plotting.display import Display, add_legend, name_problems, read_fitted
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class TraceDisplay(Display):
 
         Of AdaBoost it is the smallest margin with the bound that the edges are, of others the objective with its bound.
         """
-        estimator = find_best(estimator)
+        estimator = getattr(estimator, "best_estimator_", estimator)
         histories, names = read_fitted(estimator, "history_"), [name]
         if hasattr(estimator, "estimators_"):
             names = [f"{name}: {problem}" if name else problem for problem in name_problems(estimator)]

@@ -12,7 +12,6 @@ from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import FAINT, PALETTE, Display, Names, add_legend, add_note, name_features
 from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble
-from cvxens.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,8 +180,7 @@ class SelectionDisplay(Display):
     ) -> Self:
         """Draw the share of runs that have a stump on the feature, of more than a negligible weight."""
         selected = [Ensemble.from_run(run).features for run in runs]
-        xlabel = f"share of runs that select the feature (of {len(selected)})"
-        return cls(_count_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+        return cls._from_selections(selected, "runs that select", feature_names, n_shown).plot(ax)
 
     @classmethod
     def from_estimators(
@@ -194,19 +192,26 @@ class SelectionDisplay(Display):
         of stumps. They are called as in ``feature_names_in_`` where no names are given, and all models have those.
         """
         models = list(estimators)
-        selected = [_selected_features(one) for one in models]
         if feature_names is None:
             known = [list(getattr(model, "feature_names_in_", [])) for model in models]
             feature_names = known[0] if known and known[0] and all(each == known[0] for each in known) else None
-        xlabel = f"share of models that select the feature (of {len(selected)})"
-        return cls(_count_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+        selected = [_find_selected(model) for model in models]
+        return cls._from_selections(selected, "models that select", feature_names, n_shown).plot(ax)
 
     @classmethod
     def from_run(cls, run: Run, *, feature_names: Names = None, n_shown: int = 20, ax: Axes | None = None) -> Self:
         """Draw the share of one run's stumps, those of more than a negligible weight, that are on the feature."""
         selected = [{stump.feature} for stump in Ensemble.from_run(run).stumps()]
-        xlabel = f"share of stumps on the feature (of {len(selected)})"
-        return cls(_count_shares(selected, feature_names), feature_names, xlabel, n_shown).plot(ax)
+        return cls._from_selections(selected, "stumps on", feature_names, n_shown).plot(ax)
+
+    @classmethod
+    def _from_selections(cls, selected: Sequence[set[int]], kind: str, names: Names, n_shown: int) -> Self:
+        """Count how often each feature is in a selection, for as many features as have names, or are selected."""
+        every = [feature for features in selected for feature in features]
+        if not every:
+            raise InvalidInput("runs", "found no stump in use", "give ensembles whose stumps have weights")
+        shares = np.bincount(every, minlength=0 if names is None else len(names)) / len(selected)
+        return cls(shares, names, f"share of {kind} the feature (of {len(selected)})", n_shown)
 
     def _draw(self, ax: Axes) -> None:
         ranked = np.argsort(-self.shares, kind="stable")
@@ -220,17 +225,9 @@ class SelectionDisplay(Display):
         add_note(ax, "further", int(np.count_nonzero(self.shares)) - len(shown), below=False)
 
 
-def _selected_features(estimator: Any) -> set[int]:
+def _find_selected(estimator: Any) -> set[int]:
     """Return the features that a fitted estimator uses."""
     if not hasattr(estimator, "feature_importances_"):
         return set().union(*(ensemble.features for _, ensemble in Ensemble.list_scores(estimator)))
     shares = np.asarray(estimator.feature_importances_)
     return set(np.flatnonzero(shares > NEGLIGIBLE * shares.max(initial=0.0)).tolist())
-
-
-def _count_shares(selected: Sequence[set[int]], names: Names) -> Array:
-    """Return how often each feature is in a selection, for as many features as have names, or are selected."""
-    every = [feature for features in selected for feature in features]
-    if not every:
-        raise InvalidInput("runs", "found no stump in use", "give ensembles whose stumps have weights")
-    return np.bincount(every, minlength=0 if names is None else len(names)) / len(selected)

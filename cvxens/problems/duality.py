@@ -11,30 +11,14 @@ import numpy as np
 from cvxens.types import Array
 
 
-def _none() -> Array:
-    return np.empty(0)
-
-
 @dataclass(frozen=True)
 class Edges:
-    """Bounds on the edges of all hypotheses, as a dual bound needs them.
+    """Bounds on the edges of all hypotheses, as a dual bound needs them."""
 
-    Parameters
-    ----------
-    bound : float
-        At least the largest edge.
-    square_sum : float
-        At least the sum of squared edges.
-    inside : callable
-        Evaluates the edges of some hypotheses: where w >= 0 with their signs, else their sizes.
-    outside : float
-        At least the largest edge of all others.
-    """
-
-    bound: float
-    square_sum: float
-    inside: Callable[[], Array] = _none
-    outside: float = inf
+    bound: float  # at least the largest edge
+    square_sum: float  # at least the sum of squared edges
+    inside: Callable[[], Array] = lambda: np.empty(0)  # the edges of some hypotheses: signed where w >= 0, else sizes
+    outside: float = inf  # at least the largest edge of all others
 
 
 def balance_classes(u: Array, y: Array) -> Array:
@@ -128,13 +112,6 @@ def balance_exactly(u: Array, y: Array) -> Array:
 
     On a grid of ``2**-52`` of the sum of the sizes every sum of entries is a float, in any order; so no size grows, and
     none falls by more than its share of the imbalance and three units of the grid.
-
-    Parameters
-    ----------
-    u : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Multipliers, balanced but for rounding.
-    y : ndarray of shape (n_samples,) or (n_samples, 1)
-        Signs -1 and +1.
 
     Examples
     --------

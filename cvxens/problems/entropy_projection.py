@@ -65,12 +65,10 @@ class EntropyProjection(Problem):
 
     @property
     def maximise(self) -> bool:
-        """False: it is a minimum."""
         return False
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The projection alpha and the multiplier eta."""
         return {"alpha": self.y.shape, "eta": ()}
 
     def build(self) -> Model:

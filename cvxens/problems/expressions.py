@@ -12,6 +12,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
+from cvxens.problems.penalties import Penalty
 from cvxens.types import Array, Point
 
 STEP = 1e-5
@@ -82,11 +83,9 @@ class ExpressionLoss(_Unproven):
     express: Callable[[Any], Any]
 
     def term(self, z: Any) -> Term:
-        """Model the loss."""
         return Term(_check_convex("loss", self.express, z))
 
     def value(self, z: Array) -> float:
-        """Evaluate the expression at numbers."""
         return _evaluate("loss", self.express, z)
 
     def multipliers(self, z: Array) -> Array:
@@ -94,7 +93,6 @@ class ExpressionLoss(_Unproven):
         return np.full(z.shape, 1 / len(z))
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
-        """Return 0 where the loss is finite."""
         return 0.0 if np.isfinite(self.value(z)) else np.inf
 
     def slackness(self, z: Array, u: Array) -> float:
@@ -141,24 +139,19 @@ class ConstrainedLoss(_Unproven):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the loss's targets or prices."""
         return self.loss.batch_shape
 
     def term(self, z: Any) -> Term:
-        """Model the loss and the constraints."""
         term = self.loss.term(z)
         return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
 
     def value(self, z: Array) -> float:
-        """Evaluate the loss."""
         return self.loss.value(z)
 
     def multipliers(self, z: Array) -> Array:
-        """Return those of the loss."""
         return self.loss.multipliers(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return that of the loss alone."""
         return self.loss.best_intercept(f, y)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
@@ -176,7 +169,7 @@ class ConstrainedLoss(_Unproven):
 
 
 @dataclass(frozen=True)
-class ExpressionPenalty:
+class ExpressionPenalty(Penalty):
     """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses.
 
     Parameters
@@ -185,28 +178,16 @@ class ExpressionPenalty:
         From a cvxpy variable w to a convex expression, symmetric in the entries of w.
     """
 
-    one_sided: ClassVar[bool] = False
     has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]
 
     def term(self, w: Any) -> Term:
-        """Model the penalty."""
         return Term(_check_convex("penalty", self.express, w))
 
     def value(self, w: Array) -> float:
-        """Evaluate the expression at numbers."""
         return _evaluate("penalty", self.express, w)
 
-    def repair(self, w: Array) -> Array:
-        """Leave w as it is."""
-        return w
-
-    def shrink(self, edges: Edges) -> float:
-        """Return 1: what is feasible is not known."""
-        return 1.0
-
     def conjugate(self, edges: Edges) -> float:
-        """Return infinity: nothing is proven."""
         return np.inf
 
     def threshold(self, w: Array, edges: Array) -> float:
@@ -218,14 +199,9 @@ class ExpressionPenalty:
         return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
 
     def primal_violation(self, w: Array) -> float:
-        """Return 0 where the penalty is finite."""
         return 0.0 if np.isfinite(self.value(w)) else np.inf
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return ``|slope of the penalty along w - edges'w|``, relative."""
         slope = (self.value((1 + STEP) * w) - self.value((1 - STEP) * w)) / (2 * STEP)
         return abs(slope - float((edges * w).sum())) / max(1.0, abs(slope))
-
-    def pricing_slack(self, edges: Array) -> float:
-        """Return 0: it is not known."""
-        return 0.0

@@ -110,9 +110,8 @@ def exponential(n_samples: int, lam: float) -> Formulation:
 
 def least_squares(y: Array, gamma: float) -> Formulation:
     """TT06 (2): the mean squared error, gamma |w|^2, without an intercept."""
-    return Formulation(
-        SquaredError(2 / len(y), y[:, None]), SquaredL2(2 * _check("gamma", gamma, validation.positive)), outputs=1
-    )
+    penalty = SquaredL2(2 * _check("gamma", gamma, validation.positive))
+    return Formulation(SquaredError(2 / len(y), y[:, None]), penalty, outputs=1)
 
 
 def simplex_least_squares(L: Any, C: Prices) -> Formulation:
@@ -158,15 +157,10 @@ class SVMPrimal(Problem):
     equation = "min 1/2 w'w + C sum xi, y_i (H_i w + b) >= 1 - xi_i, xi >= 0"
     source = "LL08 P1, SL (1)"
     C = Parameter()
+    formulate = staticmethod(svm)
 
     def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
+        self._place(H, validation.signs(y), C=C)
 
 
 @final
@@ -202,15 +196,10 @@ class InfiniteSVM(Problem):
     equation = "min 1/2 int w^2 + C sum xi, y_i (int w r h(x_i) + b) >= 1 - xi_i, xi >= 0"
     source = "LL08 P5, Theorems 7 and 8"
     C = Parameter()
+    formulate = staticmethod(svm)
 
     def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(cells)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
+        self._place(cells, validation.signs(y), C=C)
 
 
 @final
@@ -275,15 +264,10 @@ class SoftMarginBoosting(Problem):
     source = "LL08 P4, SL (4)"
     arrays = ("w", "xi", "u")
     C = Parameter()
+    formulate = staticmethod(soft_margin)
 
     def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `soft_margin`."""
-        return soft_margin(*parameters)
+        self._place(H, validation.signs(y), C=C)
 
 
 @final
@@ -317,24 +301,16 @@ class LPBoost(Problem):
     letters = ("a", "b", "u")
     aliases: ClassVar[Mapping[str, str]] = {"w": "a"}
     D = Parameter()
+    formulate = staticmethod(lpboost)
 
     def __init__(self, H: ColumnsLike, y: Any, D: float) -> None:
-        self.y = validation.signs(y)
-        self._place(H)
-        self.D = D
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `lpboost`."""
-        return lpboost(*parameters)
+        self._place(H, validation.signs(y), D=D)
 
     def admit(self, name: str, value: float) -> float:
         """Refuse a D below 1/n_samples."""
         if not adds_up(np.full(len(self.y), value)):
-            raise InvalidInput(
-                name,
-                f"found {value!r} with {len(self.y)} samples",
-                "give at least 1/n_samples, or the problem is unbounded",
-            )
+            found = f"found {value!r} with {len(self.y)} samples"
+            raise InvalidInput(name, found, "give at least 1/n_samples, or the problem is unbounded")
         return value
 
     @cached_property
@@ -411,15 +387,11 @@ class SLSSVM(Problem):
     def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
         self.weights = check_weights(sample_weight, len(self.L))
-        self.y = np.ones((len(self.L), 1))
-        self._place(H)
-        self.C = C
+        self._place(H, np.ones((len(self.L), 1)), C=C)
 
-    def formulate(self, *parameters: Any) -> Formulation:
+    def formulate(self, C: float) -> Formulation:
         """Return `simplex_least_squares`, with prices that may be 0."""
-        (C,) = parameters
-        loss = SquaredError(C * self.weights, self.L)
-        return Formulation(loss, SquaredL2(), intercept=True, outputs=self.L.shape[1])
+        return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
@@ -429,9 +401,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
     weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
     validation.same_length("sample_weight", weights, n_samples)
     if weights.min() < 0 or weights.max() <= 0:
-        raise InvalidInput(
-            "sample_weight", f"found {weights.min():g} to {weights.max():g}", "give weights of 0 or above, not all 0"
-        )
+        found = f"found {weights.min():g} to {weights.max():g}"
+        raise InvalidInput("sample_weight", found, "give weights of 0 or above, not all 0")
     return weights
 
 
@@ -443,30 +414,20 @@ def check_codes(L: Any) -> Array:
     wanted = np.full((len(codes), len(codes)), -1 / L.shape[1])
     np.fill_diagonal(wanted, 1.0)
     if len(codes) > L.shape[1] + 1 or np.abs(codes @ codes.T - wanted).max() > 1e-6:
-        raise InvalidInput(
-            "L",
-            f"found {len(codes)} distinct rows that are not simplex codes",
-            "give simplex_codes(n_classes)[labels]",
-        )
+        found = f"found {len(codes)} distinct rows that are not simplex codes"
+        raise InvalidInput("L", found, "give simplex_codes(n_classes)[labels]")
     if len(codes) == 1:
         raise InvalidInput("L", "found one class only", "give samples of at least two classes")
     return L
 
 
 class KernelProblem(Problem):
-    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample.
-
-    Attributes
-    ----------
-    gram : KernelMap
-        The kernel on the sample.
-    """
+    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample."""
 
     gram: KernelMap
 
     @cached_property
     def linear_map(self) -> LinearMap:
-        """The kernel."""
         return self.gram
 
     @property
@@ -504,14 +465,11 @@ class RhoSVM(KernelProblem):
     letters = ("c", "b", "u")
     aliases: ClassVar[Mapping[str, str]] = {"alpha": "u"}
     unit = 2.0
+    formulate = staticmethod(minimum_margin)
 
     def __init__(self, K: Any, y: Any) -> None:
         self.y = validation.signs(y)
         self.gram = check_kernel(K, len(self.y))
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `minimum_margin`."""
-        return minimum_margin()
 
     @cached_property
     def dual_problem(self) -> Any:
@@ -559,8 +517,7 @@ class RegularizedExpLoss(KernelProblem):
     """min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta.
 
     KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the
-    optimum
-    ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
+    optimum ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
 
     Parameters
     ----------
@@ -589,9 +546,8 @@ class RegularizedExpLoss(KernelProblem):
         self.gram = check_kernel(K, len(self.y))
         self.lam = lam
 
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `exponential`."""
-        return exponential(len(self.y), *parameters)
+    def formulate(self, lam: float) -> Formulation:
+        return exponential(len(self.y), lam)
 
 
 @final
@@ -628,9 +584,8 @@ class RegularizedLeastSquares(KernelProblem):
         self.gram = check_kernel(K, len(self.y))
         self.gamma = gamma
 
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `least_squares`."""
-        return least_squares(self.y, *parameters)
+    def formulate(self, gamma: float) -> Formulation:
+        return least_squares(self.y, gamma)
 
     @property
     def signs(self) -> Array:
@@ -639,7 +594,6 @@ class RegularizedLeastSquares(KernelProblem):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Coefficients c and multipliers s."""
         return {"c": self.y.shape, "s": self.y.shape}
 
     def measure_stationarity(self, w: Array, f: Array, edges: Array) -> float:
@@ -677,15 +631,12 @@ class SVMDual(KernelProblem):
     letters = ("c", "b", "u")
     arrays = ("u", "b")
     C = Parameter(validation.prices)
+    formulate = staticmethod(svm)
 
     def __init__(self, K: Any, y: Any, C: Any) -> None:
         self.y = validation.signs(y)
         self.gram = check_kernel(K, len(self.y), conditionally=True)
         self.C = C
-
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return `svm`."""
-        return svm(*parameters)
 
     def build(self) -> Model:
         """Model the quadratic program over the factored, centred kernel."""

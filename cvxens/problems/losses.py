@@ -116,13 +116,7 @@ class Loss(Protocol):
 
 
 class SumOverSamples(Loss, Protocol):
-    """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C.
-
-    Parameters
-    ----------
-    C : float or ndarray of shape (n_samples,)
-        Price of a unit of phi, above 0; of every sample its own in an array.
-    """
+    """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C."""
 
     cap: ClassVar[float]
     C: Scalar
@@ -394,8 +388,39 @@ class HardMargin(Loss):
         return float(np.abs(u * (z - 1)).max()) / max(1.0, float(np.abs(u).max()))
 
 
+class CappedSimplex(Loss, Protocol):
+    """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
+
+    D: Scalar
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return np.shape(self.D)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Project onto the capped simplex; with labels, each class carries half of the weight.
+
+        Raises
+        ------
+        InvalidInput
+            D is so small that the problem is unbounded.
+        """
+        sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
+        D, repaired = np.broadcast_to(self.D, u.shape), np.empty_like(u)
+        for side in sides:
+            if not adds_up(D[side], total):
+                found, least = f"found {D[side].mean():g} a sample", total / np.count_nonzero(side)
+                raise InvalidInput("D", found, f"give at least {least:g}, or the problem is unbounded")
+            repaired[side] = capped_simplex(u[side], D[side], total)
+        return repaired
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
+        return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
+
+
 @dataclass(frozen=True, eq=False)
-class SoftMinimumMargin(Loss):
+class SoftMinimumMargin(CappedSimplex):
     """min over rho of -rho + D sum_i max(0, rho - z_i): minus the soft minimum margin of LPBoost (DBS02).
 
     Its dual value is 0 on the capped simplex sum u = 1, 0 <= u <= D.
@@ -418,10 +443,6 @@ class SoftMinimumMargin(Loss):
     @property
     def caps(self) -> float | Array:
         return self.D
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.shape(self.D)
 
     def term(self, z: Any) -> Term:
         """Model the loss with the margin rho and slacks xi >= 0, z >= rho - xi."""
@@ -450,27 +471,6 @@ class SoftMinimumMargin(Loss):
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
 
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Project onto the capped simplex; with labels, each class carries half of the weight.
-
-        Raises
-        ------
-        InvalidInput
-            D is so small that the problem is unbounded.
-        """
-        sides, total = ((np.full(u.shape, True),), 1.0) if y is None else ((y > 0, y < 0), 0.5)
-        D, repaired = np.broadcast_to(self.D, u.shape), np.empty_like(u)
-        for side in sides:
-            if not adds_up(D[side], total):
-                least = total / np.count_nonzero(side)
-                raise InvalidInput(
-                    "D",
-                    f"found {D[side].mean():g} a sample",
-                    f"give at least {least:g}, or the problem is unbounded",
-                )
-            repaired[side] = capped_simplex(u[side], D[side], total)
-        return repaired
-
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.
 
@@ -487,10 +487,6 @@ class SoftMinimumMargin(Loss):
         xi = auxiliary["xi"]
         return max(excess(-xi), excess(auxiliary["rho"] - xi - z))
 
-    def dual_violation(self, u: Array) -> float:
-        """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
-        return max(excess(-u / self.D), excess(u / self.D - 1), abs(float(u.sum()) - 1))
-
     def slackness(self, z: Array, u: Array) -> float:
         """Return the largest u_i (z_i - rho) above the margin or (D - u_i) (rho - z_i) below it, in units of D."""
         rho, p = self.margin(z), u / self.D
@@ -498,7 +494,7 @@ class SoftMinimumMargin(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class EntropicMinimumMargin(Loss):
+class EntropicMinimumMargin(CappedSimplex):
     """min over xi >= 0 of 1/eta ln sum_i p_i exp(-eta (z_i + xi_i)) + sum_i D_i xi_i, p = D / sum D.
 
     Minus the margin that entropy-regularised LPBoost maximises (Warmuth, Glocer & Vishwanathan 2008). Its dual value is
@@ -522,10 +518,6 @@ class EntropicMinimumMargin(Loss):
 
     D: float | Array
     eta: float
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return np.shape(self.D)
 
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0."""
@@ -578,14 +570,6 @@ class EntropicMinimumMargin(Loss):
         """Return ``D_i min(1, exp(-eta (z_i - rho)))``."""
         u = self.D * np.exp(np.minimum(self.eta * (self.margin(z) - z), 0))
         return u / u.sum()
-
-    def repair(self, u: Array, y: Array | None) -> Array:
-        """Project onto the capped simplex, as `SoftMinimumMargin` does."""
-        return SoftMinimumMargin(self.D).repair(u, y)
-
-    def dual_violation(self, u: Array) -> float:
-        """Return the distance from the capped simplex, as `SoftMinimumMargin` does."""
-        return SoftMinimumMargin(self.D).dual_violation(u)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Measure the slacks, where given, against 0."""
@@ -775,8 +759,7 @@ class MulticlassExponential(Loss):
     def slackness(self, z: Array, u: Array) -> float:
         """Return ``max |U + loss'(F)|`` in units of C, relative to the largest slope."""
         slopes = self.multipliers(z) / self._prices
-        missed = float(np.abs(u / self._prices - slopes).max())
-        return missed / max(float(slopes.max()), TINY)
+        return float(np.abs(u / self._prices - slopes).max()) / max(float(slopes.max()), TINY)
 
     @cached_property
     def _own(self) -> NDArray[np.bool_]:
@@ -843,11 +826,6 @@ def dual_rounding(loss: Loss, u: Array) -> float:
     """Bound the rounding error of ``loss.dual_value(u)``."""
     size = getattr(loss, "dual_magnitude", lambda u: abs(loss.dual_value(u)) + float(np.abs(u).sum()))(u)
     return sum_error(u.size, size)
-
-
-def search_intercept(loss: Loss, f: Array, y: Array) -> Array:
-    """Return the b that minimises the loss of y * (f + b), by Brent's search on the convex function of b."""
-    return Loss.best_intercept(loss, f, y)
 
 
 def _quantile(values: Array, weights: Array, total: float) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,24 +79,19 @@ class DenseColumns:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_columns)."""
         return self.H.shape[0], self.H.shape[1]
 
     @cached_property
     def largest(self) -> float:
-        """The largest |H_ij|."""
         return max(float(self.H.max(initial=0.0)), -float(self.H.min(initial=0.0)))
 
     def scores(self, w: Array) -> Array:
-        """Evaluate H w."""
         return self.H @ w
 
     def edges(self, s: Array) -> Array:
-        """Evaluate H's."""
         return self.H.T @ s
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """Model H w."""
         return self.H @ w, []
 
 
@@ -165,16 +160,13 @@ class StumpColumns:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_columns)."""
         return len(self.X), len(self._steps.width) + self.constant
 
     @property
     def largest(self) -> float:
-        """The largest |H_ij|: the largest scale, or the constant's 1."""
         return max(float(self.scale.max()), float(self.constant))
 
     def scores(self, w: Array) -> Array:
-        """Evaluate H w by prefix sums."""
         steps = self._steps
         gaps = w[:-1] if self.constant else w
         jumps = np.zeros((steps.n_slots, *w.shape[1:]))
@@ -184,7 +176,6 @@ class StumpColumns:
         return steps.place @ staircase + (w[-1] if self.constant else 0)
 
     def edges(self, s: Array) -> Array:
-        """Evaluate H's by prefix sums."""
         steps = self._steps
         mass = np.zeros((steps.n_slots, *s.shape[1:]))
         mass[steps.slot_of_value + 1] = steps.place.T @ s
@@ -297,27 +288,22 @@ class Signed:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_columns)."""
         n, half = self.base.shape
         return n, 2 * half
 
     @property
     def largest(self) -> float:
-        """The largest |H_ij|."""
         return self.base.largest
 
     def scores(self, w: Array) -> Array:
-        """Evaluate H (w_plus - w_minus)."""
         half = self.base.shape[1]
         return self.base.scores(w[:half] - w[half:])
 
     def edges(self, s: Array) -> Array:
-        """Evaluate (H's, -H's)."""
         edges = self.base.edges(s)
         return np.concatenate([edges, -edges])
 
     def link(self, w: Any) -> tuple[Any, list[Any]]:
-        """Model the base at w_plus - w_minus."""
         half = self.base.shape[1]
         return self.base.link(w[:half] - w[half:])
 
@@ -352,15 +338,10 @@ def as_columns(H: Any, n_samples: int) -> Columns:
 
 
 class LinearMap(ABC):
-    """The map of a problem, from weights to scores; each product may be plain or measured.
-
-    Attributes
-    ----------
-    symmetric : bool
-        True for a kernel: scores and edges are the same product, and weights and multipliers give each other.
-    """
+    """The map of a problem, from weights to scores; each product may be plain or measured."""
 
     symmetric: ClassVar[bool] = False
+    """True for a kernel: scores and edges are the same product, and weights and multipliers give each other."""
 
     @property
     @abstractmethod
@@ -427,18 +408,10 @@ class LinearMap(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ColumnMap(LinearMap):
-    """Columns less a constant each, which an intercept makes good: ``H w + b = (H - 1 c') w + (b + c'w)``.
+    """Columns less a constant each, which an intercept makes good: ``H w + b = (H - 1 c') w + (b + c'w)``."""
 
-    Parameters
-    ----------
-    H : Columns
-        H - 1 c', without rounding.
-    centre : ndarray of shape (n_columns,) or None
-        c; None for 0.
-    """
-
-    H: Columns
-    centre: Array | None = None
+    H: Columns  # H - 1 c', without rounding
+    centre: Array | None = None  # c (n_columns,); None for 0
 
     @classmethod
     def from_columns(cls, H: Columns, intercept: bool) -> ColumnMap:
@@ -453,12 +426,10 @@ class ColumnMap(LinearMap):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_columns)."""
         return self.H.shape
 
     @property
     def spread(self) -> float:
-        """The largest |H_ij|: what a unit of one multiplier changes an edge by."""
         return self.H.largest
 
     def shift(self, w: Any, b: Any, sign: float = 1.0) -> Any:
@@ -471,19 +442,15 @@ class ColumnMap(LinearMap):
         return np.reshape([dot(np.append(self.centre, 1.0), column) for column in factors.T], np.shape(b))
 
     def scores(self, w: Array) -> Array:
-        """Evaluate H w."""
         return self.H.scores(w)
 
     def edges(self, s: Array) -> Array:
-        """Evaluate H's."""
         return self.H.edges(s)
 
     def measure_scores(self, w: Array) -> tuple[Array, Array]:
-        """Evaluate H w, of an array in twice the precision, with errors."""
         return product(self.H.H, w) if isinstance(self.H, DenseColumns) else self._measure_sums(self.scores(w), w)
 
     def measure_edges(self, s: Array) -> tuple[Array, Array]:
-        """Evaluate H's, of an array in twice the precision, with errors."""
         return product(self.H.H.T, s) if isinstance(self.H, DenseColumns) else self._measure_sums(self.edges(s), s)
 
     def _measure_sums(self, values: Array, x: Array) -> tuple[Array, Array]:
@@ -496,11 +463,9 @@ class ColumnMap(LinearMap):
         return values, np.full(values.shape, 8 * sum_error(sum(self.H.shape), size) if size > 0 else 0.0)
 
     def penalise(self, penalty: Any, w: Array, f: Array) -> float:
-        """Evaluate the penalty of w."""
         return penalty.value(w)
 
     def penalty_error(self, penalty: Any, w: Array, f: Array, errors: Array, missed: float) -> float:
-        """Bound the error of a sum over the columns."""
         return sum_error(w.size, abs(penalty.value(w)))
 
     def summarise(
@@ -525,7 +490,6 @@ class ColumnMap(LinearMap):
         return penalty.stationarity(w, edges) if w.size else 0.0
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
-        """Model w and H w."""
         w = cp.Variable((self.H.shape[1], *outputs), nonneg=nonnegative)
         f, tied = self.H.link(w)
         return w, w, f, tied
@@ -550,23 +514,18 @@ class KernelMap(LinearMap):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_samples)."""
         return self.n_samples, self.n_samples
 
     def edges(self, s: Array) -> Array:
-        """Evaluate K s."""
         return self.scores(s)
 
     def measure_edges(self, s: Array) -> tuple[Array, Array]:
-        """Evaluate K s, with errors."""
         return self.measure_scores(s)
 
     def penalise(self, penalty: Any, c: Array, f: Array) -> float:
-        """Evaluate ``ridge/2 c'K c``."""
         return penalty.ridge / 2 * self.form(c, f)
 
     def penalty_error(self, penalty: Any, c: Array, f: Array, errors: Array, missed: float) -> float:
-        """Bound the error of the form."""
         return penalty.ridge / 2 * self.form_error(c, f, errors, missed)
 
     def form(self, c: Array, f: Array) -> float:
@@ -599,7 +558,6 @@ class KernelMap(LinearMap):
 
     @cached_property
     def factor(self) -> Factor:
-        """The factor F with K = F F', and the way back from its coordinates."""
         return factor(self.matrix())
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
@@ -610,22 +568,13 @@ class KernelMap(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Kernel(KernelMap):
-    """A kernel matrix that is PSD but for rounding, or PSD on coefficients that sum to 0.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Symmetric.
-    lift : float
-        With lift I added, the matrix is PSD to the rounding of its eigenvalues; mostly 0.
-    """
+    """A kernel matrix that is PSD but for rounding, or PSD on coefficients that sum to 0."""
 
     K: Array
-    lift: float = 0.0
+    lift: float = 0.0  # with lift I added, K is PSD to the rounding of its eigenvalues; mostly 0
 
     @property
     def n_samples(self) -> int:
-        """The number of samples."""
         return len(self.K)
 
     @cached_property
@@ -639,11 +588,9 @@ class Kernel(KernelMap):
         return np.sqrt(np.einsum("ij,ij->i", self.K, self.K))
 
     def matrix(self) -> Array:
-        """Return K."""
         return self.K
 
     def scores(self, c: Array) -> Array:
-        """Evaluate K c."""
         return self.K @ c
 
     def measure_scores(self, c: Array) -> tuple[Array, Array]:
@@ -662,20 +609,11 @@ class Kernel(KernelMap):
         return 4 * EPSILON * abs(self.form(c, f))
 
 
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """K = F F' with the coordinates of its expansions.
+class Factor(NamedTuple):
+    """``K = F F'``; `expand` maps coordinates v of a function ``f = F v`` to c with ``f = K c``, ``c'K c = |v|^2``."""
 
-    Parameters
-    ----------
-    F : ndarray of shape (n_samples, rank)
-        The factor.
-    expand : ndarray of shape (n_samples, rank)
-        Maps coordinates v of a function ``f = F v`` to coefficients c with ``f = K c`` and ``c'K c = |v|^2``.
-    """
-
-    F: Array
-    expand: Array
+    F: Array  # (n_samples, rank)
+    expand: Array  # (n_samples, rank)
 
 
 def doubly_centred(K: Array) -> Array:

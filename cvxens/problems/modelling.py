@@ -28,46 +28,22 @@ Scalar: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Term:
-    """One convex term of an objective.
+    """One convex term of an objective, in cvxpy: finite where its constraints hold."""
 
-    Parameters
-    ----------
-    expression : cvxpy.Expression
-        Convex, scalar.
-    constraints : tuple of cvxpy.Constraint
-        What makes it finite.
-    variables : mapping of str to cvxpy.Expression
-        Auxiliary variables worth reporting, such as the slacks `xi`.
-    """
-
-    expression: Any
+    expression: Any  # convex, scalar
     constraints: tuple[Any, ...] = ()
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)  # auxiliary ones worth reporting, such as slacks `xi`
 
 
 @dataclass(frozen=True)
 class Model:
-    """A modelled problem and the way back to its named variables and multipliers.
+    """A problem modelled in cvxpy, and the way back to its named variables and multipliers."""
 
-    Parameters
-    ----------
-    problem : cvxpy.Problem
-        Convex by DCP, and DPP in its parameters.
-    variables : mapping of str to cvxpy.Expression
-        Named as in the problem's docstring.
-    duals : mapping of str to (cvxpy.Constraint, float)
-        The constraint whose multiplier it is, and the factor that turns cvxpy's sign into ours.
-    parameters : mapping of str to cvxpy.Parameter
-        The swept parameters.
-    back : callable
-        Maps (variables, duals) of the modelled problem to the duals of the stated one.
-    """
-
-    problem: Any
+    problem: Any  # a cvxpy.Problem: convex by DCP, and DPP in its parameters
     variables: Mapping[str, Any]
-    duals: Mapping[str, tuple[Any, float]]
+    duals: Mapping[str, tuple[Any, float]]  # the constraint of each multiplier, and the factor on cvxpy's value
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    back: Callable[[Point, Point], Point] = lambda _, duals: duals
+    back: Callable[[Point, Point], Point] = lambda _, duals: duals  # (variables, duals) to the duals of the stated one
 
 
 TIGHT: Mapping[str, Mapping[str, Any]] = {
@@ -88,7 +64,7 @@ TIME_LIMITS: Mapping[str, str] = {
 
 
 def solver_chain(model: Model, solver: str | None) -> tuple[str, ...]:
-    """The solvers to try in turn: the one that is named, or all that apply."""
+    """Return the solvers to try in turn: the one that is named, or all that apply."""
     installed = cp.installed_solvers()
     if solver is not None:
         name = str(solver).upper()
@@ -111,12 +87,8 @@ def solve_model(
 ) -> Solution:
     """Solve with the first solver of the chain that claims an optimum; `attempts` has those that did not.
 
-    A claim that there is none is believed where `infeasibility` proves it, and raised as the error it returns.
-
-    Raises
-    ------
-    SolverFailed
-        No solver found an optimum. ``attempts`` has the status of each.
+    A claim that there is none is believed where `infeasibility` proves it, and raised as the error it returns; else
+    SolverFailed has the status of each attempt.
     """
     attempts: list[Attempt] = []
     for name in solver_chain(model, solver):
@@ -138,25 +110,12 @@ def _solution(model: Model, attempts: list[Attempt]) -> Solution:
     objective = float(model.problem.value)
     if not np.isfinite(objective):  # at a point outside the domain by rounding, such as ln of -1e-11
         objective = float(model.problem.solution.opt_val)
-    return Solution(
-        objective,
-        variables,
-        model.back(variables, duals),
-        last.status,
-        last.solver,
-        last.seconds,
-        tuple(attempts),
-    )
+    stated = model.back(variables, duals)
+    return Solution(objective, variables, stated, last.status, last.solver, last.seconds, tuple(attempts))
 
 
 def _attempt(model: Model, name: str, options: Mapping[str, Any]) -> Attempt:
-    """Ask one solver; an error of cvxpy's or the solver's own is an outcome, not an accident.
-
-    Raises
-    ------
-    TimeUp
-        There is no time left, and no optimum.
-    """
+    """Ask one solver; an error of cvxpy's or the solver's own is an outcome; TimeUp where time is up and no optimum."""
     check_time()
     start = time.perf_counter()
     message = ""
@@ -187,9 +146,9 @@ def tell_of_fallback(attempts: Sequence[Attempt]) -> None:
 
 @cache
 def dual_sign(solver: str) -> float:
-    """The sign that turns a solver's multiplier of ``lhs == rhs`` into that of + nu'(lhs - rhs) in the Lagrangian.
+    """Find the sign that makes a solver's multiplier of ``lhs == rhs`` that of ``+ nu'(lhs - rhs)`` in the Lagrangian.
 
-    Found by solving min -2 x + 3 t with x == 1, t >= x, whose multiplier of the equality is -1, with the solver.
+    The solver is asked for min -2 x + 3 t with x == 1, t >= x, whose multiplier of the equality is -1.
     """
     x, t = cp.Variable(), cp.Variable()
     equality = x == 1

@@ -39,12 +39,8 @@ NEAR = 1e-6
 class Parameter:
     """A number of a problem, or one per sample, that may be changed between solves.
 
-    It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation.
-
-    Parameters
-    ----------
-    check : callable
-        Maps (name, value) to the clean value or raises InvalidInput.
+    It is a parameter of the cvxpy problem (DPP), so a new value costs no new compilation. `check` maps (name, value) to
+    the clean value, or raises InvalidInput.
     """
 
     def __init__(self, check: Callable[[str, Any], Any] = validation.positive) -> None:
@@ -134,12 +130,7 @@ class Evaluated:
 class Products:
     """The products with a map that were made so far; a vector that comes again costs nothing.
 
-    Parameters
-    ----------
-    linear_map : LinearMap
-        The map. Scores and edges of a kernel are the same product.
-    precise : bool
-        Whether products are measured: as precise as possible, with error bounds.
+    Precise products are measured: as precise as possible, with error bounds. Scores and edges of a kernel are one list.
     """
 
     def __init__(self, linear_map: LinearMap, precise: bool = True) -> None:
@@ -221,6 +212,8 @@ class Problem:
     letters: ClassVar[tuple[str, str, str]] = ("w", "b", "u")
     swept: ClassVar[tuple[str, ...]] = ()
     unit: ClassVar[float] = 1.0
+    formulate: Callable[..., Formulation]
+    """Returns the formulation at values of the swept parameters: numbers, or cvxpy parameters."""
     y: Array
     H: Columns
 
@@ -228,19 +221,21 @@ class Problem:
         self.formulation = formulation
         # a map, or the ones of several scores, come with what flows inside and are not checked again
         inside = isinstance(H, LinearMap) or (formulation.outputs is not None and y is not None)
-        self.y = y if inside else formulation.signs(y)
-        self._place(H)
+        self._place(H, y if inside else formulation.signs(y))
 
     @final
-    def _place(self, H: Any) -> None:
-        """Set the hypotheses: a map, or columns that become one."""
+    def _place(self, H: Any, y: Array, **parameters: float) -> None:
+        """Set labels, hypotheses (a map, or columns that become one) and parameters."""
+        self.y = y
         if isinstance(H, LinearMap):
             self.linear_map = H
             if H.symmetric and not hasattr(self.penalty, "ridge"):
                 found = f"found {type(self.penalty).__name__} on a kernel, which embodies a squared norm"
                 raise InvalidInput("penalty", found, "give one that has a `ridge`, such as SquaredL2")
         if not isinstance(H, KernelMap):
-            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(self.y))
+            self.H = H.H if isinstance(H, ColumnMap) else as_columns(H, len(y))
+        for name, value in parameters.items():
+            setattr(self, name, value)
 
     @cached_property
     def linear_map(self) -> LinearMap:
@@ -252,23 +247,16 @@ class Problem:
         """Loss and penalty at the values of the parameters."""
         return self.formulate(*(getattr(self, name) for name in self.swept))
 
-    def formulate(self, *parameters: Any) -> Formulation:
-        """Return the formulation at values of the swept parameters: numbers, or cvxpy parameters."""
-        return self.formulation
-
     @property
     def loss(self) -> Loss:
-        """The loss."""
         return self.formulation.terms[0]
 
     @property
     def penalty(self) -> Penalty:
-        """The penalty."""
         return self.formulation.terms[1]
 
     @property
     def maximise(self) -> bool:
-        """True if the primal is a maximum."""
         return self.formulation.maximise
 
     @property
@@ -313,7 +301,7 @@ class Problem:
     def build(self) -> Model:
         """Model weights, intercept and the margins z, tied by the one equality whose multiplier is u."""
         parameters = {name: cp.Parameter(np.shape(getattr(self, name)), pos=True, name=name) for name in self.swept}
-        formulation = self.formulate(*parameters.values())
+        formulation = self.formulate(*parameters.values()) if parameters else self.formulation
         loss, penalty = formulation.terms
         weights, intercept, multipliers = self.letters
         v, w, f, tied = self.linear_map.model(self.outputs, formulation.nonnegative)
@@ -395,24 +383,12 @@ class Problem:
         (f, f_errors), (edges, edge_errors) = products.scores(w), products.edges(y * u)
         least = loss.value(y * (f + b)) + self.linear_map.penalise(penalty, w, f)
         bound = self.bound(u, self.linear_map.summarise(y * u, edges, self.nonnegative))
-        found = dict(
-            zip(self.letters, (w, self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H, u), strict=True)
-        )
+        b_of_H = self.linear_map.shift(w, b, -1.0) if b_of_H is None else b_of_H
+        found = zip(self.letters, (w, b_of_H, u), strict=True)
         factor, shapes = self.unit * self.formulation.sense, self.shapes
-        return Evaluated(
-            self,
-            {name: np.reshape(values, shapes[name]) for name, values in found.items() if name in shapes},
-            factor * least,
-            factor * bound,
-            w,
-            b,
-            u,
-            f,
-            edges,
-            f_errors,
-            edge_errors,
-            products,
-        )
+        repaired = {name: np.reshape(values, shapes[name]) for name, values in found if name in shapes}
+        objectives = factor * least, factor * bound
+        return Evaluated(self, repaired, *objectives, w, b, u, f, edges, f_errors, edge_errors, products)
 
     @final
     def bound(self, u: Array, edges: Edges) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from cvxens.solvers.entropy_projection import solve_entropy_projection
 from cvxens.solvers.experts import (
     LeastSquaresExperts,
     draw_members,
@@ -11,7 +10,6 @@ from cvxens.solvers.experts import (
 )
 from cvxens.solvers.incomplete_cholesky import LowRankKernel, incomplete_cholesky
 from cvxens.solvers.least_squares import solve_regularized_least_squares, solve_slssvm
-from cvxens.solvers.partial_svms import PartialSVMEnsemble, partial_svms
 from cvxens.solvers.regularized_exp_loss import (
     RegAdaBoostRound,
     reg_adaboost_rounds,
@@ -20,9 +18,12 @@ from cvxens.solvers.regularized_exp_loss import (
 )
 from cvxens.solvers.rho_svm import (
     LowRankRhoSVM,
+    PartialSVMEnsemble,
     Update,
     adaptive_updates,
     fixed_updates,
+    partial_svms,
+    solve_entropy_projection,
     solve_low_rank_rho_svm,
     solve_rho_svm,
     update_bound,

@@ -10,13 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.rounding import sum_error
+from cvxens.solvers.least_squares import factor_with_ridge
 from cvxens.threads import map_in_threads
 from cvxens.types import Array, Attempt
 from cvxens.validation import RandomState
@@ -150,7 +151,9 @@ def least_squares_experts(
     >>> experts.certificate.holds(1e-12), np.sign(experts.scores(K)).mean(axis=1).ravel().round(1)
     (True, array([ 1. ,  1. ,  0.6, -0.8, -1. , -1. ]))
     """
-    K, Y, members = _check_arrays(K, Y, members)
+    K = validation.finite_array("K", K, ndim=2)
+    Y, members = check_shapes(K.shape, Y, members)
+    K = K if np.array_equal(K, K.T) else validation.symmetric(K)
     gamma, n_jobs = validation.positive("gamma", gamma), validation.n_jobs(n_jobs)
     coefficients = np.zeros((len(K), members.shape[1], Y.shape[1]))
 
@@ -168,12 +171,6 @@ def least_squares_experts(
         certify_expert(coefficients[rows, e], F[rows, e], Y[rows], gamma, largest) for e, rows in enumerate(members.T)
     )
     return LeastSquaresExperts(coefficients, members, certificates)
-
-
-def _check_arrays(K: Any, Y: Any, members: Any) -> tuple[Array, Array, Members]:
-    K = validation.finite_array("K", K, ndim=2)
-    Y, members = check_shapes(K.shape, Y, members)
-    return K if np.array_equal(K, K.T) else validation.symmetric(K), Y, members
 
 
 def check_shapes(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, Members]:
@@ -200,16 +197,7 @@ def check_psd(K: Array) -> None:
     try:
         factor_with_ridge(K.copy(), rounding)
     except SolverFailed:
-        raise InvalidInput("K", "found a kernel matrix that is not PSD", "give that of a PSD kernel") from None
-
-
-def factor_with_ridge(K: Array, shift: float) -> tuple[Array, bool]:
-    """Factor K + shift I by Cholesky, in place of K, a symmetric matrix stored by rows."""
-    K.flat[:: len(K) + 1] += shift
-    try:
-        return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError as error:
-        raise SolverFailed([Attempt("Cholesky", "singular", 0.0, str(error))]) from None
+        raise make_psd_error() from None
 
 
 def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -> Certificate:
@@ -353,31 +341,16 @@ def make_psd_error() -> InvalidInput:
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """The systems of some experts, a column for each output of each of them; coefficients are 0 outside its samples.
+    """The systems of some experts, a column for each output of each of them; coefficients are 0 outside its samples."""
 
-    Parameters
-    ----------
-    inside : ndarray of shape (n_samples, n_columns)
-        1 for the samples of an expert, else 0.
-    sizes : ndarray of shape (n_columns,)
-        How many they are, m.
-    gamma : float
-        Weight of the penalty.
-    L : ndarray of shape (n_samples, rank)
-        L L' is close to K.
-    whitening : ndarray of shape (n_experts, rank, rank)
-        The inverse of the Cholesky factor of m gamma I + L_e'L_e.
-    """
-
-    inside: Array
-    sizes: Array
+    inside: Array  # (n_samples, n_columns): 1 for the samples of an expert, else 0
+    sizes: Array  # (n_columns,): how many they are, m
     gamma: float
-    L: Array
-    whitening: Array
+    L: Array  # (n_samples, rank): L L' is close to K
+    whitening: Array  # (n_experts, rank, rank): the inverse of the Cholesky factor of m gamma I + L_e'L_e
 
     @classmethod
     def from_members(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
-        """Factor the preconditioners of some experts."""
         sizes = members.sum(axis=0)
         outer = np.stack(
             [L[rows].T @ L[rows] + m * gamma * np.eye(L.shape[1]) for rows, m in zip(members.T, sizes, strict=True)]

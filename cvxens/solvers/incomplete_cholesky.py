@@ -52,12 +52,10 @@ class LowRankKernel:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_samples)."""
         return len(self.G), len(self.G)
 
     @property
     def rank(self) -> int:
-        """The number of pivots."""
         return len(self.pivots)
 
     @property

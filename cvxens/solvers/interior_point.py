@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numba import njit
@@ -46,11 +46,6 @@ class Rows:
     Stumps, perceptrons and trees answer -1 and +1: eight times as many of them as of float64 go through the memory
     bus in a second, and products with float64 vectors lose nothing.
 
-    Parameters
-    ----------
-    n_samples : int
-        Length of a row.
-
     Examples
     --------
     >>> rows = Rows(3)
@@ -68,11 +63,9 @@ class Rows:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The matrix, of int8 or float64."""
         return self._room[: self.n_rows]
 
     def add(self, added: Array) -> None:
-        """Append rows."""
         needed = self.n_rows + len(added)
         small = bool((np.clip(added, -127, 127).astype(np.int8) == added).all())
         dtype = self._room.dtype if small else np.dtype(np.float64)
@@ -97,15 +90,12 @@ class Rows:
         """Return A' weights, for weights (n_rows,)."""
         return np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
 
-    def _parts(self, work: Callable[[slice], T]) -> list[T]:
+    def _parts(self, work: Callable[[slice], T], size: int = 0) -> list[T]:
+        """Do the work on slices of at most `size` samples, several at a time; by default one for each thread."""
         n_samples = self.values.shape[1]
         threads = available_threads() if self.values.size >= WORTH_A_THREAD else 1
-        return self._in_parts(work, n_samples, -(-n_samples // threads))
-
-    def _in_parts(self, work: Callable[[slice], T], length: int, size: int) -> list[T]:
-        """Do the work on slices of at most `size`, several at a time."""
-        parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
-        return map_in_threads(work, parts)
+        size = size or -(-n_samples // threads)
+        return map_in_threads(work, [slice(i, min(i + size, n_samples)) for i in range(0, n_samples, size)])
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
@@ -119,7 +109,7 @@ class Rows:
             return scaled @ scaled.T
 
         total = np.zeros((self.n_rows, self.n_rows))
-        for share in self._in_parts(product, len(theta), max(BLOCK, -(-len(theta) // 8))):
+        for share in self._parts(product, max(BLOCK, -(-len(theta) // 8))):
             total += share
         return largest * total
 
@@ -174,40 +164,6 @@ FAR_FROM_GAP = 100.0
 """Edges above a free limit by this multiple of the gap are too far off."""
 
 
-class Objective(Protocol):
-    """A program maximises the sum of v under a fixed limit, or minus the limit for a fixed sum.
-
-    Attributes
-    ----------
-    gain : float
-        The coefficient of every v_i in the objective.
-    limit_is_free : bool
-        True if the limit is a variable; then the multipliers w sum to 1.
-    """
-
-    gain: ClassVar[float]
-    limit_is_free: ClassVar[bool]
-
-    @property
-    def limit(self) -> float:
-        """The limit before there is a point."""
-
-    def rhs(self, n_free: int) -> Array:
-        """Return F v, (n_free,)."""
-
-    def interior(self, v: Array, program: Program) -> Array:
-        """Return a point far from the bounds of the box, from one that may be on them."""
-
-    def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return a limit, and slacks that are far from 0, for edges A v; the products s w are to be `product`."""
-
-    def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
-        """Return the factor on v, and the limit, that leave room to a row with that edge; None if it is too far off."""
-
-    def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
-        """Return the gap between feasible points that are made of the multipliers and of v."""
-
-
 @dataclass(frozen=True)
 class MaxSum:
     """Max sum v under A v <= limit, F v = 0.
@@ -215,31 +171,26 @@ class MaxSum:
     Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
     problem over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with
     margins A'w + F'free and slacks xi.
-
-    Parameters
-    ----------
-    limit : float
-        Above 0.
     """
 
-    gain: ClassVar[float] = 1.0
+    gain: ClassVar[float] = 1.0  # the coefficient of every v_i in the objective
     limit_is_free: ClassVar[bool] = False
-    limit: float
+    limit: float  # above 0
 
     def rhs(self, n_free: int) -> Array:
-        """Return 0: classes are balanced."""
+        """Return ``F v``."""
         return np.zeros(n_free)
 
     def interior(self, v: Array, program: Program) -> Array:
-        """Return half of v, kept from the bounds."""
+        """Return a point far from the bounds of the box, from one that may be on them."""
         return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
-        """Return the limit, and slacks of the size of the edges, feasible or not."""
+        """Return the limit, and slacks far from 0 for edges A v, feasible or not; s w are to be `product`."""
         return self.limit, np.maximum(self.limit - edges, float(np.abs(edges).max()))
 
     def make_room(self, at: Iterate, largest: float) -> tuple[float, float] | None:
-        """Scale v down; where that would leave little of it, the row is too far off."""
+        """Return the factor on v, and the limit, that leave room to a row; None if it is too far off."""
         limit = self.limit
         largest = max(limit, largest)
         gap = at.total / float(at.v.sum())
@@ -259,23 +210,15 @@ class MinLimit:
 
     Its dual is max -total free_1 - upper'xi subject to A'w + F'free + xi - z = 0, sum w = 1 and w, z, xi >= 0:
     LPBoost over its largest price, ``v = u / max D``, ``upper = D / max D``, ``total = 1 / max D``, with rho = -free_1.
-
-    Parameters
-    ----------
-    loss : Loss
-        With `caps`: evaluates margins.
-    total : float
-        Below the sum of the upper bounds.
     """
 
     gain: ClassVar[float] = 0.0
-    limit_is_free: ClassVar[bool] = True
+    limit_is_free: ClassVar[bool] = True  # then the multipliers w sum to 1
     limit: ClassVar[float] = -inf
-    loss: Loss
-    total: float
+    loss: Loss  # with `caps`: evaluates margins
+    total: float  # below the sum of the upper bounds
 
     def rhs(self, n_free: int) -> Array:
-        """Return the sum of v, and 0 for classes that are balanced."""
         return self.total * (np.arange(n_free) == 0)
 
     def interior(self, v: Array, program: Program) -> Array:
@@ -307,49 +250,25 @@ class MinLimit:
 
 @dataclass(frozen=True)
 class Program:
-    """A linear program: an objective subject to 0 <= v <= upper, A v <= limit and F v = totals; the rows are F, then A.
-
-    Parameters
-    ----------
-    rows : Rows
-        F and A.
-    n_free : int
-        The number of rows of F.
-    upper : ndarray of shape (n_samples,)
-        In (0, 1].
-    objective : Objective
-        MaxSum or MinLimit.
-    """
+    """An objective subject to ``0 <= v <= upper``, ``A v <= limit`` and ``F v = totals``; the rows are F, then A."""
 
     rows: Rows
-    n_free: int
-    upper: Array
-    objective: Objective
+    n_free: int  # rows of F
+    upper: Array  # in (0, 1]
+    objective: MaxSum | MinLimit
 
 
 @dataclass(frozen=True)
 class Iterate:
-    """A point inside, or a direction.
-
-    Parameters
-    ----------
-    v, t, z, xi : ndarray of shape (n_samples,)
-        v, upper - v, and the multipliers of v >= 0 and v <= upper.
-    free, w : ndarray of shape (n_free,) and (n_rows - n_free,)
-        The multipliers of the rows.
-    s : ndarray of shape (n_rows - n_free,)
-        The slacks limit - A v.
-    limit : float
-        What A v is at most.
-    """
+    """A point inside, or a direction."""
 
     v: Array
-    t: Array
-    z: Array
-    xi: Array
-    free: Array
-    w: Array
-    s: Array
+    t: Array  # upper - v
+    z: Array  # the multipliers of v >= 0
+    xi: Array  # and of v <= upper
+    free: Array  # the multipliers of the rows F
+    w: Array  # and of the rows A
+    s: Array  # the slacks limit - A v
     limit: float
 
     @property
@@ -402,15 +321,8 @@ def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
     product, old = at.complementarity, program.n_free + len(at.w)
     s = np.append((limit - scale * at.limit) + scale * at.s, limit - scale * edges)
     w = np.append(np.zeros(old), product / s[len(at.s) :])
-    further = replace(
-        at,
-        v=scale * at.v,
-        t=(1 - scale) * program.upper + scale * at.t,
-        s=s,
-        w=np.append(at.w, w[old:]),
-        limit=limit,
-    )
-    return further.absorb(-program.rows.combine(w))
+    t, w_all = (1 - scale) * program.upper + scale * at.t, np.append(at.w, w[old:])
+    return replace(at, v=scale * at.v, t=t, s=s, w=w_all, limit=limit).absorb(-program.rows.combine(w))
 
 
 def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate:
@@ -496,15 +408,6 @@ class Newton:
 
     The normal equations are built and factored in single precision as long as a few steps of conjugate gradients make
     up for that, then in double precision.
-
-    Parameters
-    ----------
-    program : Program
-        The program.
-    at : Iterate
-        The point.
-    dtype : type
-        float32 or float64.
     """
 
     def __init__(self, program: Program, at: Iterate, dtype: type) -> None:
@@ -519,7 +422,6 @@ class Newton:
         self._factor()
 
     def gap(self) -> float:
-        """Return the gap between the multipliers and v, each made feasible."""
         return self.program.objective.gap(self.at, self.margins, self.edges, self.program.upper)
 
     def find_direction(self, wanted: Products) -> Iterate:

@@ -19,11 +19,6 @@ EPS = float(np.finfo(float).eps)
 class GrowingCholesky:
     """L with L L' = A, grown by a block of rows of A in O(n^2) per row.
 
-    Parameters
-    ----------
-    jitter : float
-        What may be added to the diagonal, relative to its largest entry, where rounding has cost definiteness.
-
     Examples
     --------
     >>> factor = GrowingCholesky()
@@ -37,25 +32,16 @@ class GrowingCholesky:
     """
 
     def __init__(self, jitter: float = 64 * EPS) -> None:
-        self.jitter = jitter
+        self.jitter = jitter  # added to the diagonal, relative to its largest entry, where rounding costs definiteness
         self._room = np.zeros((0, 0))
         self.n = 0
 
     @property
     def L(self) -> Array:
-        """The factor, lower triangular, shape (n, n)."""
         return self._room[: self.n, : self.n]
 
     def grow(self, beside: Array, corner: Array) -> None:
-        """Append rows to A.
-
-        Parameters
-        ----------
-        beside : ndarray of shape (n_added, n)
-            The new rows at the old columns.
-        corner : ndarray of shape (n_added, n_added)
-            The new rows at the new columns.
-        """
+        """Append rows to A, given at the old columns (n_added, n) and at the new ones (n_added, n_added)."""
         known, n = self.n, self.n + len(corner)
         left = solve_triangular(self.L, beside.T, lower=True).T if known else beside
         # L22 L22' = A22 - L21 L21'
@@ -68,13 +54,12 @@ class GrowingCholesky:
         self.n = n
 
     def solve(self, right: Array) -> Array:
-        """Solve A x = right, for right (n,) or (n, k)."""
         half = solve_triangular(self.L, right, lower=True)
         return solve_triangular(self.L, half, lower=True, trans="T")
 
 
 def _factor(A: Array, jitter: float) -> Array:
-    """The Cholesky factor of a matrix that is definite but for rounding."""
+    """Return the Cholesky factor of a matrix that is definite but for rounding."""
     while True:
         try:
             return cholesky(A, lower=True)
@@ -86,17 +71,8 @@ def _factor(A: Array, jitter: float) -> Array:
 class ByColumns:
     """``(G'V G + ridge I) W = G'V L`` of size n_columns, G the columns less their means, its factor grown by rows.
 
-    V is the diagonal matrix of the weights, which the means are weighted by. A row costs O(n_columns n_samples) for its
-    products and O(n_columns^2) in the factor.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n_samples, n_outputs)
-        Targets.
-    ridge : float
-        Above 0.
-    sample_weight : ndarray of shape (n_samples,)
-        Of the samples, 0 or above, with the mean 1.
+    V is the diagonal matrix of the sample weights, of mean 1, which the means are weighted by. A row costs O(n_columns
+    n_samples) for its products and O(n_columns^2) in the factor.
     """
 
     def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
@@ -126,15 +102,6 @@ class BySamples:
     D is the diagonal matrix of the roots of the weights. A new column adds its square in O(n_samples^2); the matrix is
     factored anew, where SL (20) updates an inverse, which loses digits that a long run does not get back. Where the
     ridge is too small for that, singular values take its place.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n_samples, n_outputs)
-        Targets.
-    ridge : float
-        Above 0.
-    sample_weight : ndarray of shape (n_samples,)
-        Of the samples, 0 or above, with the mean 1.
     """
 
     def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
@@ -200,7 +167,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     validation.instance("problem", problem, SLSSVM)
     start = time.perf_counter()
     L, D = problem.L, np.sqrt(np.broadcast_to(problem.weights, len(problem.L)))[:, None]
-    factored = _factor_with_ridge(D * gram(problem.H) * D.T, 1 / problem.C)
+    factored = factor_with_ridge(D * gram(problem.H) * D.T, 1 / problem.C)
     from_labels, from_ones = (D * cho_solve(factored, D * right) for right in (L, np.ones((len(L), 1))))
     b = from_labels.sum(axis=0) / from_ones.sum()
     U = from_labels - from_ones * b
@@ -236,13 +203,15 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     validation.instance("problem", problem, RegularizedLeastSquares)
     start = time.perf_counter()
     m = len(problem.y)
-    c = cho_solve(_factor_with_ridge(problem.K, m * problem.gamma), problem.y)
+    c = cho_solve(factor_with_ridge(np.array(problem.K, order="C"), m * problem.gamma), problem.y)
     seconds = time.perf_counter() - start
     return Solution(problem.value({"c": c}), {"c": c}, {"s": 2 * problem.gamma * c}, "optimal", SOLVER, seconds)
 
 
-def _factor_with_ridge(K: Array, ridge: float) -> tuple[Array, bool]:
+def factor_with_ridge(K: Array, ridge: float) -> tuple[Array, bool]:
+    """Factor K + ridge I by Cholesky, in place of K, a symmetric matrix stored by rows."""
+    K.flat[:: len(K) + 1] += ridge
     try:
-        return cho_factor(K + ridge * np.eye(len(K)))
+        return cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError as error:
         raise SolverFailed([Attempt(SOLVER, "singular", 0.0, str(error))]) from None

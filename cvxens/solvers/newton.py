@@ -31,24 +31,12 @@ MAX_ROOT_STEPS = 200
 
 @dataclass(frozen=True)
 class Iterate:
-    """A point of the problem over n_columns columns and n_samples samples.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_columns,)
-        Weights.
-    b : float
-        Intercept.
-    f : ndarray of shape (n_samples,)
-        H w.
-    solved : bool
-        True if it is within the tolerance.
-    """
+    """A point of the problem over n_columns columns and n_samples samples."""
 
     w: Array
     b: float
-    f: Array
-    solved: bool = False
+    f: Array  # H w
+    solved: bool = False  # True if it is within the tolerance
 
 
 @dataclass(frozen=True)
@@ -58,50 +46,21 @@ class SmoothProblem:
     With u = -phi'(z) and D = phi''(z), eliminating b leaves the Newton system of size n_columns
     ``weight I + sum_i D_i (H_i - m)(H_i - m)'``, m the mean of the rows weighted by D, so no regularisation of b is
     needed, and where D has fewer than n_columns entries it is solved in the samples instead (Woodbury).
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_columns, n_samples)
-        H'.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    weight : float
-        Of the penalty, above 0.
-    intercept : bool
-        True if there is a b; else it stays at its start.
-    multipliers : callable
-        From z to u.
-    curvature : callable
-        From u to D >= 0.
-    fixed_edges : ndarray of shape (n_columns,), or 0
-        Edges, H'(y u), of further samples whose u is fixed.
-    fixed_balance : float
-        Their y'u.
     """
 
-    rows: Array
+    rows: Array  # H'
     y: Array
-    weight: float
-    intercept: bool
-    multipliers: Callable[[Array], Array]
-    curvature: Callable[[Array], Array]
-    fixed_edges: Array | float = 0.0
-    fixed_balance: float = 0.0
+    weight: float  # above 0
+    intercept: bool  # else b stays at its start
+    multipliers: Callable[[Array], Array]  # from z to u
+    curvature: Callable[[Array], Array]  # from u to D >= 0
+    fixed_edges: Array | float = 0.0  # the edges H'(y u) of further samples whose u is fixed
+    fixed_balance: float = 0.0  # and their y'u
 
     def minimise(self, start: Iterate, tolerance: Callable[[Array, Array, Array], float]) -> Iterate:
-        """Take Newton steps until the gap of stationarity, |weight w - edges|^2 / (2 weight), is within the tolerance.
+        """Take Newton steps until ``|weight w - edges|^2 / (2 weight)``, a gap, is within the tolerance at (w, z, u).
 
-        Parameters
-        ----------
-        start : Iterate
-            Where to start from.
-        tolerance : callable
-            From (w, z, u) to the gap at which to stop.
-
-        Returns
-        -------
-        Iterate
-            With the best intercept to its w; also where rounding, `MAX_STEPS` or a limit of time ended the search.
+        The answer has the best intercept to its w, also where rounding, `MAX_STEPS` or the clock ended the search.
         """
         at, pace = start, Pace()
         for _ in range(MAX_STEPS):
@@ -199,25 +158,11 @@ def find_root(
     low: float = -np.inf,
     reach: float = np.inf,
 ) -> float:
-    """Find where a nondecreasing function is 0, by Newton steps kept inside a bracket.
+    """Find where a nondecreasing function is 0, by Newton steps kept inside a bracket; or the last float before that.
 
-    Parameters
-    ----------
-    slope : callable
-        Returns the function's value and derivative.
-    start : float
-        Where to start from.
-    tolerance : float
-        The |value| at which to stop.
-    low : float
-        A point below the root, if one is known.
-    reach : float
-        The longest first step, doubled from one to the next: for functions that are flat, or overflow, far out.
-
-    Returns
-    -------
-    float
-        The root, or the last float before it.
+    `slope` returns its value and derivative, and the search ends where |value| is within `tolerance`. `low` is a point
+    below the root, if one is known; `reach` the longest first step, doubled from one to the next: for functions that
+    are flat, or overflow, far out.
 
     Examples
     --------

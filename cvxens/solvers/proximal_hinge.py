@@ -45,24 +45,14 @@ class SmoothedHinge(NamedTuple):
 
     ``psi_i(z) = max over 0 <= u <= C_i of u (1 - z) - (u - p_i)^2 / (2 tau_i)``: the loss that a proximal step of the
     dual from p minimises in place of the hinge, together with the squared norm.
-
-    Parameters
-    ----------
-    y, C : ndarray of shape (n_samples,)
-        Labels and prices of a unit of slack.
-    p : ndarray of shape (n_samples,)
-        The centre, 0 <= p <= C.
-    tau : ndarray of shape (n_samples,)
-        How far from the centre u may go: 1 / tau is the curvature of the proximal term.
     """
 
     y: Array
     C: Array
-    p: Array
-    tau: Array
+    p: Array  # the centre, 0 <= p <= C
+    tau: Array  # how far from the centre u may go: 1 / tau is the curvature of the proximal term
 
     def restrict(self, kept: NDArray) -> SmoothedHinge:
-        """Keep some of the samples, by a mask or by indices."""
         return SmoothedHinge(*(array[kept] for array in self))
 
     def multipliers(self, z: Array) -> Array:
@@ -78,22 +68,10 @@ class SmoothedHinge(NamedTuple):
         return b + self._search(f + b, np.ones(len(f)), (0.0, 0.0), 0.0, 0.0)
 
     def find_step(self, scores: Array, change: Array, norm: tuple[float, float], rounding: float) -> float:
-        """Find how far to go from scores along a change of them.
+        """Find how far to go from scores f + b along a change of them: 1, if the slope is small enough there.
 
-        Parameters
-        ----------
-        scores, change : ndarray of shape (n_samples,)
-            f + b, and how it changes by a step of 1.
-        norm : tuple of float
-            Slope and curvature of the squared norm along the step, at its start.
-        rounding : float
-            What rounding does to the slope of the objective.
-
-        Returns
-        -------
-        float
-            Where the slope has fallen to a tenth, or to rounding: an exact minimum is not wanted, as the next step
-            leaves it; 1 if that will do.
+        `norm` are slope and curvature of the squared norm along the step, `rounding` is what rounding does to a slope.
+        The slope is to fall to a tenth, or to rounding: an exact minimum is not wanted, as the next step leaves it.
         """
         at_start = norm[0] - float((self.y * self.multipliers(self.y * scores)) @ change)
         return self._search(scores, change, norm, 1.0, max(abs(at_start) / 10, rounding))
@@ -122,24 +100,7 @@ def _slope(
 
 @dataclass(frozen=True)
 class HingePoint:
-    """Primal and dual point of LL08 P1, with both objectives recomputed in numpy.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_columns,)
-        Weights.
-    b : float
-        Intercept.
-    u : ndarray of shape (n_samples,)
-        Multipliers, 0 <= u <= C, y'u = 0 where there is an intercept.
-    primal, dual : float
-        Objectives at (w, b) and at u.
-
-    Examples
-    --------
-    >>> HingePoint.zero(2).u
-    array([0., 0.])
-    """
+    """Primal and dual point of LL08 P1, with both objectives recomputed in numpy."""
 
     w: Array
     b: float
@@ -149,7 +110,6 @@ class HingePoint:
 
     @classmethod
     def zero(cls, n_samples: int) -> HingePoint:
-        """Return where a solver starts that knows nothing."""
         return cls(np.zeros(0), 0.0, np.zeros(n_samples), np.inf, -np.inf)
 
     @property
@@ -171,41 +131,18 @@ class ProximalHinge:
     Near the optimum O(n_columns) samples are free; samples far from there are left out of a proximal step with their u
     fixed (shrinking), and the step is repeated if one of them would have moved. As y'u = 0 holds exactly after every
     step, its u gives a dual bound, and the step is solved only as far as the gap of complementarity warrants.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    C : ndarray of shape (n_samples,)
-        Prices of a unit of slack.
-    weight : float
-        Of the penalty.
-    intercept : bool
-        True if there is a b.
-    tol : float
-        Relative duality gap at which to stop.
     """
 
     y: Array
-    C: Array
+    C: Array  # prices of a unit of slack
     weight: float
     intercept: bool
-    tol: float
+    tol: float  # the relative duality gap at which to stop
 
     def solve(self, rows: Array, start: HingePoint) -> HingePoint:
-        """Solve from a start, whose missing weights are 0.
+        """Solve over rows H' from a start, whose missing weights are 0 and whose objectives are not used.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_columns, n_samples)
-            H'.
-        start : HingePoint
-            Weights of the first columns, intercept and multipliers; its objectives are not used.
-
-        Returns
-        -------
-        HingePoint
-            The best weights and the best multipliers, so that objectives never rise from one start to the next.
+        The best weights are returned with the best multipliers: objectives never rise from one start to the next.
         """
         w = np.concatenate([start.w, np.zeros(len(rows) - len(start.w))])
         at, u = Iterate(w, start.b, w @ rows), np.minimum(start.u, self.C)

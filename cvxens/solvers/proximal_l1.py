@@ -35,22 +35,15 @@ class QuadraticModel:
     Coordinate descent finds the support and the signs, and a Cholesky factorisation the optimum on them, on the way to
     which weights that would change their sign become 0; coordinate descent goes on from there. Both only go downhill.
 
-    Parameters
-    ----------
-    B : ndarray of shape (n_active, n_active)
-        The Hessian, PSD; made definite against rounding.
-    price, low : ndarray of shape (n_active,)
-        Weights of the absolute values, 0 for an intercept; 0 where v >= 0 and -inf where v is free.
-
     Examples
     --------
     >>> QuadraticModel(np.eye(2), np.ones(2), np.zeros(2)).minimise(np.zeros(2), np.array([-3.0, 0.5]))
     array([2., 0.])
     """
 
-    B: Array
-    price: Array
-    low: Array
+    B: Array  # the Hessian, PSD; made definite against rounding
+    price: Array  # 0 for an intercept
+    low: Array  # 0 where v >= 0, -inf where v is free
 
     def __post_init__(self) -> None:
         diagonal = self.B.ravel()[:: len(self.B) + 1]
@@ -141,71 +134,32 @@ Hessian: TypeAlias = Callable[[Array, Array, NDArray[np.intp]], Array]
 
 @dataclass(frozen=True)
 class SparsePoint:
-    """A point of the problem.
+    """A point, with its scores."""
 
-    Parameters
-    ----------
-    W : ndarray of shape (n_columns, n_outputs)
-        Weights.
-    b : float
-        Intercept.
-    F : ndarray of shape (n_samples, n_outputs)
-        H W + b.
-    """
-
-    W: Array
+    W: Array  # (n_columns, n_outputs)
     b: float
-    F: Array
+    F: Array  # (n_samples, n_outputs): H W + b
 
 
 @dataclass(frozen=True)
 class SparseProblem:
-    """min loss(y (H W + b)) + weight sum |W|, over free or over nonnegative W.
+    """min loss(y (H W + b)) + weight sum |W|, over free or over nonnegative W."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_columns, n_samples)
-        H'.
-    y : ndarray of shape (n_samples, 1)
-        Signs.
-    weight : float
-        Of the penalty, above 0.
-    nonnegative, intercept : bool
-        True if W >= 0; True if there is a b, for one output alone.
-    loss : callable
-        Its value from margins (n_samples, n_outputs).
-    hessian : callable
-        Its second derivatives.
-    """
-
-    rows: Array
-    y: Array
-    weight: float
+    rows: Array  # H'
+    y: Array  # (n_samples, 1)
+    weight: float  # above 0
     nonnegative: bool
-    intercept: bool
-    loss: Callable[[Array], float]
+    intercept: bool  # for one output alone
+    loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
     hessian: Hessian
 
     def value(self, at: SparsePoint) -> float:
-        """Evaluate the objective."""
         return self.loss(self.y * at.F) + self.weight * float(np.abs(at.W).sum())
 
     def step(self, at: SparsePoint, U: Array, edges: Array) -> SparsePoint:
         """Minimise the quadratic model over the active weights, and search on the way there.
 
         Active are the weights that are not 0, and those whose edge exceeds the weight of the penalty.
-
-        Parameters
-        ----------
-        at : SparsePoint
-            Where to start from.
-        U, edges : ndarray of shape (n_samples, n_outputs) and (n_columns, n_outputs)
-            -loss'(z) there, and H'(y U).
-
-        Returns
-        -------
-        SparsePoint
-            The next point.
         """
         j, k = np.nonzero((at.W != 0) | ((edges if self.nonnegative else np.abs(edges)) > self.weight))
         X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)

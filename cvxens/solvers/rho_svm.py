@@ -1,4 +1,9 @@
-"""The rho-SVM by multiplicative updates, finished on its active set or, on a low-rank kernel, by Newton's method."""
+"""The rho-SVM of TK07 by multiplicative updates, each an entropy projection, and the ensemble of what they go through.
+
+An *update* projects multipliers u in relative entropy onto a half-space, by `tilt`: it multiplies each u_i by
+exp(-eta q_i), with the margins q = K~u. Updates are slow in the end, so an active-set method, or on a low-rank kernel
+Newton's, finishes them. Every u on the way is a partially trained SVM, and their weighted sum an ensemble.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +22,78 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.deadline import interruptible, time_is_up
-from cvxens.errors import SolverFailed
-from cvxens.problems import RhoSVM
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.problems.losses import SquaredHinge
 from cvxens.rounding import sum_error
-from cvxens.solvers.entropy_projection import find_multiplier, tilt
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
-from cvxens.solvers.newton import Iterate, SmoothProblem
+from cvxens.solvers.newton import Iterate, SmoothProblem, find_root
 from cvxens.types import Array, Attempt, Solution
+
+
+def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> Solution:
+    """Maximise -ln(Z(eta) exp(rho eta)) by Newton's method, safeguarded by a bracket.
+
+    The dual is concave with slope ``E[q] - rho`` and curvature ``-Var[q]`` under the projection at eta.
+
+    Parameters
+    ----------
+    problem : EntropyProjection
+        With equality, or with inequality, where eta = 0 if the point to project satisfies it.
+    tol : float
+        The slope at which to stop, relative to the largest |q|.
+
+    Returns
+    -------
+    Solution
+        With `alpha` and `eta`.
+
+    Examples
+    --------
+    >>> problem = EntropyProjection([[2.0, 0.0], [0.0, 1.0]], [1.0, -1.0], [0.5, 0.5], rho=0.7)
+    >>> problem.certify(solve_entropy_projection(problem)).holds(1e-9)
+    True
+    """
+    validation.instance("problem", problem, EntropyProjection)
+    start, tol = time.perf_counter(), validation.positive("tol", tol)
+    met = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
+    eta = 0.0 if met else find_multiplier(problem.alpha_t, problem.q, problem.rho, tol)
+    alpha = problem.project(eta)
+    seconds = time.perf_counter() - start
+    point = {"alpha": alpha, "eta": np.asarray(eta)}
+    return Solution(problem.value(point), {"alpha": alpha}, {"eta": point["eta"]}, "optimal", "Newton", seconds)
+
+
+def tilt(alpha_t: Array, q: Array, eta: float) -> Array:
+    """Return alpha_t exp(-eta q), normalised to sum 1, for positive alpha_t.
+
+    Examples
+    --------
+    >>> tilt(np.array([0.5, 0.5]), np.array([0.0, np.log(3)]), 1.0)
+    array([0.75, 0.25])
+    """
+    logs = np.log(alpha_t) - eta * q
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def find_multiplier(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
+    """Find the eta that tilts alpha_t onto q'alpha = rho, for rho strictly between the extremes of q.
+
+    Examples
+    --------
+    >>> round(find_multiplier(np.array([0.5, 0.5]), np.array([0.0, 1.0]), 0.25, 1e-12), 6)
+    1.098612
+    """
+
+    def slope(eta: float) -> tuple[float, float]:
+        alpha = tilt(alpha_t, q, eta)
+        mean = float(q @ alpha)
+        return rho - mean, float(((q - mean) ** 2) @ alpha)
+
+    # an eta of 1 / spread changes weights by a factor of e at most: far out they underflow and the slope is flat
+    return find_root(slope, 0.0, tolerance=tol * float(np.abs(q).max()), reach=1 / float(np.ptp(q)))
+
 
 SMALLEST = 1e-14
 """The relative decrease asked of an update at which multiplicative updates have stalled."""
@@ -61,7 +130,6 @@ class Update:
 
     @property
     def gap(self) -> float:
-        """The gap to the optimum, relative to `value`."""
         return relative_gap(self.q, self.value)
 
     @property
@@ -71,24 +139,12 @@ class Update:
 
 
 def relative_gap(q: Array, value: float) -> float:
-    """Return 1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0.
-
-    Examples
-    --------
-    >>> relative_gap(np.array([0.5, 1.0]), 1.0)
-    0.75
-    """
+    """Return 1 - (m / value)^2 with m = min q, the gap between m^2 / value and value; 1 where m <= 0."""
     return 1.0 - (max(float(q.min()), 0.0) / value) ** 2 if value > 0 else 0.0
 
 
 def uniform(n_samples: int) -> Array:
-    """Weigh all samples alike: the Parzen window, from which updates start.
-
-    Examples
-    --------
-    >>> uniform(4)
-    array([0.25, 0.25, 0.25, 0.25])
-    """
+    """Weigh all samples alike: the Parzen window, from which updates start."""
     return np.full(n_samples, 1 / n_samples)
 
 
@@ -175,14 +231,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
 
 
 def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
-    """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up.
-
-    Examples
-    --------
-    >>> updates = adaptive_updates(lambda u: np.array([1.0, 3.0]) * u, uniform(2))
-    >>> [round(update.gap, 3) for update in take_until(updates, 0.1, 100)]
-    [0.75, 0.0]
-    """
+    """Cut updates after the first one within a relative `gap`, after `max_updates` steps, or where time is up."""
     for update in islice(updates, max_updates + 1):
         yield update
         if update.gap <= gap or time_is_up():
@@ -446,3 +495,108 @@ def _finish_by_newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple
     with interruptible():
         problem.minimise(Iterate(size * w, 0.0, size * f), keep_best)
     return best, n_steps
+
+
+@dataclass(frozen=True, eq=False)
+class PartialSVMEnsemble:
+    """f(x) = sum_t eta_t f_t(x) / sum_t eta_t, with f_t(x) = sum_i u_ti y_i k(x, x_i).
+
+    All hypotheses are expansions over the same samples, so the ensemble is one, however many there are.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_samples,)
+        Of the ensemble, signed by y; their absolute values have the sum 1.
+    first, last : ndarray of shape (n_samples,)
+        Those of its first hypothesis, the Parzen window, and of its last: the hard-margin SVM, up to the last gap.
+    weights : ndarray of shape (n_hypotheses,)
+        The eta_t.
+    values, gaps : ndarray of shape (n_hypotheses,)
+        u'K~u of each hypothesis, and its gap to the optimum, relative to that.
+    bound : float
+        ``2 ln(n) / nu^2`` with nu the length of the shortest update, see `update_bound`; inf for no update.
+    """
+
+    coefficients: Array
+    first: Array
+    last: Array
+    weights: Array
+    values: Array
+    gaps: Array
+    bound: float
+
+    @property
+    def n_hypotheses(self) -> int:
+        return len(self.weights)
+
+    def decision_function(self, rows: Any) -> Array:
+        """Evaluate on new samples from `rows` (n_new, n_samples) of k(x, x_i); returns (n_new,)."""
+        rows = validation.finite_array("rows", rows, ndim=2)
+        validation.same_length("rows", rows.T, len(self.coefficients))
+        return rows @ self.coefficients
+
+
+def combine_updates(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
+    """Add up what `updates` went through; one that stalled counts as much as the one before it."""
+    remaining = iter(updates)
+    first = last = next(remaining)
+    total, rows = _weight(first, 1.0) * first.u, [(_weight(first, 1.0), first.value, first.gap, first.nu)]
+    for last in remaining:
+        eta = _weight(last, rows[-1][0])
+        total += eta * last.u
+        rows.append((eta, last.value, last.gap, last.nu))
+    weights, values, gaps, nus = np.array(rows).T
+    shortest = float(nus[nus > 0].min(initial=np.inf))
+    bound = update_bound(len(y), shortest) if np.isfinite(shortest) else np.inf
+    return PartialSVMEnsemble(y * total / weights.sum(), y * first.u, y * last.u, weights, values, gaps, bound)
+
+
+def _weight(update: Update, otherwise: float) -> float:
+    return update.eta if update.eta > 0 else otherwise
+
+
+def partial_svms(K: Any, y: Any, *, tol: float = 1e-3, max_updates: int = 1000) -> PartialSVMEnsemble:
+    """Train the rho-SVM by adaptive multiplicative updates, and keep every iterate's hypothesis.
+
+    TK07 section 3: boosting of weighted Parzen windows, without a parameter to tune.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples), or LowRankKernel
+        Kernel matrix, PSD; positive where separability is in doubt, by a ridge.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative gap of the last SVM.
+    max_updates : int
+        At most so many updates.
+
+    Returns
+    -------
+    PartialSVMEnsemble
+        With the number of updates taken beside their bound.
+
+    Raises
+    ------
+    InvalidInput
+        A matrix that is not square and symmetric, or has a negative diagonal entry, or another argument out of range.
+
+    Examples
+    --------
+    >>> ensemble = partial_svms(np.diag([1.0, 3.0]), [1.0, -1.0])
+    >>> ensemble.first, ensemble.last.round(3), ensemble.coefficients.round(2)
+    (array([ 0.5, -0.5]), array([ 0.75, -0.25]), array([ 0.62, -0.38]))
+    """
+    K = K if isinstance(K, LowRankKernel) else _check_kernel(K)
+    y = validation.signs(y, K.shape[0])
+    validation.positive("tol", tol)
+    with threadpool_limits(1, "blas"):
+        updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
+        return combine_updates(take_until(updates, tol, validation.whole("max_updates", max_updates)), y)
+
+
+def _check_kernel(K: Any) -> Array:
+    K = validation.symmetric(K)
+    if (least := float(K.diagonal().min())) < 0:
+        raise InvalidInput("K", f"found {least:.3g} on the diagonal", "give the matrix of a PSD kernel")
+    return K

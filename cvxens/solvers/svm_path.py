@@ -31,39 +31,20 @@ TOLERANCE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """min 1/2 d'Q d + p'd subject to y'd = total, low <= d <= high, for a PSD Q.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, n)
-        PSD on the vectors with y'd = 0.
-    y : ndarray of shape (n,)
-        Signs -1 and +1.
-    p : ndarray of shape (n,)
-        The linear term.
-    total : float
-        What y'd is.
-    low, high : ndarray of shape (n,)
-        Bounds, which may be infinite.
-    """
+    """min 1/2 d'Q d + p'd subject to y'd = total, low <= d <= high, for a PSD Q."""
 
     Q: Array
     y: Array
     p: Array
     total: float
-    low: Array
-    high: Array
+    low: Array  # may be -inf
+    high: Array  # may be inf
 
     def solve(self) -> tuple[Array, float, Mask]:
         """Return a minimiser, the multiplier beta in ``Q d + p + beta y = 0`` on what is free, and what is free.
 
         A primal active-set method: from a feasible d, minimise over the free entries, fix those that reach a bound, and
         let go the one that most wants to leave its bound, or two of them where none is free.
-
-        Raises
-        ------
-        SolverFailed
-            Rounding keeps it from ending.
 
         Examples
         --------

@@ -139,20 +139,7 @@ S = TypeVar("S", bound=SVMSolution[Any])
 
 
 def along_prices(solve: Callable[..., S], Cs: Any) -> Sequence[S]:
-    """Call ``solve(C)``, then ``solve(C, start=last)`` for each further C; Ctrl-C ends the path.
-
-    Parameters
-    ----------
-    solve : callable
-        From a factor of the prices, and a solution to start from, to a solution.
-    Cs : array-like of shape (n_values,)
-        Factors, above 0.
-
-    Returns
-    -------
-    tuple
-        The solutions, the last one interrupted where Ctrl-C ended the path.
-    """
+    """Call ``solve(C)``, then ``solve(C, start=last)`` for each further factor C of prices; Ctrl-C ends the path."""
     solutions: list[S] = []
     for C in validation.finite_array("Cs", Cs, ndim=1):
         last = {"start": solutions[-1]} if solutions else {}

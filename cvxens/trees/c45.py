@@ -131,30 +131,24 @@ def fit_tree(
     """
     options = Options(max_depth, min_cases, confidence)
     table = Table.read(X)
-    classes, y = _read_classes(y, len(table))
-    weights = np.ones(len(table)) if sample_weight is None else finite_array("sample_weight", sample_weight, ndim=1)
-    same_length("sample_weight", weights, len(table))
-    if weights.min() < 0 or weights.max() <= 0:
-        found = f"found weights from {weights.min():g} to {weights.max():g}"
-        raise InvalidInput("sample_weight", found, "give weights >= 0, not all 0")
-    data = Training(table.columns, np.array([feature.n_values for feature in table.features]), y, len(classes))
-    present = np.flatnonzero(weights > 0)
-    nodes, cases = grow(data, table.distinct, Cases(present, weights[present]), options)
-    if options.confidence is not None:
-        nodes = prune(nodes, cases, data, options.confidence)
-    return Tree(table.features, classes, nodes)
-
-
-def _read_classes(y: Any, n_samples: int) -> tuple[tuple[Any, ...], Codes]:
-    """Return the distinct labels, sorted, and the code of each sample's."""
-    y = labels("y", y, n_samples)
+    y = labels("y", y, len(table))
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise InvalidInput("y", "found missing labels", "leave these samples out")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
-    return tuple(classes.tolist()), codes
+    weights = np.ones(len(table)) if sample_weight is None else finite_array("sample_weight", sample_weight, ndim=1)
+    same_length("sample_weight", weights, len(table))
+    if weights.min() < 0 or weights.max() <= 0:
+        found = f"found weights from {weights.min():g} to {weights.max():g}"
+        raise InvalidInput("sample_weight", found, "give weights >= 0, not all 0")
+    data = Training(table.columns, np.array([feature.n_values for feature in table.features]), codes, len(classes))
+    present = np.flatnonzero(weights > 0)
+    nodes, cases = grow(data, table.distinct, Cases(present, weights[present]), options)
+    if options.confidence is not None:
+        nodes = prune(nodes, cases, data, options.confidence)
+    return Tree(table.features, tuple(classes.tolist()), nodes)
 
 
 # The search for the best split: gains in bits, compiled.
@@ -326,10 +320,7 @@ def predict_errors(counts: Array, confidence: float) -> Array:
     With N cases of which E are not of the majority class, they are `N U`, where U is the upper limit of the binomial
     confidence interval for the error rate: the p at which E errors or fewer have probability `confidence`.
 
-    Examples
-    --------
-    Quinlan's U(0, 6) = 0.206, U(0, 9) = 0.143 and U(0, 1) = 0.750 at the confidence of 25 %:
-
+    >>> # Quinlan's U(0, 6), U(0, 9) and U(0, 1) at the confidence of 25 %
     >>> (predict_errors(np.array([[6.0, 0.0], [9.0, 0.0], [0.0, 1.0]]), 0.25) / [6, 9, 1]).round(3)
     array([0.206, 0.143, 0.75 ])
     """

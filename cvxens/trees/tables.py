@@ -21,15 +21,9 @@ MISSING = frozenset({"", "?"})
 
 @dataclass(frozen=True)
 class Feature:
-    """What a column of a table is.
+    """The name of a column and the categories of its values, in the order of their codes; None if it is numeric.
 
-    Parameters
-    ----------
-    name : str
-        The column's name.
-    categories : tuple of str or None
-        The values of a nominal feature, in the order of their codes; None for a numeric one. It is empty if no value
-        was known: then every value counts as missing.
+    Categories are empty if no value was known: then every value counts as missing.
     """
 
     name: str
@@ -50,7 +44,7 @@ class Table:
     Parameters
     ----------
     features : tuple of Feature
-        What each column is.
+        One per column.
     columns : ndarray of shape (n_features, n_samples)
         Numbers, or codes of categories 0, 1, ...; NaN where missing.
 
@@ -131,15 +125,9 @@ class Table:
 def match(features: tuple[Feature, ...], X: Any) -> Table:
     """Encode `X` as a table of the given features: samples to predict, as those that were learned from.
 
-    The columns of tables and data frames are found by name, others are ignored; those of arrays and rows go by
-    position. A category that is not among those of its feature becomes a missing value.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        Of the table that was learned from.
-    X : Table, array, data frame or sequence of rows
-        As for `Table.read`.
+    `X` is anything that `Table.read` takes. The columns of tables and data frames are found by name, others are
+    ignored; those of arrays and rows go by position. A category that is not among those of its feature becomes a
+    missing value.
 
     Raises
     ------
@@ -173,23 +161,16 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
 def read_csv(
     lines: Iterable[str], *, target: str | None = None, nominal: Iterable[str | int] = ()
 ) -> tuple[Table, NDArray[np.str_]]:
-    """Read CSV lines under a header line into a table and the labels.
+    """Read CSV lines under a header line into a table and the labels, an array of str (n_samples,).
 
     Parameters
     ----------
     lines : iterable of str
         An open text file, or lines. Missing values are empty or ``?``.
     target : str, optional
-        The column of labels, by default the last; a label is never missing.
+        The column of labels, by default the last; a label is never missing. The table has all others.
     nominal : iterable of str or int
         As for `Table.read`.
-
-    Returns
-    -------
-    table : Table
-        All other columns.
-    y : ndarray of str, shape (n_samples,)
-        The labels.
 
     Raises
     ------
@@ -293,7 +274,13 @@ def read_cells(X: Any) -> tuple[list[Cells], bool]:
         if not names or len(set(names)) < len(names) or not len(X):
             found = f"found {len(X)} rows under {names}"
             raise InvalidInput("X", found, "give a frame with rows and distinctly named columns")
-        return [_read_series(str(key), X[key]) for key in X.columns], True
+        cells = []
+        for name, key in zip(names, X.columns, strict=True):
+            # pandas says isna where polars says is_null
+            missing = X[key].isna() if hasattr(X[key], "isna") else X[key].is_null()
+            missing = np.asarray(missing.to_numpy(), dtype=bool)
+            cells.append(Cells.from_values(name, np.asarray(X[key].to_numpy()), missing))
+        return cells, True
     try:
         rows = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     except ValueError:
@@ -303,12 +290,6 @@ def read_cells(X: Any) -> tuple[list[Cells], bool]:
     if rows.size == 0:
         raise InvalidInput("X", f"found no data, shape {rows.shape}", "give at least one row and one column")
     return [Cells.from_values(f"x{j}", column) for j, column in enumerate(rows.T)], False
-
-
-def _read_series(name: str, series: Any) -> Cells:
-    # pandas says isna where polars says is_null
-    missing = series.isna() if hasattr(series, "isna") else series.is_null()
-    return Cells.from_values(name, np.asarray(series.to_numpy()), np.asarray(missing.to_numpy(), dtype=bool))
 
 
 def _is_missing(value: Any, known_missing: bool) -> bool:

@@ -20,14 +20,10 @@ Codes = NDArray[np.int64]
 class Nodes(NamedTuple):
     """The nodes of a tree, breadth first; node 0 is the root."""
 
-    feature: Codes
-    """The feature a node splits on, -1 at a leaf."""
-    cut: Array
-    """Values up to it go to the first child of a numeric split, above it to the second; NaN elsewhere."""
-    first: Codes
-    """The first child; the others follow it, a nominal split having one per category."""
-    counts: Array
-    """Training weight of each class at the node, (n_nodes, n_classes)."""
+    feature: Codes  # the feature a node splits on, -1 at a leaf
+    cut: Array  # values up to it go to the first child of a numeric split, above it to the second; NaN elsewhere
+    first: Codes  # the first child; the others follow it, a nominal split having one per category
+    counts: Array  # training weight of each class at the node, (n_nodes, n_classes)
 
 
 @dataclass(frozen=True)
@@ -64,16 +60,8 @@ class Rule:
 class Tree(FieldsOnly):
     """A decision tree over numeric and nominal features; `fit_tree` learns one.
 
-    Two trees are equal if they have the same features, classes, splits and class weights.
-
-    Parameters
-    ----------
-    features : tuple of Feature
-        The features of the table it was learned from.
-    classes : tuple
-        The classes, sorted.
-    nodes : Nodes
-        The tree itself.
+    Its `features` are those of the table it was learned from, its `classes` are sorted. Two trees are equal if they
+    have the same features, classes, splits and class weights.
     """
 
     features: tuple[Feature, ...]
@@ -113,8 +101,8 @@ class Tree(FieldsOnly):
         return np.where(self.nodes.feature >= 0, sizes[self.nodes.feature], 0)
 
     @cached_property
-    def _parent(self) -> Codes:
-        """The parent of each node; the root's is itself."""
+    def parents(self) -> Codes:
+        """The parent of each node, (n_nodes,); the root's is itself."""
         inner = np.flatnonzero(self.branches)
         return np.concatenate([[0], np.repeat(inner, self.branches[inner])])
 
@@ -122,14 +110,14 @@ class Tree(FieldsOnly):
     def _shares(self) -> Array:
         """The part of its parent's training weight that each node got."""
         sizes = self.nodes.counts.sum(axis=1)
-        return sizes / sizes[self._parent]
+        return sizes / sizes[self.parents]
 
     @cached_property
     def probabilities(self) -> Array:
         """Class probabilities at each node, (n_nodes, n_classes): its parent's where no training case arrived."""
         found = self.nodes.counts.copy()
         for node in np.flatnonzero(found.sum(axis=1) <= 0):
-            found[node] = found[self._parent[node]]
+            found[node] = found[self.parents[node]]
         return found / found.sum(axis=1, keepdims=True)
 
     @property
@@ -140,22 +128,17 @@ class Tree(FieldsOnly):
     @cached_property
     def depth(self) -> int:
         """The largest number of tests before a decision."""
-        depths = np.zeros(len(self._parent), dtype=np.int64)
+        depths = np.zeros(len(self.parents), dtype=np.int64)
         for node in range(1, len(depths)):
-            depths[node] = depths[self._parent[node]] + 1
+            depths[node] = depths[self.parents[node]] + 1
         return int(depths.max())
 
     def predict_proba(self, X: Any) -> Array:
         """Return class probabilities, (n_samples, n_classes), in the order of `classes`.
 
-        A sample without the value that a test asks for goes down every branch, in the proportion of the training
-        cases that took it, and its classes are weighted accordingly. So does one with a category that was not seen
-        in training.
-
-        Parameters
-        ----------
-        X : Table, array, data frame or sequence of rows
-            Samples with the features of the training table, see `match`.
+        `X` is a table of the features of training, or what `match` makes one of. A sample without the value that a
+        test asks for, or with a category that was not seen in training, goes down every branch, in the proportion of
+        the training cases that took it, and its classes are weighted accordingly.
         """
         columns = match(self.features, X).columns
         return _descend(self.nodes, self.branches, self._shares, self.probabilities, columns)

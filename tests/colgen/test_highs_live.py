@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from cvxens.colgen import Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster
-from cvxens.colgen.masters.highs_master import LiveProgram
+from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.colgen.oracles import Pool
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cvxens.colgen import Checkpoint, Ending, Formulation, MasterSolution, Priced, column_generation, formulations
 from cvxens.colgen.masters import HingeMaster, SmoothMaster
-from cvxens.colgen.masters.base import COARSE, FINE, SHARE, InexactTolerance
 from cvxens.colgen.oracles import SklearnLearner
+from cvxens.colgen.restricted import COARSE, FINE, SHARE, InexactTolerance
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Logistic, SquaredHinge
 from cvxens.problems.penalties import SquaredL2

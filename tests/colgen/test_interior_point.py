@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
 from cvxens.colgen.masters import LARGE, HighsMaster, InteriorPointMaster, fastest_master
-from cvxens.colgen.masters import interior_point as module
+from cvxens.colgen.masters import linear_masters as module
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
 from cvxens.problems.losses import HardMargin, Hinge, SoftMinimumMargin

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from cvxens.colgen.masters.interior_point import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
+from cvxens.colgen.masters.linear_masters import NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT
 from cvxens.problems.losses import SoftMinimumMargin
 from cvxens.solvers import interior_point
 from cvxens.solvers.interior_point import (

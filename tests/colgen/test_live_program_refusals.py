@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cvxens.colgen.masters.highs_master import LiveProgram
+from cvxens.colgen.masters.linear_masters import LiveProgram
 from cvxens.errors import SolverFailed
 
 

@@ -34,8 +34,7 @@ from cvxens.kernels import (
     StumpRegion,
 )
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending
-from cvxens.solvers.blockwise import solve
+from cvxens.solvers import Ending, blockwise
 
 X, Y = make_threenorm(150, 4, random_state=0)
 NEW, _ = make_threenorm(100, 4, random_state=1)
@@ -248,7 +247,7 @@ def test_an_interrupted_fit_is_certified(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solve, "optimise_block", interrupt)
+    monkeypatch.setattr(blockwise, "optimise_block", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = fit()
     assert model.certificate_.proven

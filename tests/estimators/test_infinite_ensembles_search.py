@@ -15,7 +15,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators import machines
 from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
 from cvxens.kernels import DecisionStump, Gaussian, Perceptron, Stump
-from cvxens.solvers.blockwise import solve
+from cvxens.solvers import blockwise
 
 X, Y = make_threenorm(120, 4, random_state=0)
 CS = [0.5, 2.0**-9, 4.0, 2.0**-5]
@@ -162,7 +162,7 @@ def test_an_interrupt_ends_the_search(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solve, "optimise_block", interrupt)
+    monkeypatch.setattr(blockwise, "optimise_block", interrupt)
     model = InfiniteEnsembleSVCCV(Cs=CS)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

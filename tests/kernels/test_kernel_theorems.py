@@ -31,7 +31,7 @@ from cvxens.kernels import (
     and_,
     or_,
 )
-from cvxens.kernels.perceptron import mean_projection, projected_area, sphere_area
+from cvxens.kernels.perceptron import mean_projection
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
 WITHIN = Stump(LOW, HIGH)
@@ -103,20 +103,25 @@ def test_theorem_8_averaged_stumps_give_the_kernel_between_samples(X):
     np.testing.assert_allclose(WITHIN.cells(X).widths.sum(), (HIGH - LOW).sum())
 
 
+# Xi_D = int_{|theta| = 1} dtheta and Theta_D = int_{|theta| = 1} |theta_1| dtheta of LL08 Theorem 10, by D
+AREAS = {1: 2, 2: 2 * np.pi, 3: 4 * np.pi}
+PROJECTED_AREAS = {1: 2, 2: 4, 3: 2 * np.pi}
+
+
 def test_theorem_10_the_perceptron_kernel_in_the_plane():
     X, radius = np.array([[0.3, -0.2], [1.0, 0.5], [-0.6, 0.9]]), 1.5
     angles = 2 * np.pi * (np.arange(20_000) + 0.5) / 20_000
     theta = np.stack([np.cos(angles), np.sin(angles)])
     apart = np.abs((X[:, None] - X[None]) @ theta)
     # r^2 int (2 R - 2 |theta'(x - x')|) dtheta, thresholds being integrated exactly
-    K = (2 * radius - 2 * apart).mean(axis=2) * 2 * np.pi / (2 * projected_area(2))
+    K = (2 * radius - 2 * apart).mean(axis=2) * AREAS[2] / (2 * PROJECTED_AREAS[2])
     np.testing.assert_allclose(Perceptron(radius)(X), K, atol=1e-7)
-    assert Perceptron(radius, 2).total_mass() == pytest.approx(radius * sphere_area(2) / projected_area(2))
+    assert Perceptron(radius, 2).total_mass() == pytest.approx(radius * AREAS[2] / PROJECTED_AREAS[2])
 
 
 def test_theta_and_xi_of_the_perceptron_kernel():
-    np.testing.assert_allclose([sphere_area(d) for d in (1, 2, 3, 4)], [2, 2 * np.pi, 4 * np.pi, 2 * np.pi**2])
-    np.testing.assert_allclose([projected_area(d) for d in (1, 2, 3)], [2, 4, 2 * np.pi])
+    for d, area in AREAS.items():
+        assert area * mean_projection(d) == pytest.approx(PROJECTED_AREAS[d])
     for d in (2, 3, 6):
         weight = quad(lambda t, d=d: np.sin(t) ** (d - 2), 0, np.pi)[0]
         mean = quad(lambda t, d=d: abs(np.cos(t)) * np.sin(t) ** (d - 2), 0, np.pi, points=[np.pi / 2])[0] / weight

@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist
 
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
-from cvxens.solvers.additive import AdditiveKernel, kernel
+from cvxens.solvers import additive
+from cvxens.solvers.additive import AdditiveKernel
 
 
 def tied_sample(seed, n_samples=30, n_features=4, decimals=1):
@@ -46,7 +47,7 @@ def test_small_types_are_kept_and_exact(dtype):
 def test_threads_change_nothing(monkeypatch):
     X, scale, v = tied_sample(3, 200)
     once = AdditiveKernel.of(X, scale).product(v)
-    monkeypatch.setattr(kernel, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(additive, "WORTH_A_THREAD", 1)
     assert_allclose(AdditiveKernel.of(X, scale).product(v), once, rtol=1e-12, atol=1e-10)
 
 

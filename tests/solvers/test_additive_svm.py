@@ -12,11 +12,10 @@ from cvxens.certificates import Certificate
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending, solve_svm_dual
+from cvxens.solvers import Ending, additive, solve_svm_dual
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveSVM,
-    solve,
     solve_additive_path,
     solve_additive_svm,
 )
@@ -110,8 +109,8 @@ def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
     random = np.random.default_rng(0)
     kernel = AdditiveKernel.of(random.normal(size=(30, 2)))
     stiffness, wanted = random.uniform(0.5, 2.0, 30), random.normal(size=30) + 3
-    exact, b = solve.solve_by_cholesky(kernel, stiffness, wanted)
-    x, c = solve.solve_by_conjugate_gradients(kernel, stiffness, wanted)
+    exact, b = additive.solve_by_cholesky(kernel, stiffness, wanted)
+    x, c = additive.solve_by_conjugate_gradients(kernel, stiffness, wanted)
     assert_allclose(kernel.product(exact) + stiffness * exact + b, wanted, rtol=1e-10)
     assert_allclose(x, exact, atol=1e-2 * np.abs(exact).max())
     assert c == pytest.approx(b, rel=1e-2)
@@ -119,7 +118,7 @@ def test_conjugate_gradients_solve_the_system_that_cholesky_solves():
 
 def test_conjugate_gradients_reach_the_same_optimum(monkeypatch):
     direct = solve_additive_svm(PROBLEM, 1e-8)
-    monkeypatch.setattr(solve, "DENSE", 0)
+    monkeypatch.setattr(additive, "DENSE", 0)
     iterative = solve_additive_svm(PROBLEM, 1e-8)
     assert iterative.ending is Ending.OPTIMAL
     assert iterative.objective == pytest.approx(direct.objective, rel=1e-7)
@@ -170,7 +169,7 @@ def test_limits_return_a_certified_point(limit, ending):
 
 @pytest.mark.parametrize("options", [{}, {"sample_size": 50}])
 def test_an_interrupt_returns_a_certified_point(monkeypatch, options):
-    calls, newton_step = [], solve.newton_step
+    calls, newton_step = [], additive.newton_step
 
     def interrupted(*arguments):
         calls.append(arguments)
@@ -178,7 +177,7 @@ def test_an_interrupt_returns_a_certified_point(monkeypatch, options):
             raise KeyboardInterrupt
         return newton_step(*arguments)
 
-    monkeypatch.setattr(solve, "newton_step", interrupted)
+    monkeypatch.setattr(additive, "newton_step", interrupted)
     solution = solve_additive_svm(PROBLEM, 1e-12, **options)
     assert solution.ending is Ending.INTERRUPTED
     assert PROBLEM.certify(solution).relative_gap == pytest.approx(solution.relative_gap, rel=1e-6)
@@ -197,7 +196,7 @@ def test_an_interrupted_path_ends(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solve, "newton_step", interrupted)
+    monkeypatch.setattr(additive, "newton_step", interrupted)
     assert len(solve_additive_path(PROBLEM, [0.1, 1.0])) == 1
 
 

@@ -11,10 +11,16 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending
+from cvxens.solvers import Ending, blockwise
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
-from cvxens.solvers.blockwise import CachedRows, DenseRows, KernelSVM, solve, solve_blockwise, solve_blockwise_path
-from cvxens.solvers.blockwise.solve import optimise_block
+from cvxens.solvers.blockwise import (
+    CachedRows,
+    DenseRows,
+    KernelSVM,
+    optimise_block,
+    solve_blockwise,
+    solve_blockwise_path,
+)
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
 X, Y = make_threenorm(300, 5, random_state=0)
@@ -43,8 +49,8 @@ def by_pairs(K, point, bounds, n_steps):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(solve, "BLOCK", 32)
-    monkeypatch.setattr(solve, "WHOLE", 32)
+    monkeypatch.setattr(blockwise, "BLOCK", 32)
+    monkeypatch.setattr(blockwise, "WHOLE", 32)
 
 
 @settings(deadline=None, max_examples=60)

@@ -11,8 +11,7 @@ from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
 from cvxens.problems import RhoSVM
 from cvxens.solvers import adaptive_updates, fixed_updates, incomplete_cholesky, partial_svms, solve_rho_svm
-from cvxens.solvers.partial_svms import combine_updates
-from cvxens.solvers.rho_svm import take_until, uniform
+from cvxens.solvers.rho_svm import combine_updates, take_until, uniform
 
 X, Y = make_twonorm(50, 3, random_state=1)
 KERNEL = Stump(X.min(axis=0) - 1, X.max(axis=0) + 1)

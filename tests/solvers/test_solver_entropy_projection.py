@@ -12,7 +12,7 @@ from cvxens.datasets import make_twonorm
 from cvxens.kernels import Stump
 from cvxens.problems import EntropyProjection
 from cvxens.solvers import solve_entropy_projection
-from cvxens.solvers.entropy_projection import find_multiplier, tilt
+from cvxens.solvers.rho_svm import find_multiplier, tilt
 
 X, Y = make_twonorm(30, 3, random_state=0)
 K = Stump()(X)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from warnings import warn
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.masters.highs_master import HighsMaster
-from cvxens.colgen.masters.interior_point import InteriorPointMaster
-from cvxens.colgen.masters.least_squares_master import LeastSquaresMaster
-from cvxens.colgen.masters.newton_masters import HingeMaster, SmoothMaster, SparseMaster, hinge_path
+from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
+from cvxens.colgen.masters.newton_masters import (
+    HingeMaster,
+    LeastSquaresMaster,
+    SmoothMaster,
+    SparseMaster,
+    hinge_path,
+)
 from cvxens.colgen.protocols import Master
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems.formulation import Formulation

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.restricted import Restricted, intercept_of
+from cvxens.colgen.protocols import MasterSolution, Priced
+from cvxens.colgen.restricted import FastMaster, intercept_of
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import Edges
 from cvxens.types import Array
 
 
-class CvxpyMaster:
+class CvxpyMaster(FastMaster):
     """Solves the restricted problem of any formulation with the chain of cvxpy's solvers.
 
     Parameters
@@ -33,18 +32,9 @@ class CvxpyMaster:
     source = "cvxpy"
 
     def __init__(self, formulation: Formulation, y: Array, *, solver: str | None = None, **options: Any) -> None:
-        self.restricted = Restricted(formulation, y)
+        super().__init__(formulation, y)
         self.solver = solver
         self.options = options
-
-    @staticmethod
-    def supports(formulation: Formulation) -> bool:
-        """Return True: it takes every formulation."""
-        return True
-
-    def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns for the next round's model."""
-        self.restricted.add(columns)
 
     def solve(self) -> MasterSolution:
         """Model and solve; where no margins of 1 can be reached yet, return the Farkas vector to price with."""
@@ -60,11 +50,11 @@ class CvxpyMaster:
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; taken from the solver's point where a conjugate is not known."""
         if self.restricted.formulation.has_conjugate:
-            return self.restricted.bound(solution, priced)
+            return super().bound(solution, priced)
         return self._claimed_bound(solution, priced)
 
     def _start(self) -> MasterSolution:
-        """Without columns; a loss that is an expression is solved at w = 0 for its multipliers."""
+        """Solve without columns; a loss that is an expression is solved at w = 0 for its multipliers."""
         formulation = self.restricted.formulation
         if formulation.has_conjugate:
             return self.restricted.start()
@@ -78,11 +68,11 @@ class CvxpyMaster:
             raise InvalidInput("constraints", found, "give some that hold for a constant score b, or 0") from failure
         b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
         w = np.zeros((0, *nothing.outputs))
-        threshold = formulation.terms[1].threshold(w, np.zeros(0))
+        threshold = self.penalty.threshold(w, np.zeros(0))
         return MasterSolution(w, b, u, self.restricted.y * u, formulation.sense * solution.objective, threshold)
 
     def _claimed_bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """By Fenchel's equality -loss*(-u) = loss(z) + u'z at the solver's optimum.
+        """Bound by Fenchel's equality ``-loss*(-u) = loss(z) + u'z`` at the solver's optimum.
 
         Once no edge exceeds the threshold, the restricted optimum is the optimum, whatever the penalty; where the
         oracle cannot bound the edges, nobody knows whether one does.
@@ -92,7 +82,7 @@ class CvxpyMaster:
             return -np.inf
         if priced.best_edge <= solution.threshold + 1e-6 * size:
             return solution.objective
-        loss, penalty = self.restricted.formulation.terms
+        loss, penalty = self.loss, self.penalty
         edges = Edges(priced.edge_bound, priced.edge_square_sum)
         if solution.w.size == 0 or penalty.shrink(edges) < 1 or not np.isfinite(penalty.conjugate(edges)):
             return -np.inf

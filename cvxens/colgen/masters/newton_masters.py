@@ -1,4 +1,4 @@
-"""The fast masters by Newton's method: hinge and smooth losses with a squared l2 or an l1 penalty."""
+"""The fast masters by Newton's method: hinge and smooth losses, and squares, with a squared l2 or an l1 penalty."""
 
 from __future__ import annotations
 
@@ -9,21 +9,44 @@ from typing import Any
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen.masters.base import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
-from cvxens.deadline import Pace
+from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
+from cvxens.deadline import Pace, TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
+from cvxens.solvers.least_squares import ByColumns, BySamples
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
-from cvxens.types import Array
+from cvxens.types import Array, Point
 
 MAX_STEPS = 100
 """Proximal Newton steps of a round; from warm starts a handful is usual."""
 
 
-class HingeMaster(FastMaster):
+class NewtonMaster(FastMaster):
+    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant."""
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
+        super().__init__(formulation, y)
+        self.tolerance = InexactTolerance(self.penalty, tol, share)
+
+    def minimise(self, tol: float) -> Point:
+        """Return a point of the restricted problem whose relative gap is at most `tol`, if it can."""
+        raise NotImplementedError
+
+    def solve(self) -> MasterSolution:
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        point = self.minimise(self.tolerance.next(self.restricted.n_columns))
+        return replace(self.restricted.evaluate(point), exact=self.tolerance.is_exact)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        self.tolerance.learn(solution, priced)
+        return super().bound(solution, priced)
+
+
+class HingeMaster(NewtonMaster):
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
     `ProximalHinge` solves it. Dual coordinate descent, as in liblinear, needs many passes over the samples where C is
@@ -47,25 +70,14 @@ class HingeMaster(FastMaster):
     needs = (Needs("box", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         prices = np.full(len(y), self.loss.box)
         self.solver = ProximalHinge(y, prices, self.penalty.ridge, formulation.intercept, tol)
         self.point = HingePoint.zero(len(y))
 
-    def solve(self) -> MasterSolution:
-        """Solve from the last round's point, as far as the columns found last warrant."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
-        solver = replace(self.solver, tol=self.tolerance.next(self.restricted.n_columns))
-        self.point = solver.solve(self.restricted.H.T, self.point)
-        solution = self.restricted.evaluate({"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u})
-        return replace(solution, exact=self.tolerance.is_exact)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.tolerance.learn(solution, priced)
-        return super().bound(solution, priced)
+    def minimise(self, tol: float) -> Point:
+        self.point = replace(self.solver, tol=tol).solve(self.restricted.H.T, self.point)
+        return {"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u}
 
 
 def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
@@ -105,7 +117,7 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
-class SmoothMaster(FastMaster):
+class SmoothMaster(NewtonMaster):
     """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
     At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
@@ -118,41 +130,26 @@ class SmoothMaster(FastMaster):
         free w, with or without an intercept.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
-    tol : float
-        Relative duality gap of the restricted problem, at which a solution is exact.
-    share : float
-        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
-        in every round.
+    tol, share : float
+        As of `HingeMaster`.
     """
 
     source = "KIE06 (14)"
     needs = (Needs("curvature", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         start = self.restricted.start()
         self.w, self.b = start.w, float(start.b)
 
-    def solve(self) -> MasterSolution:
-        """Solve from the last round's weights, as far as the columns found last warrant."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
+    def minimise(self, tol: float) -> Point:
         rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
         w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
-        gap = self.tolerance.next(len(rows))
         intercept = self.restricted.formulation.intercept
         problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature)
-        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: gap * (loss.value(z) + penalty.value(w)))
+        at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
         self.w, self.b = at.w, at.b
-        u = loss.multipliers(y * (at.f + at.b))
-        solution = self.restricted.evaluate({"w": at.w, "b": np.asarray(at.b), "u": u})
-        return replace(solution, exact=self.tolerance.is_exact)
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
-        self.tolerance.learn(solution, priced)
-        return super().bound(solution, priced)
+        return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}
 
 
 @dataclass(frozen=True)
@@ -166,7 +163,7 @@ class _State:
     gap: float
 
 
-class SparseMaster(FastMaster):
+class SparseMaster(NewtonMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
     At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
@@ -178,32 +175,25 @@ class SparseMaster(FastMaster):
         A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
-    tol : float
-        Relative duality gap of the restricted problem, at which a solution is exact.
-    share : float
-        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
-        solutions in every round.
+    tol, share : float
+        As of `HingeMaster`; the share is of the gap to the bound from the columns found last.
     """
 
     source = "Lee, Sun & Saunders 2014"
     needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y)
-        self.tolerance = InexactTolerance(self.penalty, tol, share)
+        super().__init__(formulation, y, tol=tol, share=share)
         start = self.restricted.start()
         self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Store the columns; their weights start at 0."""
         added = self.restricted.add(columns)
         self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
 
-    def solve(self) -> MasterSolution:
+    def minimise(self, tol: float) -> Point:
         """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
-        if self.restricted.n_columns == 0:
-            return self.restricted.start()
-        problem, tol, pace = self._problem(), self.tolerance.next(self.restricted.n_columns), Pace()
+        problem, pace = self._problem(), Pace()
         at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
         for _ in range(MAX_STEPS):
             if at.gap <= tol * at.objective or not pace.allows_step():
@@ -215,17 +205,15 @@ class SparseMaster(FastMaster):
         self.W, self.b = at.point.W, at.point.b
         outputs = self.restricted.problem.outputs
         w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        solution = self.restricted.evaluate({"w": w, "b": np.full(outputs, self.b), "u": u})
-        return replace(solution, exact=self.tolerance.is_exact)
+        return {"w": w, "b": np.full(outputs, self.b), "u": u}
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next solution is as good as the columns found warrant."""
+        """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
         best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
         self.tolerance.gap = relative_gap(solution.objective, best)
-        return super().bound(solution, priced)
+        return self.restricted.bound(solution, priced)
 
     def _problem(self) -> SparseProblem:
-        """State the restricted problem in arrays."""
         formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
         return SparseProblem(
             self.restricted.H.T,
@@ -254,3 +242,43 @@ class SparseMaster(FastMaster):
 def find_hessian(loss: Any) -> Hessian:
     """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of one margin per sample."""
     return getattr(loss, "hessian", lambda U, X, _: (X * loss.curvature(U[:, 0])) @ X.T)
+
+
+class LeastSquaresMaster(FastMaster):
+    """SL (10), all outputs at once, by equations of size min(n_columns, n_samples).
+
+    By columns they are ``(G'G + weight/C I) W = G'L``, G the columns less their means, with a Cholesky factor that
+    grows by the rows of the new columns; once there are more columns than samples, they are SL (11). The intercept is
+    ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Prices C_i of the samples weigh
+    means and squares.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Squared error with a squared l2 penalty and an intercept, of any number of outputs.
+    y : ndarray of shape (n_samples, 1)
+        A column of ones.
+    """
+
+    source = "SL (11)"
+    needs = (Needs("targets", "ridge", nonnegative=False, intercept=True),)
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        super().__init__(formulation, y)
+        self.pace = Pace()
+        # prices with the mean 1: 1/2 sum_i v_i |r_i|^2 + ridge/2 |W|^2
+        price = float(np.mean(self.loss.prices))
+        problem = self.loss.targets, self.penalty.ridge / price, np.full(len(y), self.loss.prices.ravel() / price)
+        self.by_columns, self.by_samples = ByColumns(*problem), BySamples(*problem)
+
+    def solve(self) -> MasterSolution:
+        """Grow the equations by the new columns and solve them; a TimeUp where that may take longer than is left."""
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        if not self.pace.allows_step():
+            raise TimeUp
+        H = self.restricted.H
+        W = (self.by_columns if H.shape[1] <= len(H) else self.by_samples).weights(H.T)
+        scores = H @ W
+        b = self.loss.best_intercept(scores, self.restricted.y)
+        return self.restricted.evaluate({"w": W, "b": b, "u": self.loss.multipliers(scores + b)})

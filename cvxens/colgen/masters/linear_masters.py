@@ -1,0 +1,345 @@
+"""The fast masters of the linear programs: soft margins and hard ones, and LPBoost.
+
+`HighsMaster` keeps the dual alive in HiGHS, with a row added for every column, and ends in a vertex.
+`InteriorPointMaster`, for larger samples, is an interior-point method kept warm, and solved as far as the outer gap
+warrants; where it can do no more, the simplex method finishes.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import inf
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.colgen.protocols import Column, MasterSolution, Priced
+from cvxens.colgen.restricted import FastMaster, Needs
+from cvxens.deadline import TimeUp, time_left
+from cvxens.errors import SolverFailed, SolverFallbackWarning
+from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
+from cvxens.solvers import interior_point
+from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
+from cvxens.types import Array, Attempt
+
+
+def load_highs() -> ModuleType:
+    """Import HiGHS; an ImportError where it is missing, or where ortools has loaded another one (see `HighsMaster`)."""
+    try:
+        import highspy
+    except ImportError as error:
+        clash = "; ortools, which this process has loaded, brings another HiGHS, and the two do not go together"
+        found = f"highspy cannot be imported ({error}){clash if 'ortools' in sys.modules else ''}"
+        raise ImportError(found) from error
+    return highspy
+
+
+class LiveProgram:
+    """``min cost'x`` within bounds, subject to rows that are added one after the other.
+
+    Examples
+    --------
+    >>> program = LiveProgram(np.array([-1.0]), np.zeros(1), np.full(1, 9.0))
+    >>> program.add_row(-np.inf, np.array([2.0]), 4.0)
+    >>> program.solve()
+    (array([2.]), array([-0.5]))
+    """
+
+    def __init__(self, cost: Array, lower: Array, upper: Array) -> None:
+        statuses = load_highs().HighsModelStatus
+        self.optimal, self.time_limit = statuses.kOptimal, statuses.kTimeLimit
+        self.highs = load_highs().Highs()
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("presolve", "off")
+        self.highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        self.highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        n = len(cost)
+        self.indices = np.arange(n, dtype=np.int32)
+        _check(self.highs.addVars(n, lower, upper), "bounds")
+        _check(self.highs.changeColsCost(n, self.indices, cost), "costs")
+
+    def add_row(self, lower: float, coefficients: Array, upper: float) -> None:
+        """Add lower <= coefficients'x <= upper; fewer coefficients than variables leave out the last ones."""
+        indices = self.indices[: len(coefficients)]
+        _check(self.highs.addRow(lower, upper, len(coefficients), indices, coefficients), "coefficients")
+
+    def solve(self) -> tuple[Array, Array]:
+        """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""
+        attempts = []
+        for start in ("warm", "cold"):
+            before = self.highs.getRunTime()
+            # HiGHS counts the time of all runs
+            self.highs.setOptionValue("time_limit", before + max(time_left(), 0.0))
+            self.highs.run()
+            status = self.highs.getModelStatus()
+            if status == self.time_limit:
+                raise TimeUp
+            if status == self.optimal:
+                solution = self.highs.getSolution()
+                return np.array(solution.col_value), np.array(solution.row_dual)
+            seconds = self.highs.getRunTime() - before
+            attempts.append(Attempt(f"HiGHS, {start} start", self.highs.modelStatusToString(status), seconds))
+            self.highs.clearSolver()
+        raise SolverFailed(attempts)
+
+
+def _check(status: Any, numbers: str) -> None:
+    """Raise where HiGHS has refused a part of a program, without which it would solve another one."""
+    if status == load_highs().HighsStatus.kError:
+        raise SolverFailed([Attempt("HiGHS", "refused", 0.0, f"it takes no {numbers} of this size")])
+
+
+class HighsMaster(FastMaster):
+    """LL08 P3 and P4 and LPBoost by HiGHS's dual simplex, warm-started from the last basis.
+
+    The restricted master has one variable per column and one constraint per sample; its dual, which is solved here,
+    has one variable per sample and one row per column, so a new column is a new row and the last basis stays dual
+    feasible. The first of these masters loads HiGHS, after which ortools can no longer be imported in the same process,
+    nor HiGHS after ortools: each brings shared libraries of HiGHS of another version.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Hinge loss with an l1 penalty, the soft minimum margin on the simplex, or hard margins with an l1 penalty and
+        w >= 0.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+
+    Raises
+    ------
+    ImportError
+        HiGHS cannot be loaded.
+    """
+
+    source = "DBS02; HiGHS"
+    needs = (
+        Needs("box", "edge_limit"),
+        Needs("caps", "total"),
+        Needs("floor", "edge_limit", nonnegative=True),
+    )
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        super().__init__(formulation, y)
+        n, loss = len(y), self.loss
+        self.is_game = not hasattr(loss, "box")
+        if self.is_game:
+            # min gamma subject to sum u = 1, 0 <= u <= caps and no edge above gamma
+            cost = np.append(np.zeros(n), 1.0)
+            caps = np.full(n, getattr(loss, "caps", 1.0))
+            self.program = LiveProgram(cost, np.append(np.zeros(n), -np.inf), np.append(caps, np.inf))
+            self.program.add_row(1.0, np.ones(n), 1.0)
+        else:
+            # max sum u subject to 0 <= u <= box and no edge above the limit
+            self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, loss.box))
+        if formulation.intercept:
+            self.program.add_row(0.0, y, 0.0)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        for values in self.restricted.add(columns):
+            signed = self.restricted.y * values
+            if self.is_game:
+                self.program.add_row(-np.inf, np.append(signed, -1.0), 0.0)
+            else:
+                limit = self.penalty.edge_limit
+                self.program.add_row(-np.inf if self.restricted.formulation.nonnegative else -limit, signed, limit)
+
+    def solve(self) -> MasterSolution:
+        """Solve from the last basis; where no margins of 1 can be reached yet, return the Farkas vector."""
+        if self.restricted.n_columns == 0:
+            return self.restricted.start()
+        variables, multipliers = self.program.solve()
+        # the weights are minus the multipliers of the edges, the intercept minus that of the balance
+        first = len(multipliers) - self.restricted.n_columns
+        w, b = -multipliers[first:], -multipliers[int(self.is_game) : first].sum()
+        if hasattr(self.loss, "floor"):
+            return self._scale_to_floor(w, b, variables[:-1], float(variables[-1]))
+        return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": variables[: len(self.restricted.y)]})
+
+    def _scale_to_floor(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
+        """Turn a solution of the game into one of LL08 P3; at a value gamma <= 0 its u is a Farkas vector.
+
+        The game's margins are at least gamma, and its edges at most gamma.
+        """
+        if gamma > 0:
+            scale = self.loss.floor / gamma
+            point = {"w": scale * a, "b": np.asarray(scale * b), "u": u * self.penalty.edge_limit / gamma}
+            solution = self.restricted.evaluate(point)
+            if np.isfinite(solution.objective):
+                return solution
+        return self.restricted.farkas(u)
+
+
+Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Some columns with their signs: indices of signs, indices of columns."""
+
+LOOSE = 0.3
+"""The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
+
+NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT = 0.02, 1e-4
+"""A column is of no use if its edge is below its limit by this share and its weight below this share of the mean."""
+
+PURGE_AFTER = 3
+"""Rounds with negligible weight and edge after which a column leaves the working set."""
+
+LEAST_CLEARANCE = 1e-6
+"""A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
+
+
+class InteriorPointMaster(FastMaster):
+    """LL08 P4 and LPBoost (DBS02) by primal-dual column generation (Gondzio, Gonzalez-Brevis & Munari 2016).
+
+    The dual, max sum u over 0 <= u <= C with a row per column, or LPBoost's game, is solved by an interior-point method
+    on the normal equations, one unknown per column. It stops at a share of the outer gap, which it learns in `bound`:
+    until columns are good, their exact weights are not wanted, and the u of a centred point prices far better than a
+    vertex. The next round starts from that point, moved until it is strictly inside all new rows. Columns without
+    weight and with a small edge rest until their edge is too large again; so do, where w is free, the negations of
+    columns.
+
+    Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
+    1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Hinge loss with an l1 penalty, or the soft minimum margin on the simplex.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    """
+
+    source = "Gondzio, Gonzalez-Brevis & Munari 2016"
+    needs = (Needs("box", "edge_limit"), Needs("caps", "total"))
+
+    def __init__(self, formulation: Formulation, y: Array) -> None:
+        super().__init__(formulation, y)
+        self.program, self.C = self._state_dual(formulation, y)
+        self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
+        self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
+        self.idle = np.empty(0, np.intp)
+        self.at: Iterate | None = None
+        self.best: MasterSolution = self.restricted.start()
+        interior = self.program.objective.interior(self._v, self.program)
+        self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
+        self.unfinished: list[Column] = []
+        self.gap = self.own_gap = inf
+
+    def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Program, float]:
+        """Return the dual program without columns, and the unit of its multipliers: the largest price."""
+        upper = np.full(len(y), self.loss.box if hasattr(self.loss, "box") else self.loss.caps)
+        price, rows = float(upper.max()), Rows(len(y))
+        objective: MaxSum | MinLimit
+        if hasattr(self.loss, "box"):
+            objective = MaxSum(self.penalty.edge_limit / price)
+        else:
+            objective = MinLimit(self.loss, 1 / price)
+            rows.add(np.ones((1, len(y))))
+        if formulation.intercept:
+            rows.add(y[np.newaxis])
+        return Program(rows, rows.n_rows, upper / price, objective), price
+
+    @cached_property
+    def simplex(self) -> HighsMaster:
+        """The master that finds the vertex; HiGHS is loaded where one is wanted first."""
+        return HighsMaster(self.restricted.formulation, self.restricted.y)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        self.restricted.add(columns)
+        self.unfinished.extend(columns)
+
+    def solve(self) -> MasterSolution:
+        """Solve to a share of the outer gap, from the last point."""
+        if self.restricted.n_columns == 0:
+            return self.best
+        waiting = self._find_violated()
+        entering = len(waiting[0]) > 0
+        if entering:
+            self._enter(waiting)
+        before = self.at
+        if before is not None:
+            # asked again with nothing new, it is to do better
+            goal = self.gap if entering else min(self.gap, self.own_gap)
+            self.at, self.own_gap = interior_point.follow_path(self.program, before, LOOSE * goal)
+        if self.at is before and not entering:
+            return self._finish()
+        w = np.zeros(self.restricted.n_columns)
+        if self.at is not None:
+            sign, column = self.working
+            np.add.at(w, column, self.signs[sign] * self.at.w)
+        self._take(self.restricted.evaluate({"w": w, "u": self.C * self._v}))
+        self._purge()
+        return self.best
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
+        found = Edges(priced.best_edge, priced.edge_square_sum)
+        self.gap = (solution.objective - self.restricted.problem.bound(solution.u, found)) / self.C
+        return super().bound(solution, priced)
+
+    def _finish(self) -> MasterSolution:
+        try:
+            self.simplex.add(self.unfinished)
+            self.unfinished = []
+            self._take(self.simplex.solve())
+        except (ImportError, SolverFailed) as failure:
+            warnings.warn(
+                f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
+            )
+        return replace(self.best, exact=True)
+
+    @property
+    def _v(self) -> Array:
+        return self.best.u / self.C if self.at is None else self.at.v
+
+    def _find_violated(self) -> Choice:
+        """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""
+        if not self.has_interior:
+            return np.empty(0, np.intp), np.empty(0, np.intp)
+        edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(self.restricted.y * self._v))
+        edges[self.working] = -inf
+        sign, column = np.nonzero(edges > (self.program.objective.limit if self.at is None else self.at.limit))
+        return sign, column
+
+    def _enter(self, waiting: Choice) -> None:
+        sign, column = waiting
+        rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
+        self.program.rows.add(rows)
+        self.at = (
+            interior_point.cold_start(self._v, self.program)
+            if self.at is None
+            else interior_point.append_rows(self.at, rows @ self.at.v, self.program)
+        )
+        self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
+        self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
+
+    def _purge(self) -> None:
+        """Remove columns from the working set that have been of no use for long, but never all."""
+        if self.at is None:
+            return
+        at, size = self.at, abs(self.at.limit)
+        # while the gap is wide, edges are known no better than it, so that thrice its share of the limit is kept
+        to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / self.C, size))
+        useless = (at.s > to_spare) & (at.w < NEGLIGIBLE_WEIGHT * at.w.mean())
+        self.idle = np.where(useless, self.idle + 1, 0)
+        kept = self.idle < PURGE_AFTER
+        if kept.all():
+            return
+        kept[at.w.argmax()] = True
+        self.at = interior_point.drop_rows(at, kept, self.program)
+        self.program.rows.keep(np.append(np.full(self.program.n_free, True), kept))
+        self.working = self.working[0][kept], self.working[1][kept]
+        self.idle = self.idle[kept]
+
+    def _take(self, new: MasterSolution) -> None:
+        """Keep the new multipliers, with the best weights so far."""
+        if new.objective > self.best.objective:
+            w = np.zeros_like(new.w)
+            w[: len(self.best.w)] = self.best.w
+            best = self.best
+            new = replace(new, w=w, b=best.b, centred=best.centred, objective=best.objective)
+        self.best = replace(new, exact=False)

@@ -1,0 +1,983 @@
+"""Support vector machines with additive kernels: no Gram matrix, memory for the sample alone.
+
+`AdditiveKernel` multiplies by prefix sums over sorted features; `AdditiveSVM` is LL08 P2 with it, and certifies any
+answer; `AdditiveModel` evaluates a solution as a piecewise linear function of every feature, and names the stumps that
+it is made of; `solve_additive_svm` finds it by proximal Newton steps on the samples between the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
+
+from cvxens import validation
+from cvxens.compensated import two_sum
+from cvxens.deadline import Deadline, limit_time, time_is_up
+from cvxens.errors import InvalidInput
+from cvxens.features import SortedFeatures
+from cvxens.problems import SVMDual
+from cvxens.problems.maps import KernelMap
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.solvers.proximal_hinge import SmoothedHinge
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
+from cvxens.threads import available_threads, map_slices
+from cvxens.types import Array, FieldsOnly
+
+__all__ = [
+    "SOLVERS",
+    "AdditiveKernel",
+    "AdditiveModel",
+    "AdditiveSVM",
+    "Cells",
+    "StumpEnsemble",
+    "solve_additive_path",
+    "solve_additive_svm",
+]
+
+SOLVERS: Mapping[str, str] = {
+    "solve_additive_path": "LL08 P2; proximal Newton steps",
+    "solve_additive_svm": "LL08 P2; proximal Newton steps",
+}
+"""The functions of this room, and where they are from."""
+
+Rows: TypeAlias = NDArray[np.int32]
+
+WORTH_A_THREAD = 100_000
+"""Sorted entries below which a product is faster in one thread."""
+
+FEW = 16
+"""A part of the sample is sorted anew where it is smaller than the sample by this factor."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveKernel:
+    """K(x, x') = - sum_d scale_d |x_d - x'_d| on a sample, in memory for the sample.
+
+    Where coefficients sum to 0, as y'u = 0 makes them in P2, a constant in the kernel does not matter, nor does a term
+    in x alone or x' alone. So this is LL08's stump kernel and its simplified form (scale 1), histogram intersection
+    ``sum_d min(x_d, x'_d)`` (scale 1/2), KIE06's K_ds, and any sum of those over features with weights of their own.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The sample.
+    rows : ndarray of int32, shape (n_features, n_samples)
+        The samples by ascending value of each feature.
+    values : ndarray of shape (n_features, n_samples)
+        ``values[d, k] = X[rows[d, k], d]``, in the type of X.
+    scale : ndarray of shape (n_features,)
+        At least 0.
+
+    Examples
+    --------
+    >>> kernel = AdditiveKernel.of([[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> kernel.product(np.array([1.0, 0.0, 0.0]))
+    array([ 0., -2., -4.])
+    """
+
+    X: NDArray
+    rows: Rows
+    values: NDArray
+    scale: Array
+
+    @classmethod
+    def of(cls, X: Any, scale: Any = None) -> AdditiveKernel:
+        """Sort a sample, or take one that is sorted, `SortedFeatures`; `scale` is 1 or shaped (n_features,)."""
+        features = X if isinstance(X, SortedFeatures) else SortedFeatures(X)
+        return cls(features.X, features.order, features.values, _checked_scale(scale, features.n_features))
+
+    @property
+    def n_samples(self) -> int:
+        return self.rows.shape[1]
+
+    @cached_property
+    def total_mass(self) -> float:
+        """LL08's Delta for the ranges of the sample: with it added, the kernel is PSD."""
+        ranges = self.values[:, -1].astype(np.float64) - self.values[:, 0]
+        return float(self.scale @ ranges) / 2
+
+    @cached_property
+    def mean_distance(self) -> float:
+        """The mean of -K over all pairs of samples."""
+        ones = np.ones(self.n_samples)
+        return -float(ones @ self.product(ones)) / self.n_samples**2
+
+    def product(self, v: Array, *, compensated: bool = False) -> Array:
+        """Return K v (n_samples,) in O(n_samples n_features), with running sums in twice the precision if asked."""
+        add_products = _add_compensated_products if compensated else _add_products
+
+        def add(features: slice) -> tuple[NDArray, float]:
+            pairs = np.zeros((self.n_samples, 2))
+            pairs[:, 0] = v
+            return pairs[:, 1], add_products(self.rows[features], self.values[features], self.scale[features], pairs)
+
+        parts = self._by_features(add)
+        product = parts[0][0] + sum(offset for _, offset in parts)
+        for part, _ in parts[1:]:
+            product += part
+        return product
+
+    def product_error(self, v: Array) -> float:
+        """Bound the error of any entry of a compensated product.
+
+        The running sums of a feature are exact but for one rounding of every term, whose sizes add up to at most twice
+        scale range sum |v|; then n_features of them and their constants are summed.
+        """
+        size = 4 * self.total_mass * float(np.abs(v).sum())
+        return sum_error(len(self.scale) + 8, size)
+
+    def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
+        """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
+        if len(chosen) * FEW < self.n_samples:
+            X = self.X[chosen]
+            rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
+            return AdditiveKernel(X, rows, np.take_along_axis(X.T, rows, axis=1), self.scale)
+        positions = np.full(self.n_samples, -1, np.int32)
+        positions[chosen] = np.arange(len(chosen), dtype=np.int32)
+        shape = len(self.scale), len(chosen)
+        rows, values = np.empty(shape, np.int32), np.empty(shape, self.values.dtype)
+        self._by_features(lambda d: _keep(self.rows[d], self.values[d], positions, rows[d], values[d]))
+        return AdditiveKernel(self.X[chosen], rows, values, self.scale)
+
+    def dense(self) -> Array:
+        """Return the lower triangle of K, the rest 0, shape (n_samples, n_samples): for small samples."""
+        K = np.zeros((self.n_samples, self.n_samples))
+        _fill_lower(self.X.astype(np.float64), self.scale, K)
+        return K
+
+    def _by_features(self, task: Callable[[slice], Any]) -> list[Any]:
+        """Return the results of a task for shares of the features, one to a thread; used ones come first."""
+        n_features = len(self.scale)
+        n_threads = min(available_threads(), n_features, 1 + self.rows.size // WORTH_A_THREAD)
+        return map_slices(task, n_features, n_threads)
+
+
+def _checked_scale(scale: Any, n_features: int) -> Array:
+    if scale is None:
+        return np.ones(n_features)
+    scale = validation.finite_array("scale", scale, ndim=1)
+    if len(scale) != n_features:
+        raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
+    if (scale < 0).any() or not scale.any():
+        raise InvalidInput(
+            "scale", f"found {scale.min():g} to {scale.max():g}", "give numbers of at least 0, not all 0"
+        )
+    return scale
+
+
+@njit(cache=True, nogil=True)
+def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
+    """Add K v to pairs[:, 1], where v is pairs[:, 0], up to a constant, which is returned.
+
+    Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at
+    both ends of a feature is minus its range times the sum of all weights, which gives the constant.
+    """
+    total = 0.0
+    for i in range(len(pairs)):
+        total += pairs[i, 0]
+    constant = 0.0
+    for d in range(len(rows)):
+        first = np.float64(values[d, 0])
+        last, here, slope, twice = first, 0.0, scale[d] * total, 2 * scale[d]
+        for k in range(rows.shape[1]):
+            row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
+            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each
+            here += slope * (x - last)
+            slope -= twice * pairs[row, 0]
+            last = x
+            pairs[row, 1] += here
+        constant -= (scale[d] * (last - first) * total + here) / 2
+    return constant
+
+
+@njit(cache=True, nogil=True)
+def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
+    """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
+    total, total_low = 0.0, 0.0
+    for i in range(len(pairs)):
+        total, low = two_sum(total, pairs[i, 0])
+        total_low += low
+    constant = 0.0
+    for d in range(len(rows)):
+        first = np.float64(values[d, 0])
+        last, here, here_low = first, 0.0, 0.0
+        slope, slope_low, twice = scale[d] * total, scale[d] * total_low, 2 * scale[d]
+        for k in range(rows.shape[1]):
+            row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
+            here, low = two_sum(here, slope * (x - last))
+            here_low += low + slope_low * (x - last)
+            slope, low = two_sum(slope, -twice * pairs[row, 0])
+            slope_low += low
+            last = x
+            pairs[row, 1] += here + here_low
+        constant -= (scale[d] * (last - first) * (total + total_low) + (here + here_low)) / 2
+    return constant
+
+
+@njit(cache=True, nogil=True)
+def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_values: NDArray) -> None:
+    """Copy the sorted entries of the samples that have a position of 0 or more."""
+    for d in range(len(rows)):
+        kept = 0
+        for k in range(rows.shape[1]):
+            position = positions[rows[d, k]]
+            if position >= 0:
+                kept_rows[d, kept] = position
+                kept_values[d, kept] = values[d, k]
+                kept += 1
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _fill_lower(X: Array, scale: Array, K: Array) -> None:
+    """Fill the lower triangle with minus the scaled city-block distances."""
+    for i in range(len(X)):
+        for j in range(i):
+            distance = 0.0
+            for d in range(X.shape[1]):
+                distance += scale[d] * abs(X[i, d] - X[j, d])
+            K[i, j] = -distance
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveMap(KernelMap):
+    """An additive kernel as the map of a problem: products by prefix sums, measured with two floats a running sum."""
+
+    kernel: AdditiveKernel
+
+    @property
+    def n_samples(self) -> int:
+        return self.kernel.n_samples
+
+    @property
+    def spread(self) -> float:
+        """The range of the entries of K: the ranges of the features, times their scales."""
+        return 2 * self.kernel.total_mass
+
+    def matrix(self) -> Array:
+        K = self.kernel.dense()
+        return K + K.T
+
+    def scores(self, c: Array) -> Array:
+        return self.kernel.product(c)
+
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
+        """Evaluate K c with running sums in twice the precision, and errors."""
+        return self.kernel.product(c, compensated=True), np.full(len(c), self.kernel.product_error(c))
+
+
+class AdditiveSVM(SVMDual):
+    """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K = const - sum_d scale_d |x_d - x'_d|.
+
+    LL08 P2, as `cvxens.problems.SVMDual`, for kernels that need no Gram matrix. The scores are ``f + b`` with
+    ``f = K (y u)``. The bound from any b is minus the primal objective,
+    ``-(1/2 u'(K o yy')u + sum_i C_i max(0, 1 - y_i (f_i + b)))``, or that at f and b scaled to spare all slack.
+
+    Parameters
+    ----------
+    kernel : AdditiveKernel
+        On the training sample.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    C : ndarray of shape (n_samples,)
+        Upper bounds of the multipliers, above 0.
+
+    Examples
+    --------
+    >>> problem = AdditiveSVM.of([[0.0], [2.0]], [1.0, -1.0], C=1.0)
+    >>> print(problem.certify(u=[0.5, 0.5], b=0.0))
+    primal                   -0.5
+    dual                     -0.5
+    gap                      1.93e-14  (relative 3.86e-14)
+    rounding                 1.93e-14
+    primal feasibility       0
+    dual feasibility         0
+    complementary slackness  0
+    stationarity             0
+    pricing slack            0
+    repair                   u moved by 0, b moved by 0
+    proven                   yes
+    """
+
+    def __init__(self, kernel: AdditiveKernel, y: Array, C: Array) -> None:
+        self.kernel, self.gram, self.y = kernel, AdditiveMap(kernel), y
+        self.C = C
+
+    @classmethod
+    def of(cls, X: Any, y: Any, C: Any, scale: Any = None) -> AdditiveSVM:
+        """Check and sort.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), SortedFeatures or AdditiveKernel
+            The sample; a dense one of any type of number is kept in that type.
+        y : array-like of shape (n_samples,)
+            Labels -1 and +1.
+        C : float or array-like of shape (n_samples,)
+            Above 0; an array where samples have weights of their own.
+        scale : array-like of shape (n_features,), optional
+            At least 0; 1 for the stump kernel, 1/2 for histogram intersection. None for 1, or for what an
+            AdditiveKernel says.
+
+        Raises
+        ------
+        InvalidInput
+            One of them cannot be worked with, `X` is sparse, or a kernel and a scale are both given.
+        """
+        if isinstance(X, AdditiveKernel) and scale is not None:
+            raise InvalidInput("scale", "found a kernel, which has one", "give the scale to AdditiveKernel.of")
+        kernel = X if isinstance(X, AdditiveKernel) else AdditiveKernel.of(X, scale)
+        labels = validation.signs(y, kernel.n_samples)
+        return cls(kernel, labels, validation.sample_prices("C", C, kernel.n_samples))
+
+    def priced(self, C: float | Array) -> AdditiveSVM:
+        """Return the problem with other prices, one or one per sample."""
+        return AdditiveSVM(self.kernel, self.y, validation.sample_prices("C", C, len(self.y)))
+
+    def among(self, chosen: NDArray[np.intp]) -> AdditiveSVM:
+        """Return the problem on some of the samples, given in ascending order: a fold, or a start."""
+        return AdditiveSVM(self.kernel.among(chosen), self.y[chosen], self.C[chosen])
+
+    def solution_at(self, u: Array) -> SVMSolution[AdditiveSVM]:
+        """Make multipliers feasible, and evaluate both problems at them, by one product with the kernel."""
+        u = self.loss.repair(self._spare_bounds(np.clip(u, 0.0, self.C)), self.y)
+        return SVMSolution.from_scores(self, u, self.kernel.product(self.y * u))
+
+    def _spare_bounds(self, u: Array) -> Array:
+        """Restore y'u = 0 by scaling the multipliers between the bounds of the heavier class, where they suffice."""
+        excess = float(self.y @ u)
+        movable = (u > 0) & (u < self.C) & (self.y * excess > 0)
+        room = float(u[movable].sum())
+        return np.where(movable, u * (1 - abs(excess) / room), u) if room > abs(excess) else u
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The averaged stumps of LL08 Theorem 8: ``f(x) + b = b + sum_k weights_k mean sign(x_d - t)``, t over the gap k.
+
+    An averaged stump rises from -1 at the low end of its gap to 1 at the high end, in a line. By Theorem 7 the weight
+    is half the gap's width, times the feature's scale, times the edge ``sum_i u_i y_i sign(x_id - t)``.
+
+    Parameters
+    ----------
+    features : ndarray of int, shape (n_cells,)
+        The feature d of each.
+    low, high : ndarray of shape (n_cells,)
+        The gap between two knots.
+    weights : ndarray of shape (n_cells,)
+        Of either sign.
+    intercept : float
+        b.
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([0]), np.array([0.0]), np.array([2.0]), np.array([-1.0]), 0.5)
+    >>> cells([[-1.0], [1.0], [3.0]])
+    array([ 1.5,  0.5, -0.5])
+    >>> cells.sample(3, random_state=0).signs
+    array([-1., -1., -1.])
+    """
+
+    features: NDArray[np.intp]
+    low: Array
+    high: Array
+    weights: Array
+    intercept: float
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate on `X` (n, n_features), in O(n n_cells); returns (n,)."""
+        X = validation.finite_array("X", X, ndim=2)
+        scores = np.full(len(X), self.intercept)
+        for d, low, high, weight in zip(self.features, self.low, self.high, self.weights, strict=True):
+            scores += weight * np.clip((2 * X[:, d] - low - high) / (high - low), -1.0, 1.0)
+        return scores
+
+    def sample(self, k: int, random_state: validation.RandomState = None) -> StumpEnsemble:
+        """Draw k stumps, each cell as often as its weight is large, thresholds uniformly within.
+
+        Their average tends to the classifier as k grows; every mean is exact.
+        """
+        k = validation.whole("k", k)
+        total = float(np.abs(self.weights).sum())
+        if total == 0:
+            raise InvalidInput("cells", "found a constant function", "there is no stump to draw; use the intercept")
+        rng = validation.generator(random_state)
+        drawn = rng.choice(len(self.weights), size=k, p=np.abs(self.weights) / total)
+        thresholds = rng.uniform(self.low[drawn], self.high[drawn])
+        return StumpEnsemble(self.features[drawn], thresholds, np.sign(self.weights[drawn]), total / k, self.intercept)
+
+
+@dataclass(frozen=True, eq=False)
+class StumpEnsemble:
+    """b + weight sum_j signs_j sign(x_d - thresholds_j): stumps that all weigh the same.
+
+    Parameters
+    ----------
+    features, thresholds, signs : ndarray of shape (n_stumps,)
+        A sample on its threshold counts as above it.
+    weight, intercept : float
+        Of each stump, and b.
+
+    Examples
+    --------
+    >>> stumps = StumpEnsemble(np.array([0, 0]), np.array([0.0, 1.0]), np.array([1.0, -1.0]), 0.5, 0.25)
+    >>> stumps([[-1.0], [0.5], [1.0]])
+    array([0.25, 1.25, 0.25])
+    """
+
+    features: NDArray[np.intp]
+    thresholds: Array
+    signs: Array
+    weight: float
+    intercept: float
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate on `X` (n, n_features), sorting the thresholds; returns (n,)."""
+        X = validation.finite_array("X", X, ndim=2)
+        total = np.zeros(len(X))
+        for d in np.unique(self.features):
+            own = np.flatnonzero(self.features == d)
+            own = own[np.argsort(self.thresholds[own])]
+            sums = np.concatenate([[0.0], np.cumsum(self.signs[own])])
+            total += 2 * sums[np.searchsorted(self.thresholds[own], X[:, d], side="right")] - sums[-1]
+        return self.intercept + self.weight * total
+
+
+Starts: TypeAlias = NDArray[np.int64]
+
+CELLS = 8
+"""Cells of the table to a knot."""
+
+BLOCK = 4096
+"""Samples that are evaluated together, feature by feature."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel(FieldsOnly):
+    """f(x) + b = b + sum_d g_d(x_d), each g_d continuous and piecewise linear between the support vectors' values.
+
+    ``g_d(t) = - scale_d sum_i u_i y_i |t - x_id|``, and as y'u = 0 it is constant below the first and above the last
+    knot. Evaluation finds a value's place through a table of equal cells, so its cost depends on the number of features
+    and hardly on that of support vectors.
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n_features + 1,)
+        Where the knots of each feature start.
+    knots, values : ndarray of shape (n_knots,)
+        Feature by feature, ascending and distinct; the functions there.
+    intercept : float
+        b.
+
+    Examples
+    --------
+    >>> from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
+    >>> solution = solve_additive_svm(AdditiveSVM.of([[0.0], [2.0]], [1.0, -1.0], C=1.0))
+    >>> model = AdditiveModel.of(solution)
+    >>> [knots.tolist() for knots, values in model.shape_functions]
+    [[0.0, 2.0]]
+    >>> model([[-5.0], [0.5]]).round(4)
+    array([1. , 0.5])
+    """
+
+    starts: Starts
+    knots: Array
+    values: Array
+    intercept: float
+
+    @classmethod
+    def of(cls, solution: SVMSolution[AdditiveSVM]) -> AdditiveModel:
+        """Build the functions from u."""
+        problem, support = solution.problem, np.flatnonzero(solution.u)
+        if not len(support):
+            support = np.arange(1)
+        kernel = problem.kernel.among(support)
+        weights = (problem.y * solution.u)[support]
+        parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
+        starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
+        knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(starts, knots, values, solution.b)
+
+    def check(self) -> None:
+        """Raise a ValueError unless the knots of the features ascend, one feature after the other."""
+        starts, knots, values = self.starts, self.knots, self.values
+        if not (
+            (starts.ndim, starts.dtype.kind, knots.dtype, values.dtype) == (1, "i", float, float)
+            and values.shape == knots.shape == (knots.size,)
+            and starts[0] == 0
+            and starts[-1] == knots.size
+            and (np.diff(starts) > 0).all()
+        ):
+            raise ValueError("an additive model whose features do not have the knots one after the other")
+        rises = np.delete(np.diff(knots), starts[1:-1] - 1)
+        if not (np.isfinite(knots).all() and (rises > 0).all()):
+            raise ValueError("an additive model whose knots do not ascend")
+
+    @property
+    def n_features(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape_functions(self) -> Sequence[tuple[Array, Array]]:
+        """(knots, values) of every feature."""
+        return tuple(
+            (self.knots[first:end], self.values[first:end])
+            for first, end in zip(self.starts[:-1], self.starts[1:], strict=True)
+        )
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The averaged stumps of LL08 Theorem 8 with their weights: one for each gap between two knots."""
+        inner = np.delete(np.arange(len(self.knots)), self.starts[1:] - 1)
+        features = np.repeat(np.arange(self.n_features), np.diff(self.starts) - 1)
+        weights = (self.values[inner + 1] - self.values[inner]) / 2
+        return Cells(features, self.knots[inner], self.knots[inner + 1], weights, self.intercept)
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate f + b on `X` (n, n_features); returns (n,)."""
+        X = _check_sample(X, self.n_features)
+        scores, table, lines = np.full(len(X), self.intercept), self._table, self._lines
+
+        def add(rows: slice) -> None:
+            _add_functions(X[rows], table, lines, scores[rows])
+
+        map_slices(add, len(X), min(available_threads(), len(X) // BLOCK))
+        return scores
+
+    @cached_property
+    def _lines(self) -> Array:
+        """Knots, values, and the slopes after them, 0 after the last of a feature; shape (n_knots, 3)."""
+        slopes = np.zeros_like(self.knots)
+        inner = np.delete(np.arange(len(self.knots)), self.starts[1:] - 1)
+        slopes[inner] = (self.values[inner + 1] - self.values[inner]) / (self.knots[inner + 1] - self.knots[inner])
+        return np.stack([self.knots, self.values, slopes], axis=1)
+
+    @cached_property
+    def _table(self) -> _Table:
+        counts = np.diff(self.starts)
+        widths = self.knots[self.starts[1:] - 1] - self.knots[self.starts[:-1]]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            per_unit = (CELLS * counts - 1) / widths
+        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
+        before = np.zeros(CELLS * len(self.knots) + self.n_features, np.int32)
+        table = _Table(self.starts, self.knots, before, per_unit)
+        _count_knots(table)
+        return table
+
+
+def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
+    """Return knots and values of one feature; the weights sum to 0."""
+    x = kernel.values[d].astype(np.float64)
+    firsts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+    knots = x[firsts]
+    below = np.cumsum(np.add.reduceat(weights[kernel.rows[d]], firsts))[:-1]
+    rises = -2 * kernel.scale[d] * below * np.diff(knots)
+    values = np.concatenate([[0.0], np.cumsum(rises)])
+    return knots, values - values[-1] / 2
+
+
+def _check_sample(X: Any, n_features: int) -> NDArray:
+    X = validation.finite_array("X", X, ndim=2)
+    if X.shape[1] != n_features:
+        raise InvalidInput("X", f"found shape {X.shape}", f"give samples of {n_features} features")
+    return X
+
+
+class _Table(NamedTuple):
+    """A table of equal cells that says where to look for a value among the knots."""
+
+    starts: Starts
+    knots: Array
+    before: NDArray[np.int32]  # how many knots come before each of the equal cells of a feature's range, and its end
+    per_unit: Array  # cells per unit of a feature
+
+
+@njit(cache=True, nogil=True)
+def _count_knots(table: _Table) -> None:
+    """Fill in `before`."""
+    starts, knots, before, per_unit = table
+    for d in range(len(starts) - 1):
+        first, end = starts[d], starts[d + 1]
+        own = before[CELLS * first + d : CELLS * end + d + 1]
+        for k in range(first, end):
+            own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
+        for cell in range(1, len(own)):
+            own[cell] += own[cell - 1]
+
+
+@njit(cache=True, nogil=True)
+def _add_functions(X: NDArray, table: _Table, lines: Array, scores: Array) -> None:
+    """Add the functions, by blocks of samples; `lines` are knots, values, and slopes after them."""
+    starts, _, before, per_unit = table
+    for block in range(0, len(X), BLOCK):
+        for d in range(len(starts) - 1):
+            own = before[CELLS * starts[d] + d : CELLS * starts[d + 1] + d + 1]
+            line = lines[starts[d] : starts[d + 1]]
+            low, high, last = line[0, 0], line[-1, 0], len(own) - 2
+            for i in range(block, min(block + BLOCK, len(X))):
+                x = min(max(X[i, d], low), high)
+                cell = min(max(int((x - low) * per_unit[d]), 0), last)
+                # the last knot at or below x is among those of its cell, or the last before
+                below, above = own[cell] - 1, own[cell + 1]
+                while above - below > 1:
+                    middle = (below + above) // 2
+                    if line[middle, 0] <= x:
+                        below = middle
+                    else:
+                        above = middle
+                scores[i] += line[below, 1] + line[below, 2] * (x - line[below, 0])
+
+
+Indices: TypeAlias = NDArray[np.intp]
+
+DENSE = 1500
+"""Samples between the bounds up to which the system is solved by Cholesky, beyond by conjugate gradients."""
+
+LINEAR_ACCURACY = 1e-3
+"""The relative residual at which conjugate gradients stop."""
+
+MAX_PRODUCTS = 500
+"""Products with the kernel after which conjugate gradients are taken as they are."""
+
+
+@dataclass(frozen=True)
+class State:
+    """An iterate: f = K c on the sample, 1'c = 0, and the intercept."""
+
+    c: Array
+    f: Array
+    b: float
+
+    @property
+    def scores(self) -> Array:
+        return self.f + self.b
+
+
+def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -> State:
+    """Take one Newton step, as long as it pays, then the best intercept.
+
+    At the minimum ``c = y u``. With u linearised where it is between its bounds, F, and constant elsewhere, the new c
+    is y u elsewhere, and on F solves ``(K_FF + 1/tau) c_F + b = (1 + p/tau) y - K_FN c_N`` with 1'c = 0.
+    """
+    b = smoothed.find_intercept(state.f, state.b)
+    u = smoothed.multipliers(smoothed.y * (state.f + b))
+    change = smoothed.y * u - state.c
+    free = (u > 0) & (u < smoothed.C)
+    moving = np.flatnonzero(free | (change != 0))
+    delta, intercept = change[moving], b
+    if free.any():
+        near, at = smoothed.restrict(moving), State(state.c[moving], state.f[moving], b)
+        delta, intercept = _find_direction(kernel.among(moving), near, at, delta, np.flatnonzero(free[moving]))
+    whole = np.zeros(len(u))
+    whole[moving] = delta
+    df, f = kernel.product(whole), state.f[moving]
+    rounding = len(moving) * EPSILON * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
+    # slope and curvature of 1/2 c'K c along the step
+    norm = float(delta @ f), float(delta @ df[moving])
+    t = smoothed.find_step(state.f + b, df + (intercept - b), norm, rounding)
+    f = state.f + t * df
+    return State(state.c + t * whole, f, smoothed.find_intercept(f, b + t * (intercept - b)))
+
+
+def _find_direction(
+    kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State, change: Array, free: Indices
+) -> tuple[Array, float]:
+    """Return the change of c on the samples that move, all others left out, and the new intercept.
+
+    `change` is ``y u - c``, which stays where u is at a bound; on `free` its mean is taken first.
+    """
+    delta = change.copy()
+    delta[free] = 0.0
+    delta[free] = -delta.sum() / len(free)
+    stiffness = 1 / smoothed.tau[free]
+    right = smoothed.y[free] * (1 + smoothed.p[free] * stiffness) - (state.f + kernel.product(delta))[free]
+    right -= stiffness * (state.c + delta)[free]
+    solve = solve_by_cholesky if len(free) <= DENSE else solve_by_conjugate_gradients
+    further, b = solve(kernel.among(free), stiffness, right)
+    delta[free] += further
+    return delta, b
+
+
+def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) -> tuple[Array, float]:
+    """Solve ``(K + diag(stiffness)) x + b = right``, 1'x = 0; returns x and b."""
+    # with a constant added to K it is positive definite, and x does not change
+    K = kernel.dense()
+    K += kernel.total_mass
+    K[np.diag_indices_from(K)] += stiffness
+    both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
+    x, from_ones = both.T
+    b = float(x.sum() / from_ones.sum())
+    return x - b * from_ones, b
+
+
+def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right: Array) -> tuple[Array, float]:
+    """Solve ``(K + diag(stiffness)) x + b = right`` within the space of 1'x = 0, or go as far as there is time.
+
+    What the projection onto that space takes off the products is b, which a solver that is handed the projected system
+    would lose.
+    """
+    x, b = np.zeros_like(right), float(right.mean())
+    residual = right - b
+    direction, square = residual, float(residual @ residual)
+    enough = LINEAR_ACCURACY**2 * square
+    for _ in range(MAX_PRODUCTS):
+        if square <= enough or time_is_up():
+            break
+        product = kernel.product(direction) + stiffness * direction
+        shift = float(product.mean())
+        product -= shift
+        length = square / float(direction @ product)
+        x = x + length * direction
+        residual = residual - length * product
+        b -= length * shift
+        last, square = square, float(residual @ residual)
+        direction = residual + square / last * direction
+    return x, b
+
+
+LARGE = 200_000
+"""Samples from which on a sample of them is solved first."""
+
+SHARE = 20
+"""The factor by which that sample is smaller."""
+
+SAMPLE_TOL = 1e-2
+"""The relative gap to which it is solved."""
+
+GROWTH = 2.0
+"""By how much the step from the centre grows from one proximal problem to the next."""
+
+RETREAT = 64.0
+"""By how much it shrinks after a proximal problem that was not solved."""
+
+ACCURACY = 0.05
+"""The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
+
+STEPS = 30
+"""Newton steps after which a proximal problem is certified, solved or not."""
+
+PATIENCE = 12
+"""Certified points in a row without progress after which rounding is to blame."""
+
+TINY = float(np.finfo(float).tiny)
+"""The mean distance and the total mass of a kernel are at least this, also where all samples are alike."""
+
+STIFFEST = 1e9
+"""The largest step, in units of the kernel's total mass."""
+
+
+def solve_additive_svm(
+    problem: AdditiveSVM,
+    tol: float = 1e-6,
+    *,
+    start: SVMSolution[AdditiveSVM] | Any = None,
+    sample_size: int | None = None,
+    random_state: validation.RandomState = 0,
+    max_steps: float = inf,
+    max_time: float = inf,
+) -> SVMSolution[AdditiveSVM]:
+    """Solve LL08 P2 with an additive kernel, in O(n_samples n_features) memory.
+
+    Proximal points: each subproblem keeps u near the last one, and by how little grows from one to the next. A
+    subproblem is smooth and is solved by Newton steps (semismooth, with exact line search), each a linear system over
+    the samples between the bounds and one product with the kernel. A point counts once its duality gap is
+    evaluated.
+
+    Parameters
+    ----------
+    problem : AdditiveSVM
+        Kernel, labels and C.
+    tol : float
+        Certified relative gap at which to stop, above 0.
+    start : SVMSolution or array-like of shape (n_samples,), optional
+        Multipliers to start from, or a solution for the same samples, whatever its C.
+    sample_size : int, optional
+        Without a start, solve a random sample of this size first (its C scaled up) and start from its function; 0 for
+        no such sample, None for a twentieth of 200,000 samples or more.
+    random_state : int, Generator, RandomState or None
+        Draws the sample.
+    max_steps, max_time : float
+        Stop after so many Newton steps (those on the sample are not counted), or seconds.
+
+    Returns
+    -------
+    SVMSolution
+        The point with the smallest certified gap, also when a limit or Ctrl-C ended the run.
+
+    Raises
+    ------
+    InvalidInput
+        An argument that cannot be worked with.
+
+    Examples
+    --------
+    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=0.5)
+    >>> solution = solve_additive_svm(problem)
+    >>> solution.u, solution.relative_gap <= 1e-6, solution.ending.name
+    (array([0.25, 0.5 , 0.25]), True, 'OPTIMAL')
+    """
+    tol, max_steps = validation.positive("tol", tol), validation.limit("max_steps", max_steps)
+    max_time = validation.limit("max_time", max_time)
+    with threadpool_limits(1, "blas"), limit_time(max_time) as clock:
+        search = _Search(problem, tol, max_steps, clock)
+        try:
+            search.take(np.zeros(len(problem.y)))
+            ending = _begin(search, start, sample_size, random_state) or search.run()
+        except KeyboardInterrupt:
+            if not search.history:
+                raise
+            ending = Ending.INTERRUPTED
+    return search.result(ending)
+
+
+def solve_additive_path(
+    problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **options: Any
+) -> Sequence[SVMSolution[AdditiveSVM]]:
+    """Solve along C, every problem from the solution of the one before; nothing is sorted anew.
+
+    Parameters
+    ----------
+    problem : AdditiveSVM
+        Its C are taken as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0; ascending is fastest.
+    tol : float
+        Certified relative gap of each.
+    **options
+        As `solve_additive_svm` takes; limits hold for each.
+
+    Returns
+    -------
+    sequence of SVMSolution
+        One for each of `Cs`; fewer where Ctrl-C ended the path.
+
+    Examples
+    --------
+    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=1.0)
+    >>> [round(solution.objective, 6) for solution in solve_additive_path(problem, [0.125, 0.25])]
+    [-0.242188, -0.46875]
+    """
+    return along_prices(
+        lambda C, **last: solve_additive_svm(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
+    )
+
+
+class _Search:
+    """The incumbent, and the point that the next proximal problem starts from."""
+
+    def __init__(self, problem: AdditiveSVM, tol: float, max_steps: float, clock: Deadline) -> None:
+        self.problem, self.tol, self.max_steps, self.clock = problem, tol, max_steps, clock
+        self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
+        self.centre = np.zeros(len(problem.y))
+        self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
+        self.accuracy = ACCURACY
+        self.history: list[Level] = []
+        self.best: SVMSolution[AdditiveSVM]
+        self.n_steps = self.waited = 0
+
+    def take(self, u: Array) -> SVMSolution[AdditiveSVM]:
+        """Certify `u`, and keep it if it is the best so far."""
+        new = self.problem.solution_at(u)
+        if not self.history or new.relative_gap < self.best.relative_gap:
+            self.best, self.waited = new, 0
+        self.history.append(new.level(self.n_steps, self.clock.seconds))
+        return new
+
+    def start_at(self, c: Array, b: float) -> None:
+        """Start from the function K c + b: multipliers follow from its margins."""
+        problem = self.problem
+        self.state = State(c, problem.kernel.product(c), b)
+        smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
+        self.centre = np.clip(smoothed, 0.0, problem.C)
+
+    def start_near(self, solution: SVMSolution[AdditiveSVM]) -> None:
+        """Start from a solution, whose C may be another; multipliers at their bound stay there."""
+        C, before = self.problem.C, solution.problem.C
+        self.state = State(self.problem.y * solution.u, solution.f, solution.b)
+        self.centre = np.where(solution.u >= before, C, np.minimum(solution.u, C))
+
+    def run(self) -> Ending:
+        """Solve one proximal problem after the other until a limit is reached."""
+        while (ending := self._find_ending()) is None:
+            smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
+            solved = self._solve(smoothed)
+            new = self.take(smoothed.multipliers(self.problem.y * self.state.scores))
+            self.waited += not solved or self._stiffest()
+            self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
+            if not solved:
+                self.step = self.step / RETREAT
+            elif not self._stiffest():
+                self.step = GROWTH * self.step
+                self.accuracy = max(self.accuracy / GROWTH, 1e-10)
+        return ending
+
+    def result(self, ending: Ending) -> SVMSolution[AdditiveSVM]:
+        return replace(self.best, history=tuple(self.history), ending=ending)
+
+    def _solve(self, smoothed: SmoothedHinge) -> bool:
+        """Take Newton steps; return True once c = y u is reached with the accuracy asked for."""
+        for _ in range(STEPS):
+            self.state = newton_step(self.problem.kernel, smoothed, self.state)
+            self.n_steps += 1
+            u = smoothed.multipliers(smoothed.y * self.state.scores)
+            if np.abs(smoothed.y * u - self.state.c).sum() <= self.accuracy * u.sum():
+                return True
+            if self.n_steps >= self.max_steps or time_is_up():
+                break
+        return False
+
+    def _stiffest(self) -> bool:
+        return float(self.step.min()) * self.problem.kernel.total_mass >= STIFFEST
+
+    def _capped_step(self) -> Array:
+        return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
+
+    def _find_ending(self) -> Ending | None:
+        if self.best.relative_gap <= self.tol:
+            return Ending.OPTIMAL
+        if self.n_steps >= self.max_steps:
+            return Ending.MAX_STEPS
+        if time_is_up():
+            return Ending.MAX_TIME
+        return Ending.ROUNDING if self.waited >= PATIENCE else None
+
+
+def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
+    """Prepare the start; an ending if it was interrupted."""
+    problem = search.problem
+    if isinstance(start, SVMSolution):
+        validation.same_length("start", start.u, len(problem.y))
+        search.take(start.u)
+        search.start_near(start)
+        return None
+    if start is not None:
+        u = validation.finite_array("start", start, ndim=1)
+        validation.same_length("start", u, len(problem.y))
+        search.start_near(search.take(u))
+        return None
+    return _begin_with_sample(search, sample_size, random_state)
+
+
+def _begin_with_sample(search: _Search, sample_size: int | None, random_state: Any) -> Ending | None:
+    """Solve on a sample, with C scaled up by what it leaves out."""
+    problem, n = search.problem, len(search.problem.y)
+    automatic = n // SHARE if n >= LARGE else 0
+    size = min(automatic if sample_size is None else validation.whole("sample_size", sample_size, least=0), n)
+    chosen = np.sort(validation.generator(random_state).permutation(n)[:size])
+    if len(np.unique(problem.y[chosen])) < 2:
+        return None
+    part = problem.among(chosen)
+    part = part.priced(part.C * (n / size))
+    solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=search.max_steps)
+    c = np.zeros(n)
+    c[chosen] = part.y * solution.u
+    search.start_at(c, solution.b)
+    return Ending.INTERRUPTED if solution.ending is Ending.INTERRUPTED else None

@@ -1,0 +1,606 @@
+"""Support vector machines with any kernel, by blocks: no more of the Gram matrix than there is room for.
+
+`Rows` of a kernel matrix are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
+certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.deadline import Deadline, Pace, TimeUp, check_time, limit_time, was_cut
+from cvxens.errors import InvalidInput
+from cvxens.problems import SVMDual
+from cvxens.problems.maps import KernelMap
+from cvxens.rounding import sum_error
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
+from cvxens.types import Array
+
+__all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise", "solve_blockwise_path"]
+
+Indices: TypeAlias = NDArray[np.intp]
+
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+"""Takes two samples, returns the matrix of kernel values between their rows."""
+
+TILE = 2**22
+"""Kernel values that are evaluated at a time where they are not kept."""
+
+
+def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
+    """Return ``sum_j v_j k(x_i, z_j)``, a part of the matrix at a time, for v (len(Z),) or (len(Z), n).
+
+    Examples
+    --------
+    >>> expand(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]), np.array([1.0, -1.0]))
+    array([-2., -4.])
+    """
+    scores = np.zeros((len(X), *v.shape[1:]))
+    height = max(1, TILE // max(1, len(Z)))
+    for first in range(0, len(X) if len(Z) else 0, height):
+        rows = slice(first, first + height)
+        scores[rows] = np.asarray(kernel(X[rows], Z)) @ v
+    return scores
+
+
+class Rows(Protocol):
+    """The kernel on a training sample, row by row."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
+    @property
+    def largest(self) -> float:
+        """The largest |k(x_i, x_j)| so far where products evaluate the kernel anew; inf where they cost little."""
+
+    def block(self, chosen: Indices, /) -> Array:
+        """The matrix among distinct samples, in order where they are all."""
+
+    def add(self, chosen: Indices, weights: Array, f: Array, /) -> None:
+        """Add the chosen columns, times their weights, to f (n_samples,)."""
+
+    def largest_entry(self) -> float:
+        """The largest |k(x_i, x_j)|, of the entries that were evaluated where not all are in memory."""
+
+    def product(self, v: Array, /) -> Array:
+        """K v, shape (n_samples,)."""
+
+    def absolute_product(self, v: Array, /) -> Array:
+        """|K| v, shape (n_samples,)."""
+
+    def cross(self, left: Indices, right: Indices, v: Array, /) -> Array:
+        """The matrix between some samples and others, times v, of as many rows as there are others."""
+
+    def among(self, chosen: Indices, /) -> Rows:
+        """The kernel on some of the samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """A kernel matrix that is in memory.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Symmetric, in float64.
+
+    Examples
+    --------
+    >>> DenseRows.of([[0.0, -2.0], [-2.0, 0.0]]).product(np.array([1.0, -1.0]))
+    array([ 2., -2.])
+    """
+
+    K: Array
+
+    @classmethod
+    def of(cls, K: Any) -> DenseRows:
+        return cls(validation.symmetric(K))
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.K)
+
+    @property
+    def largest(self) -> float:
+        return np.inf
+
+    def block(self, chosen: Indices) -> Array:
+        return self.K if len(chosen) == len(self.K) else _part(self.K, chosen, chosen)
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        add_rows(self.K, chosen, weights, f)
+
+    def product(self, v: Array) -> Array:
+        return self.K @ v
+
+    def largest_entry(self) -> float:
+        return max(float(self.K.max()), -float(self.K.min()))
+
+    def absolute_product(self, v: Array) -> Array:
+        return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        return _part(self.K, left, right) @ v
+
+    def among(self, chosen: Indices) -> DenseRows:
+        return DenseRows(_part(self.K, chosen, chosen))
+
+
+def _part(K: Array, left: Indices, right: Indices) -> Array:
+    return K.take(left, axis=0).take(right, axis=1)
+
+
+class CachedRows:
+    """Rows that are evaluated when they are asked for; those asked for last are kept.
+
+    Parameters
+    ----------
+    kernel : callable
+        From two samples to the matrix between them.
+    X : ndarray of shape (n_samples, n_features)
+        The sample.
+    n_bytes : float
+        Room for rows; at least one block's are kept.
+
+    Examples
+    --------
+    >>> rows = CachedRows(lambda X, Z: X @ Z.T, np.array([[1.0], [2.0]]), n_bytes=16)
+    >>> rows.block(np.array([1])), rows.block(np.array([1])), rows.n_evaluated
+    (array([[4.]]), array([[4.]]), 1)
+    """
+
+    def __init__(self, kernel: KernelFunction, X: Any, n_bytes: float) -> None:
+        self.kernel, self.X, self.n_bytes = kernel, np.asarray(X, np.float64), validation.positive("n_bytes", n_bytes)
+        self.n_evaluated = 0
+        self.largest = 0.0
+        self._matrix = np.empty((0, self.n_samples))
+        self._place = np.full(self.n_samples, -1, np.intp)
+        self._owner = np.empty(0, np.intp)
+        self._used = np.empty(0, np.int64)
+        self._clock = 0
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.X)
+
+    def block(self, chosen: Indices) -> Array:
+        places = self._kept(chosen)
+        return self._matrix[places[:, None], chosen]
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        places = self._kept(chosen)
+        add_rows(self._matrix, places, weights, f)
+
+    def product(self, v: Array) -> Array:
+        used = np.flatnonzero(v)
+        return expand(self._values, self.X, self.X[used], v[used])
+
+    def largest_entry(self) -> float:
+        return self.largest
+
+    def absolute_product(self, v: Array) -> Array:
+        used = np.flatnonzero(v)
+        return expand(lambda X, Z: np.abs(self._values(X, Z)), self.X, self.X[used], v[used])
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
+        return expand(self.kernel, self.X[left], self.X[right[used]], v[used])
+
+    def among(self, chosen: Indices) -> CachedRows:
+        return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
+
+    def _values(self, X: Array, Z: Array) -> Array:
+        """The kernel between samples, whose size is put down."""
+        values = np.asarray(self.kernel(X, Z))
+        self.largest = max(self.largest, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        return values
+
+    def _kept(self, chosen: Indices) -> Indices:
+        """Return the places of the chosen rows; those not kept yet take the places of the ones used longest ago."""
+        self._make_room(len(chosen))
+        self._clock += 1
+        kept = self._place[chosen]
+        self._used[kept[kept >= 0]] = self._clock
+        missing = chosen[kept < 0]
+        if len(missing):
+            places = np.argsort(self._used, kind="stable")[: len(missing)]
+            evicted = self._owner[places]
+            self._place[evicted[evicted >= 0]] = -1
+            self._owner[places] = -1
+            height = max(1, TILE // self.n_samples)
+            for first in range(0, len(missing), height):
+                if first:
+                    check_time()
+                part = slice(first, first + height)
+                self._matrix[places[part]] = self._values(self.X[missing[part]], self.X)
+            self._owner[places], self._place[missing], self._used[places] = missing, places, self._clock
+            self.n_evaluated += len(missing)
+        return self._place[chosen]
+
+    def _make_room(self, n_rows: int) -> None:
+        """Allocate the cache when the first rows are asked for, or more of them than it holds."""
+        wanted = max(n_rows, min(self.n_samples, int(self.n_bytes // (8 * self.n_samples))))
+        if len(self._matrix) < wanted:
+            self._matrix = np.empty((wanted, self.n_samples))
+            self._place[:] = -1
+            self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array) -> None:
+    """Add ``sum_k weights_k matrix[places_k]`` to f."""
+    for k in range(len(places)):
+        if weights[k] != 0.0:
+            row, weight = matrix[places[k]], weights[k]
+            for i in range(len(f)):
+                f[i] += weight * row[i]
+
+
+INDEFINITE = 1e-9
+"""A negative v'K v of this size, relative to |v|'|K||v|, the sum of the sizes of its terms, is not rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowsMap(KernelMap):
+    """Rows of a kernel matrix, in memory or evaluated when they are asked for, as the map of a problem."""
+
+    rows: Rows
+
+    @property
+    def n_samples(self) -> int:
+        return self.rows.n_samples
+
+    @property
+    def spread(self) -> float:
+        """Twice the largest entry of the columns of a few samples, and of the diagonal there."""
+        return 2 * float(np.abs(self.rows.block(np.arange(min(self.n_samples, 8)))).max())
+
+    def matrix(self) -> Array:
+        return self.rows.block(np.arange(self.n_samples))
+
+    def scores(self, c: Array) -> Array:
+        return self.rows.product(c)
+
+    def measure_scores(self, c: Array) -> tuple[Array, Array]:
+        f = self.rows.product(c)
+        return f, self.score_errors(c, f)
+
+    def score_errors(self, c: Array, f: Array) -> Array:
+        """Bound how far scores that are sums of at most n_samples terms are from K c, without another product for it.
+
+        Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
+        them, stands for all.
+        """
+        if was_cut():
+            return np.full(len(c), sum_error(len(c), 1.0) * self.rows.largest_entry() * float(np.abs(c).sum()))
+        return sum_error(len(c), 1.0) * self.rows.absolute_product(np.abs(c))
+
+
+class KernelSVM(SVMDual):
+    """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0, with K given by its rows.
+
+    LL08 P2, as `cvxens.problems.SVMDual`, for samples whose kernel matrix need not fit into memory. K has to be PSD on
+    coefficients that sum to 0; that is not checked beforehand.
+
+    Parameters
+    ----------
+    rows : Rows
+        The kernel on the sample.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    C : ndarray of shape (n_samples,)
+        Upper bounds of the multipliers, above 0.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> problem.solution_at(np.array([0.5, 0.5])).certificate.holds()
+    True
+    """
+
+    def __init__(self, rows: Rows, y: Array, C: Array) -> None:
+        self.rows, self.gram, self.y = rows, RowsMap(rows), y
+        self.C = C
+
+    @classmethod
+    def of(cls, K: Any, y: Any, C: Any) -> KernelSVM:
+        """Check a kernel matrix (n_samples, n_samples), or rows; `C` is one number or one per sample."""
+        rows = K if hasattr(K, "product") else DenseRows.of(K)
+        labels = validation.signs(y, rows.n_samples)
+        return cls(rows, labels, validation.sample_prices("C", C, len(labels)))
+
+    def priced(self, C: Array) -> KernelSVM:
+        """Return the problem with other prices, one per sample."""
+        return KernelSVM(self.rows, self.y, C)
+
+    def among(self, chosen: Indices) -> KernelSVM:
+        """Return the problem on some of the samples."""
+        return KernelSVM(self.rows.among(chosen), self.y[chosen], self.C[chosen])
+
+    def solution_at(self, u: Array, f: Array | None = None) -> SVMSolution[KernelSVM]:
+        """Evaluate both problems at multipliers: made feasible, or feasible ones with f = K (y u).
+
+        Raises
+        ------
+        InvalidInput
+            The kernel turns out to be indefinite.
+        """
+        if f is None:
+            u = self.loss.repair(u, self.y)
+            f = self.rows.product(self.y * u)
+        v = self.y * u
+        half_norm = float(v @ f) / 2
+        # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
+        if half_norm < 0 and half_norm < -INDEFINITE * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
+            raise InvalidInput(
+                "kernel",
+                f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
+                "give a kernel that is PSD, at least on such coefficients",
+            )
+        return SVMSolution.from_scores(self, u, f)
+
+
+SINGULAR = 1e-12
+"""The least curvature along a pair of variables, relative to the largest diagonal entry."""
+
+
+@njit(cache=True, nogil=True)
+def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
+    """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
+
+    K is the kernel matrix of the block, `point` v and r, `bounds` low and high; the number of steps is returned. It
+    ends where the violation ``max r over those that may grow - min r over those that may fall`` is at most `tol`.
+    Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
+    *Working set selection using second order information*, JMLR 6 (2005)).
+    """
+    r = point[1]
+    diagonal, curvature = np.diag(K).copy(), np.empty(len(K))
+    least = max(SINGULAR * np.abs(diagonal).max(), 1e-300)
+    for step in range(max_steps):
+        i, violation = _steepest(point, bounds)
+        if violation <= tol:
+            return step
+        row = K[i]
+        for k in range(len(r)):
+            curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
+        j, length = _partner(curvature, point, bounds[0], r[i])
+        length = _move(point[0], bounds, i, j, length)
+        # r = q - K v
+        for k in range(len(r)):
+            r[k] -= length * (K[i, k] - K[j, k])
+    return max_steps
+
+
+@njit(cache=True, nogil=True)
+def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
+    """Return the variable to raise, and the violation."""
+    v, r, low, high = point[0], point[1], bounds[0], bounds[1]
+    i, largest, smallest = -1, -np.inf, np.inf
+    for k in range(len(v)):
+        if v[k] < high[k] and r[k] > largest:
+            i, largest = k, r[k]
+        if v[k] > low[k]:
+            smallest = min(smallest, r[k])
+    return i, largest - smallest
+
+
+@njit(cache=True, nogil=True)
+def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tuple[int, float]:
+    """Return the variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
+    v, r = point[0], point[1]
+    j, gain, length = -1, 0.0, 0.0
+    for k in range(len(v)):
+        if v[k] > low[k] and r[k] < steepest:
+            fall = steepest - r[k]
+            if fall * fall > gain * curvature[k]:
+                j, gain, length = k, fall * fall / curvature[k], fall / curvature[k]
+    return j, length
+
+
+@njit(cache=True, nogil=True)
+def _move(v: Array, bounds: Array, i: int, j: int, length: float) -> float:
+    """Raise v_i and lower v_j by as much as the bounds allow, onto these where they are met; return by how much."""
+    room_i, room_j = bounds[1, i] - v[i], v[j] - bounds[0, j]
+    length = min(length, room_i, room_j)
+    v[i] = bounds[1, i] if length == room_i else v[i] + length
+    v[j] = bounds[0, j] if length == room_j else v[j] - length
+    return length
+
+
+BLOCK = 1024
+"""Variables that are optimised together."""
+
+WHOLE = 2048
+"""Samples up to which all are one block."""
+
+SHARPER = 0.03
+"""The violation at which a block counts as optimal, relative to the whole problem's."""
+
+STEPS = 100
+"""Steps in a block, per variable of it."""
+
+DRIFT = 1e-12
+"""The error of scores that is none, relative to the largest."""
+
+PATIENCE = 30
+"""Blocks in a row without progress after which rounding is to blame."""
+
+
+def solve_blockwise(
+    problem: KernelSVM, tol: float = 1e-6, *, start: SVMSolution[KernelSVM] | None = None, max_time: float = inf
+) -> SVMSolution[KernelSVM]:
+    """Solve LL08 P2 with any kernel, in memory for the rows of one block and for those that are kept.
+
+    A block of the variables that violate the conditions of optimality the most is optimised by pairs, then the scores
+    of all samples are updated by the block's rows; half of a block stays for the next (Joachims 1999; Wen, Shi, Li, He
+    & Chen, *ThunderSVM*, JMLR 19 (2018)). A small problem is one block.
+
+    Parameters
+    ----------
+    problem : KernelSVM
+        Rows of the kernel, labels and C.
+    tol : float
+        Certified relative gap at which to stop, above 0.
+    start : SVMSolution, optional
+        For the same samples, at C that differ by one factor.
+    max_time : float
+        Stop after so many seconds; a block is not begun that might take longer.
+
+    Returns
+    -------
+    SVMSolution
+        The point with the smallest certified gap, also when the limit or Ctrl-C ended the run.
+
+    Raises
+    ------
+    InvalidInput
+        An argument that cannot be worked with; a kernel that turns out to be indefinite.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> solution = solve_blockwise(problem)
+    >>> solution.u, solution.objective, solution.certificate.holds()
+    (array([0.5, 0.5]), -0.5, True)
+    """
+    tol = validation.positive("tol", tol)
+    max_time = validation.limit("max_time", max_time)
+    with limit_time(max_time) as clock:
+        search = _Search(problem, start, clock)
+        try:
+            ending = search.run(tol)
+        except KeyboardInterrupt:
+            ending = Ending.INTERRUPTED
+        except TimeUp:
+            ending = Ending.MAX_TIME
+        return search.result(ending)
+
+
+def solve_blockwise_path(
+    problem: KernelSVM, Cs: Any, tol: float = 1e-6, **options: Any
+) -> Sequence[SVMSolution[KernelSVM]]:
+    """Solve along C, every problem from the solution of the one before.
+
+    Parameters
+    ----------
+    problem : KernelSVM
+        Its C are taken as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0; ascending is fastest.
+    tol : float
+        Certified relative gap of each.
+    **options
+        As `solve_blockwise` takes; limits hold for each.
+
+    Returns
+    -------
+    sequence of SVMSolution
+        One for each of `Cs`; fewer where Ctrl-C ended the path.
+
+    Examples
+    --------
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [solution.objective for solution in solve_blockwise_path(problem, [0.25, 1.0])]
+    [-0.375, -0.5]
+    """
+    return along_prices(
+        lambda C, **last: solve_blockwise(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
+    )
+
+
+class _Search:
+    """The current point v = y u, f = K v, and the best one so far."""
+
+    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
+        self.problem, self.clock, self.drift = problem, clock, 0.0
+        self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
+        self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
+        if start is not None:
+            stretch = _stretch(start, problem)
+            self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
+            self.drift = stretch * start.drift
+        self.block: Indices = np.empty(0, np.intp)
+        self.history: list[Level] = []
+        self.best: SVMSolution[KernelSVM]
+        self.n_blocks = self.waited = 0
+        self.pace = Pace()
+        self.take()
+
+    def take(self) -> None:
+        """Certify the current point, and keep it if it is the best so far."""
+        new = self.problem.solution_at(self.problem.y * self.v, self.f.copy())
+        self.waited += 1
+        if not self.history or new.relative_gap < self.best.relative_gap:
+            self.best, self.waited = new, 0
+        self.history.append(new.level(self.n_blocks, self.clock.seconds))
+
+    def run(self, tol: float) -> Ending:
+        """Optimise one block after the other."""
+        while self.best.relative_gap > tol:
+            r = self.problem.y - self.f
+            low, high = self.bounds
+            up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
+            violation = float(up.max() - down.min())
+            if self.waited >= PATIENCE or violation <= 0:
+                return Ending.ROUNDING
+            if not self.pace.allows_step():
+                return Ending.MAX_TIME
+            self.block = _next_block(up, down, self.block)
+            self._optimise(r, SHARPER * violation)
+            self.take()
+        return Ending.OPTIMAL
+
+    def result(self, ending: Ending) -> SVMSolution[KernelSVM]:
+        """The best point with the history, evaluated anew if its scores have drifted by rounding.
+
+        Where there is no time for that, a bound on the drift is part of its certificate.
+        """
+        if ending in {Ending.MAX_TIME, Ending.INTERRUPTED} and self.problem.rows.largest < inf:
+            return replace(self.best, history=tuple(self.history), ending=ending, drift=self.drift)
+        best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
+        if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
+            best = self.problem.solution_at(best.u)
+        return replace(best, history=tuple(self.history), ending=ending)
+
+    def _optimise(self, r: Array, tol: float) -> None:
+        """Optimise the block, and update all scores by what has changed in it."""
+        block, rows = self.block, self.problem.rows
+        point = np.stack([self.v[block], r[block]])
+        optimise_block(rows.block(block), point, self.bounds[:, block], tol, STEPS * len(block))
+        change = point[0] - self.v[block]
+        rows.add(block, change, self.f)
+        # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
+        sizes = float(np.abs(change).sum()) * rows.largest
+        self.drift += np.finfo(float).eps * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
+        self.v[block] = point[0]
+        self.n_blocks += 1
+
+
+def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
+    """Return the best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
+    most = float((problem.C / start.problem.C).min())
+    square = float((problem.y * start.u) @ start.f)
+    return min(most, float(start.u.sum()) / square) if square > 0 else most
+
+
+def _next_block(up: Array, down: Array, last: Indices) -> Indices:
+    """Return the variables of the largest violations in either direction, and half of the last block."""
+    n = len(up)
+    if n <= WHOLE:
+        return np.arange(n)
+    most = BLOCK // 4 if len(last) else BLOCK // 2
+    fresh = np.union1d(np.argpartition(-up, most)[:most], np.argpartition(down, most)[:most])
+    fresh = fresh[np.isfinite(up[fresh]) | np.isfinite(down[fresh])]
+    stay = np.setdiff1d(last, fresh)
+    free = np.isfinite(up[stay]) & np.isfinite(down[stay])
+    stay = stay[np.argsort(~free, kind="stable")]
+    return np.concatenate([fresh, stay[: BLOCK - len(fresh)]])
