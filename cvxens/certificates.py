@@ -261,10 +261,7 @@ def _array(problem: Certifiable, name: str, values: Any) -> Array:
         known = f"give some of {', '.join(problem.shapes)}"
         raise InvalidInput(name, "found an array that the problem does not have", known)
     array, shape = validation.finite_array(name, values), problem.shapes[name]
-    if _long_axes(array.shape) != _long_axes(shape):
+    # axes of length 1 do not matter
+    if [length for length in array.shape if length != 1] != [length for length in shape if length != 1]:
         raise InvalidInput(name, f"found shape {array.shape}", f"give an array of shape {shape}")
     return array.reshape(shape)
-
-
-def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(length for length in shape if length != 1)

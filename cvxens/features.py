@@ -57,12 +57,12 @@ class SortedFeatures:
 
     def __init__(self, X: Any) -> None:
         sparse = issparse(X)
-        self.X = _checked_sparse(X) if sparse else _checked_dense(X)
+        self.X = _check_sparse(X) if sparse else _check_dense(X)
         self.n_samples, self.n_features = self.X.shape
         stored = np.diff(self.X.indptr) if sparse else np.full(self.n_features, self.n_samples)
         self.has_zeros = stored < self.n_samples
         self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros, dtype=np.int64)])
-        self._column = _sparse_column if sparse else _dense_column
+        self._column = _read_sparse if sparse else _read_dense
         self.entry_values = np.empty(self.starts[-1], self.X.dtype)
         map_in_threads(self._sort_values, range(self.n_features))
         if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
@@ -75,7 +75,7 @@ class SortedFeatures:
     def ascending(self, feature: int) -> NDArray[np.int32]:
         """Return the samples of the sorted entries of `feature`; n_samples stands for all its zeros."""
         values, rows = self._column(self.X, feature)
-        return rows[np.argsort(values, kind=_sort_kind(values))]
+        return rows[np.argsort(values, kind=_choose_sort(values))]
 
     @cached_property
     def entry_rows(self) -> NDArray[np.int32]:
@@ -125,7 +125,7 @@ class SortedFeatures:
 
     def _sort_values(self, feature: int) -> None:
         values, _ = self._column(self.X, feature)
-        self.entry_values[self.entries(feature)] = np.sort(values, kind=_sort_kind(values))
+        self.entry_values[self.entries(feature)] = np.sort(values, kind=_choose_sort(values))
 
     def _table(self, entries: NDArray) -> NDArray:
         if issparse(self.X):
@@ -145,13 +145,13 @@ def column(X: Any, feature: int) -> NDArray:
     return values
 
 
-def _dense_column(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
-    """Return the entries of one feature: values and samples."""
+def _read_dense(X: NDArray, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+    """Return the entries of one feature, values and samples."""
     return np.ascontiguousarray(X[:, feature]), np.arange(len(X), dtype=np.int32)
 
 
-def _sparse_column(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
-    """Return the entries of one feature: values and samples, the zeros as one entry of sample n_samples."""
+def _read_sparse(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+    """Return the entries of one feature, values and samples; the zeros as one entry of sample n_samples."""
     stored = slice(X.indptr[feature], X.indptr[feature + 1])
     values, rows = X.data[stored], X.indices[stored].astype(np.int32)
     if len(rows) == X.shape[0]:
@@ -159,12 +159,12 @@ def _sparse_column(X: csc_array, feature: int) -> tuple[NDArray, NDArray[np.int3
     return np.append(values, X.dtype.type(0)), np.append(rows, np.int32(X.shape[0]))
 
 
-def _sort_kind(values: NDArray) -> Literal["stable", "quicksort"]:
+def _choose_sort(values: NDArray) -> Literal["stable", "quicksort"]:
     """Choose numpy's fastest sort: a radix sort for short integers, vectorised quicksort for the rest."""
     return "stable" if values.dtype.itemsize <= 2 else "quicksort"
 
 
-def _checked_dense(X: Any) -> Any:
+def _check_dense(X: Any) -> Any:
     """Return `X` as it is if its type can be kept, else as float64."""
     try:
         array = np.asarray(X)
@@ -174,7 +174,7 @@ def _checked_dense(X: Any) -> Any:
     return array if kept and np.isfinite(array).all() else samples(array)
 
 
-def _checked_sparse(X: Any) -> Any:
+def _check_sparse(X: Any) -> Any:
     """Return a copy of `X` by columns, without stored zeros or duplicates."""
     X = csc_array(X, copy=True)
     if X.dtype not in KEPT_TYPES:
@@ -184,6 +184,6 @@ def _checked_sparse(X: Any) -> Any:
     if X.shape[0] < 2 or X.shape[1] == 0:
         raise InvalidInput("X", f"found shape {X.shape}", "give at least two samples and one feature")
     if not np.isfinite(X.data).all():
-        bad = int((~np.isfinite(X.data)).sum())
-        raise InvalidInput("X", f"found NaN or infinity in {bad} entries", "remove or impute NaN and infinity")
+        n_bad = int((~np.isfinite(X.data)).sum())
+        raise InvalidInput("X", f"found NaN or infinity in {n_bad} entries", "remove or impute NaN and infinity")
     return X

@@ -346,11 +346,9 @@ class TabulatedColumn(_Signed):
     def __call__(self, X: Any, /) -> Array:
         """Evaluate on a table `X` (n_samples, n_columns) of hypothesis values; returns (n_samples,)."""
         if len(np.shape(X)) != 2 or np.shape(X)[1] != self.n_columns:
-            raise InvalidInput(
-                "X",
-                f"found shape {np.shape(X)} for a hypothesis known only as a column of a table",
-                f"give the values of all hypotheses on these samples, (n_samples, {self.n_columns})",
-            )
+            found = f"found shape {np.shape(X)} for a hypothesis known only as a column of a table"
+            remedy = f"give the values of all hypotheses on these samples, (n_samples, {self.n_columns})"
+            raise InvalidInput("X", found, remedy)
         return self.sign * np.asarray(X, np.float64)[:, self.index]
 
     @property
@@ -397,15 +395,7 @@ class FittedClassifier:
 
     @property
     def feature_importances_(self) -> Array:
-        """The classifier's own, or the sizes of its `coef_`, with the sum 1 or all 0; (n_features,).
-
-        Coefficients tell as much of importance as their features are of one scale.
-
-        Raises
-        ------
-        AttributeError
-            It has neither.
-        """
+        """The classifier's own, or the sizes of its `coef_`, with the sum 1 or all 0; (n_features,)."""
         if hasattr(self.estimator, "feature_importances_"):
             sizes = np.asarray(self.estimator.feature_importances_, np.float64)
         elif hasattr(self.estimator, "coef_"):

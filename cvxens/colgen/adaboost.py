@@ -192,14 +192,14 @@ def _normalise_prior(prior: Any, n_samples: int) -> Array:
 
 
 def gathered(steps: Iterable[BoostingStep], n_samples: int) -> Boosted:
-    """Gather rounds into an ensemble; an interrupt keeps those that are done.
+    """Gather rounds of `boosting_steps`, cut where the caller likes, into an ensemble; an interrupt keeps what is done.
 
     Parameters
     ----------
     steps : iterable of BoostingStep
-        From `boosting_steps`, cut where the caller likes.
+        The rounds; none is allowed.
     n_samples : int
-        Samples, for the case that there is no round.
+        Rows of the sample.
 
     Examples
     --------

@@ -132,7 +132,7 @@ class Recorder:
         start: tuple[Hypothesis, ...],
     ) -> None:
         self.checkpoint, self.path = checkpoint, Path(checkpoint.path)
-        self.oracle, self.signs, self.start = oracle, signs, start
+        self.oracle, self.sample, self.signs, self.start = oracle, oracle.sample, signs, start
         bare_master, rules = without_smoothing(master)
         self.identity = {
             "formulation": digest(formulation),
@@ -146,6 +146,7 @@ class Recorder:
         if self.saved and (others := [part for part, own in self.identity.items() if self.saved.identity[part] != own]):
             raise mismatch_error(f"another {' and '.join(others)}")
         self.recorded: Sequence[str] = self.saved.calls if self.saved else ()
+        self.exhausted = bool(self.saved and self.saved.state["exhausted"])
         self.rows = tuple(Round(*row) for row in self.saved.state["history"]) if self.saved else ()
         self.calls: list[str] = []
         self.answers: list[Priced] = []
@@ -158,16 +159,6 @@ class Recorder:
             self._set_generators(self.saved.state["generators"][0])
         self._first_states = self._last_states = self._generator_states()
         self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
-
-    @property
-    def sample(self) -> Any:
-        """The oracle's."""
-        return self.oracle.sample
-
-    @property
-    def exhausted(self) -> bool:
-        """True if the recorded run ended where no hypothesis improves."""
-        return bool(self.saved and self.saved.state["exhausted"])
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
@@ -210,9 +201,9 @@ class Recorder:
         return Priced(columns, edge_bound, square_sum, outside, distinct=written["distinct"])
 
     def _sample_number(self, column: Column) -> int:
-        known = next((k for k, sample in enumerate(self._samples) if sample is column.sample), None)
-        if known is not None:
-            return known
+        for k, sample in enumerate(self._samples):
+            if sample is column.sample:
+                return k
         if self.calls:
             raise _unwritable_error(column, "its sample is none of the first round's")
         self._samples.append(column.sample)

@@ -52,7 +52,6 @@ class InOut(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
-        """Return True if the bound is better."""
         return bound > best
 
 
@@ -67,7 +66,6 @@ class Averaged(Smoothing):
     """
 
     def moves(self, bound: float, best: float) -> bool:
-        """Return True."""
         return True
 
 
@@ -128,22 +126,20 @@ class StabilisedMaster:
         self.has_new = False
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Add columns to the master."""
         self.has_new = True
         self.master.add(columns)
 
     def solve(self) -> MasterSolution:
-        """Solve, and smooth the multipliers where there is a centre and the last ones led to new columns."""
         solution = self.master.solve()
         smooth, self.has_new = self.has_new and isfinite(solution.objective), False
         if self.centre is None or not smooth:
+            # no centre yet, or the last multipliers led to no new column
             return solution
         share = self.smoothing.share
         u = self.restricted.balance(share * self.centre + (1 - share) * solution.u)
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum from the multipliers that were priced, which may become the centre."""
         bound = self.master.bound(solution, priced)
         if isfinite(solution.objective) and self.smoothing.moves(bound, self.best):
             # shrunk to be feasible for all hypotheses priced: only then is the bound the value at the centre

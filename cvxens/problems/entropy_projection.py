@@ -183,9 +183,6 @@ def _check_interior(alpha_t: Any, n_samples: int) -> Array:
     alpha_t = validation.finite_array("alpha_t", alpha_t, ndim=1)
     validation.same_length("alpha_t", alpha_t, n_samples)
     if alpha_t.min() <= 0 or abs(alpha_t.sum() - 1) > 1e-9:
-        raise InvalidInput(
-            "alpha_t",
-            f"found a smallest entry of {alpha_t.min():.3g} and a sum of {alpha_t.sum():.9g}",
-            "give positive entries with sum 1",
-        )
+        found = f"found a smallest entry of {alpha_t.min():.3g} and a sum of {alpha_t.sum():.9g}"
+        raise InvalidInput("alpha_t", found, "give positive entries with sum 1")
     return alpha_t / alpha_t.sum()

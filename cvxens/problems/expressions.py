@@ -26,11 +26,9 @@ def _check_convex(argument: str, express: Callable[[Any], Any], variable: Any) -
     """Return the expression in a variable if it is a convex number by cvxpy's rules."""
     expression = cp.Expression.cast_to_const(express(variable))
     if not (expression.is_scalar() and expression.is_convex()):
-        raise InvalidInput(
-            argument,
-            f"found an expression of shape {expression.shape} and curvature {expression.curvature}",
-            "give a function from a cvxpy variable to a convex scalar, written with cvxpy's atoms",
-        )
+        found = f"found an expression of shape {expression.shape} and curvature {expression.curvature}"
+        remedy = "give a function from a cvxpy variable to a convex scalar, written with cvxpy's atoms"
+        raise InvalidInput(argument, found, remedy)
     return expression
 
 
@@ -72,15 +70,10 @@ class ExpressionLoss(_Unproven):
     """A loss known by its cvxpy expression alone.
 
     Its conjugate is not known, so the dual value of a master's u is taken from the solver: by Fenchel's equality it is
-    ``loss(z) + u'z`` at the solver's margins z.
-
-    Parameters
-    ----------
-    express : callable
-        From a cvxpy variable z to a convex expression. Further variables in it, such as slacks, are minimised over.
+    ``loss(z) + u'z`` at the solver's margins z. Further variables in it, such as slacks, are minimised over.
     """
 
-    express: Callable[[Any], Any]
+    express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
 
     def term(self, z: Any) -> Term:
         return Term(_check_convex("loss", self.express, z))
@@ -111,11 +104,8 @@ def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tup
     except TypeError:
         convex = False
     if not convex:
-        raise InvalidInput(
-            "constraints",
-            f"found {found!r}",
-            "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules",
-        )
+        remedy = "give a function from the cvxpy variable z to a list of constraints, convex by cvxpy's rules"
+        raise InvalidInput("constraints", f"found {found!r}", remedy)
     return tuple(found)
 
 
@@ -125,17 +115,10 @@ class ConstrainedLoss(_Unproven):
 
     It is convex as the loss is, and u is minus one of its subgradients; the conjugate is not known. Its value is that
     of the loss: a solver's margins satisfy the constraints to its digits only, and the primal residual tells how well.
-
-    Parameters
-    ----------
-    loss : Loss
-        The loss.
-    constrain : callable
-        From a cvxpy variable z to a list of convex constraints.
     """
 
     loss: Loss
-    constrain: Callable[[Any], Sequence[Any]]
+    constrain: Callable[[Any], Sequence[Any]]  # from a cvxpy variable z to a list of convex constraints
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -170,16 +153,10 @@ class ConstrainedLoss(_Unproven):
 
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
-    """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses.
-
-    Parameters
-    ----------
-    express : callable
-        From a cvxpy variable w to a convex expression, symmetric in the entries of w.
-    """
+    """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses."""
 
     has_conjugate: ClassVar[bool] = False
-    express: Callable[[Any], Any]
+    express: Callable[[Any], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
 
     def term(self, w: Any) -> Term:
         return Term(_check_convex("penalty", self.express, w))

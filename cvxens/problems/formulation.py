@@ -103,11 +103,9 @@ class Formulation:
         """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
         held = self.terms[0].batch_shape
         if held[1:] != (() if self.outputs is None else (self.outputs,)):
-            raise InvalidInput(
-                "outputs",
-                f"found {self.outputs} with a loss that does not hold so many targets per sample",
-                "give the number of columns of the targets L of SquaredError(C, L), or None for other losses",
-            )
+            found = f"found {self.outputs} with a loss that does not hold so many targets per sample"
+            remedy = "give the number of columns of the targets L of SquaredError(C, L), or None for other losses"
+            raise InvalidInput("outputs", found, remedy)
         if self.outputs is None:
             return validation.signs(y, held[0] if held else None)
         if y is not None:

@@ -228,6 +228,7 @@ class _Steps:
         edges = np.concatenate([np.r_[low[j], values, high[j]] for j, (values, _) in enumerate(uniques)])
         upper_of_slot = np.arange(counts.sum() + d) + np.repeat(np.arange(d), counts + 1) + 1
         lower, upper = edges[upper_of_slot - 1], edges[upper_of_slot]
+        middle = lower / 2 + upper / 2
         slot = np.flatnonzero(upper > lower)
         value_of = first_value + np.stack([inverse.ravel() for _, inverse in uniques], axis=1)
         place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
@@ -243,7 +244,8 @@ class _Steps:
             first_slot=first_slot,
             slot=slot,
             width=upper[slot] - lower[slot],
-            middle=_find_middles(lower[slot], upper[slot]),
+            # above `lower` and at most `upper`, also where no float lies between them
+            middle=np.where(middle > lower, middle, upper)[slot],
             feature=np.repeat(np.arange(d), counts + 1)[slot],
             slot_of_value=slot_of_value,
             feature_of_value=feature_of_value,
@@ -261,17 +263,10 @@ class _Steps:
         return total - np.repeat(before, np.diff(np.r_[self.first_slot, self.n_slots]), axis=0)
 
 
-def _find_middles(lower: Array, upper: Array) -> Array:
-    """Return the middles, above `lower` and at most `upper`, also where no float lies between them."""
-    middle = lower / 2 + upper / 2
-    return np.where(middle > lower, middle, upper)
-
-
 def _mark_columns(columns: Indices, n_columns: int) -> sparse.csr_matrix:
     """Return one row per entry of `columns`, with a 1 there; a row of zeros where it is negative."""
     rows = np.flatnonzero(columns >= 0)
-    shape = (len(columns), n_columns)
-    return sparse.csr_matrix((np.ones(len(rows)), (rows, columns[rows])), shape=shape)
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, columns[rows])), shape=(len(columns), n_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -625,29 +620,18 @@ def doubly_centred(K: Array) -> Array:
 
 
 def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kernel:
-    """Check a symmetric matrix to be PSD, or PSD on coefficients that sum to 0.
-
-    Raises
-    ------
-    InvalidInput
-        Names the most negative eigenvalue, and what to do.
-    """
+    """Check a symmetric matrix to be PSD, or PSD on coefficients that sum to 0; the error names an eigenvalue."""
     K = validation.symmetric(K)
     validation.same_length("K", K, n_samples)
     seen = doubly_centred(K) if conditionally else K
     values = eigh(seen, eigvals_only=True)
     if values[0] < -NEGATIVE * max(float(np.abs(K).max()) * len(K), np.finfo(float).tiny):
+        found = f"found the eigenvalue {values[0]:.3g}"
         if conditionally:
-            raise InvalidInput(
-                "K",
-                f"found the eigenvalue {values[0]:.3g} after centring, so it is not even conditionally PSD",
-                "give a kernel that is PSD on coefficients with sum 0",
-            )
-        raise InvalidInput(
-            "K",
-            f"found the eigenvalue {values[0]:.3g}, so it is not PSD",
-            "add the kernel's constant (a simplified stump or perceptron kernel lacks it) or another PSD kernel",
-        )
+            found += " after centring, so it is not even conditionally PSD"
+            raise InvalidInput("K", found, "give a kernel that is PSD on coefficients with sum 0")
+        remedy = "add the kernel's constant (a simplified stump or perceptron kernel lacks it) or another PSD kernel"
+        raise InvalidInput("K", f"{found}, so it is not PSD", remedy)
     # eigenvalues are known to a few units of rounding of the largest one (LAPACK); 0 within that is taken for 0
     error = max(8.0, len(K) ** 0.5) * EPSILON * float(np.abs(values).max())
     return Kernel(K, max(-float(values[0]) - error, 0.0))

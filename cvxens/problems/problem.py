@@ -520,11 +520,9 @@ class Problem:
         for name, parameter in model.parameters.items():
             parameter.value = getattr(self, name)
         if not model.problem.is_dcp(dpp=True):
-            raise InvalidInput(
-                type(self).__name__,
-                "found a problem that is not convex by cvxpy's rules (DCP, DPP)",
-                "give a convex loss and a convex penalty, written with cvxpy's atoms",
-            )
+            found = "found a problem that is not convex by cvxpy's rules (DCP, DPP)"
+            remedy = "give a convex loss and a convex penalty, written with cvxpy's atoms"
+            raise InvalidInput(type(self).__name__, found, remedy)
         return model
 
     @final

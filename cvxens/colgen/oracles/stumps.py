@@ -95,7 +95,7 @@ class Stumps:
         `edge_square_sum` is sharp to about ``n_samples * 2**-52``.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
-        best = self._search.best(self._query(weights, exclude), self.columns_per_round)
+        best = self._search.best(self._make_query(weights, exclude), self.columns_per_round)
         ranked = np.flatnonzero(best.places)
         ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
         found: list[tuple[int, Hypothesis]] = [
@@ -109,9 +109,9 @@ class Stumps:
         ]
         largest = max(int(best.largest.max()), abs(total) * self.constant)
         outside = weights.bound(found[0][0] if found else 0)
-        return Priced(columns, weights.bound(largest), self._square_sum(weights, best), outside)
+        return Priced(columns, weights.bound(largest), self._bound_square_sum(weights, best), outside)
 
-    def _query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
+    def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
         """Turn excluded stumps into places that are closed."""
         thresholds: dict[int, list[float]] = {}
         for stump in exclude:
@@ -129,7 +129,7 @@ class Stumps:
         threshold = self.features.threshold(feature, best.places[feature])
         return Stump(feature, threshold, 1 if best.edges[feature] >= 0 else -1)
 
-    def _square_sum(self, weights: FixedPoint, best: Best) -> float:
+    def _bound_square_sum(self, weights: FixedPoint, best: Best) -> float:
         if not self.square_sum:
             return inf
         squares = best.squares.sum() + self.constant * (weights.totals.astype(np.float64) ** 2).sum()
@@ -222,16 +222,16 @@ def cut_into_bins(features: SortedFeatures, chosen: Ints) -> Bins:
     """
     by_feature = map_in_threads(partial(_cut, features), chosen.tolist())
     rest = np.array([b.rest for b in by_feature], np.int64)
-    cuts, cut_starts = _joined([b.cuts for b in by_feature], np.int64)
-    mixed, _ = _joined([b.mixed for b in by_feature], np.bool_)
-    codes, code_starts = _joined([b.codes for b in by_feature], np.uint8)
+    cuts, cut_starts = _join([b.cuts for b in by_feature], np.int64)
+    mixed, _ = _join([b.mixed for b in by_feature], np.bool_)
+    codes, code_starts = _join([b.codes for b in by_feature], np.uint8)
     everyone = np.arange(features.n_samples, dtype=np.int32)
-    rows, row_starts = _joined([everyone, *(b.rows[: len(b.rows) * (b.rest >= 0)] for b in by_feature)], np.int32)
+    rows, row_starts = _join([everyone, *(b.rows[: len(b.rows) * (b.rest >= 0)] for b in by_feature)], np.int32)
     row_starts = np.where(rest < 0, 0, row_starts[1:-1])
     return Bins(chosen, cuts, cut_starts, mixed, codes, code_starts, rows, row_starts, rest)
 
 
-def _joined(parts: Sequence[NDArray], kind: DTypeLike) -> tuple[NDArray, Ints]:
+def _join(parts: Sequence[NDArray], kind: DTypeLike) -> tuple[NDArray, Ints]:
     """Return all parts as one array, and where each starts and the last ends."""
     return np.concatenate([np.empty(0, kind), *parts]), np.cumsum([0, *map(len, parts)])
 
@@ -242,7 +242,7 @@ def _cut(features: SortedFeatures, feature: int) -> _FeatureBins:
     mixed = np.searchsorted(places, cuts[1:]) > np.searchsorted(places, cuts[:-1], "right")
     sizes = cuts[1:] - cuts[:-1]
     codes = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
-    rest = _rest(rows, codes, features.n_samples)
+    rest = _choose_rest(rows, codes, features.n_samples)
     listed = np.flatnonzero(codes != rest)
     listed = listed[np.argsort(rows[listed])]
     return _FeatureBins(cuts, np.append(mixed, False), rest, rows[listed], codes[listed])
@@ -261,7 +261,7 @@ def _inner_cuts(places: Ints, n_entries: int) -> Ints:
     return chosen
 
 
-def _rest(rows: NDArray[np.int32], codes: NDArray[np.uint8], n_samples: int) -> int:
+def _choose_rest(rows: NDArray[np.int32], codes: NDArray[np.uint8], n_samples: int) -> int:
     """Return the bin not to list: that of zeros that are not stored, or of at least half the samples, or none (-1)."""
     last = int(rows.argmax())
     middle = int(codes[len(codes) // 2])
@@ -278,7 +278,7 @@ class Best(NamedTuple):
     largest: Ints  # the largest magnitude of an edge, closed or open
     squares: Array  # the sum of squared edges over the places that were visited
 
-    def over_outputs(self) -> Best:
+    def merge_outputs(self) -> Best:
         """Return the best of all outputs, of equal edges the lowest place, all shapes (n_features,); squares add up."""
         magnitudes = np.abs(self.edges)
         winning = np.where(magnitudes == magnitudes.max(axis=0), self.places, NO_BOUND).argmin(axis=0)
@@ -358,7 +358,7 @@ class StumpSearch:
         floor = np.maximum(top[self.scan.features], np.partition(top, rank)[rank])
         bounds.reach[bounds.reach < floor[:, np.newaxis]] = -1
         map_slices(visit_places, n_outputs * len(self.scan.features), n_threads, guided=True)
-        return best.over_outputs()
+        return best.merge_outputs()
 
 
 def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> SortedScan:
@@ -377,26 +377,26 @@ def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> 
 def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
     """Compare the edges at the cuts between bins; note the bounds of what is inside the bins."""
     for task in range(tasks[0], tasks[1]):
-        _visit_bins_of(task, query, bins, bounds, best)
+        _visit_bins_of_feature(task, query, bins, bounds, best)
 
 
 @njit(cache=True)
-def _visit_bins_of(task: int, query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
+def _visit_bins_of_feature(task: int, query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
     """Visit the bins of one feature under the weights of one output."""
     o, f = task // len(bins.features), task % len(bins.features)
     edge, place, largest, squares = 0, 0, 0, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
     feature, slot = bins.features[f], bounds.slots[f]
-    shut = _closed_of(feature, query)
-    sums = _sums(o, f, query, bins, slot >= 0)
+    shut = _list_closed(feature, query)
+    sums = _sum_bins(o, f, query, bins, slot >= 0)
     below = 0
     for b in range(len(cuts) - 1):
         here = query.totals[o] - 2 * below
         if b > 0:
             squares += float(here) * float(here)
             if abs(here) >= abs(edge):
-                edge, place, largest = _better((edge, place, largest), here, cuts[b], shut)
+                edge, place, largest = _compare((edge, place, largest), here, cuts[b], shut)
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
             reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
@@ -408,8 +408,8 @@ def _visit_bins_of(task: int, query: Query, bins: Bins, bounds: BinBounds, best:
 
 
 @njit(cache=True)
-def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
-    """Return the sums of the weights >= 0 and < 0 in every bin (of all and none if not `split`), shape (2, n_bins)."""
+def _sum_bins(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
+    """Sum the weights >= 0 and those < 0 in every bin (all and none if not `split`), shape (2, n_bins)."""
     weights, n_bins = query.integers[o], bins.cut_starts[f + 1] - bins.cut_starts[f] - 1
     codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
     rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
@@ -434,11 +434,11 @@ def _sums(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
 def _visit_places(tasks: tuple[int, int], query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
     for task in range(tasks[0], tasks[1]):
-        _visit_places_of(task, query, scan, bounds, best)
+        _visit_places_of_feature(task, query, scan, bounds, best)
 
 
 @njit(cache=True)
-def _visit_places_of(task: int, query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
+def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
     """Visit the places of one feature under the weights of one output."""
     o, f = task // len(scan.features), task % len(scan.features)
     feature = scan.features[f]
@@ -446,7 +446,7 @@ def _visit_places_of(task: int, query: Query, scan: SortedScan, bounds: BinBound
     squares = best.squares[o, feature]
     entries = slice(scan.starts[feature], scan.starts[feature + 1])
     rows, changes = scan.rows[entries], scan.changes[entries]
-    shut = _closed_of(feature, query)
+    shut = _list_closed(feature, query)
     weights, total = query.integers[o], query.totals[o]
     zeros = _weight_of_zeros(weights, total, rows) if scan.has_zeros[feature] else 0
     for b in range(bounds.reach.shape[2]):
@@ -459,7 +459,7 @@ def _visit_places_of(task: int, query: Query, scan: SortedScan, bounds: BinBound
                     here = total - 2 * below
                     squares += float(here) * float(here)
                     if abs(here) >= abs(edge):
-                        edge, place, largest = _better((edge, place, largest), here, k, shut)
+                        edge, place, largest = _compare((edge, place, largest), here, k, shut)
     best.edges[o, feature], best.places[o, feature] = edge, place
     best.largest[o, feature], best.squares[o, feature] = largest, squares
 
@@ -474,7 +474,7 @@ def _weight_of_zeros(weights: Ints, total: int, rows: NDArray[np.int32]) -> int:
 
 
 @njit(cache=True)
-def _better(best: tuple[int, int, int], edge: int, place: int, shut: Ints) -> tuple[int, int, int]:
+def _compare(best: tuple[int, int, int], edge: int, place: int, shut: Ints) -> tuple[int, int, int]:
     """Return edge, place and largest magnitude after a stump whose edge is no smaller than the best one's."""
     best_edge, best_place, largest = best
     largest = max(largest, abs(edge))
@@ -483,6 +483,6 @@ def _better(best: tuple[int, int, int], edge: int, place: int, shut: Ints) -> tu
 
 
 @njit(cache=True)
-def _closed_of(feature: int, query: Query) -> Ints:
+def _list_closed(feature: int, query: Query) -> Ints:
     """Return the closed places of one feature."""
     return query.closed[query.closed_starts[feature] : query.closed_starts[feature + 1]]
