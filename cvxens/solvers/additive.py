@@ -951,7 +951,7 @@ class _Search:
 
 
 def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
-    """Prepare the start; an ending if it was interrupted."""
+    """Prepare the start; returns an ending if that was interrupted."""
     problem = search.problem
     if isinstance(start, SVMSolution):
         validation.same_length("start", start.u, len(problem.y))

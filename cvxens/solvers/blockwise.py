@@ -199,7 +199,7 @@ class CachedRows:
         return CachedRows(self.kernel, self.X[chosen], self.n_bytes)
 
     def _values(self, X: Array, Z: Array) -> Array:
-        """The kernel between samples, whose size is put down."""
+        """Evaluate the kernel between samples, and keep record of the largest entry."""
         values = np.asarray(self.kernel(X, Z))
         self.largest = max(self.largest, float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         return values
@@ -560,7 +560,7 @@ class _Search:
         return Ending.OPTIMAL
 
     def result(self, ending: Ending) -> SVMSolution[KernelSVM]:
-        """The best point with the history, evaluated anew if its scores have drifted by rounding.
+        """Return the best point with the history, evaluated anew if its scores have drifted by rounding.
 
         Where there is no time for that, a bound on the drift is part of its certificate.
         """

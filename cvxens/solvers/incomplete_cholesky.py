@@ -72,7 +72,7 @@ class LowRankKernel:
         return self.G @ (self.G.T @ v) + self.ridge * v
 
     def softened(self, ridge: float | Array) -> LowRankKernel:
-        """Return the same with another ridge, above 0; a number, or one for every sample."""
+        """Return the kernel with another ridge, above 0; a number, or one for every sample."""
         return replace(self, ridge=validation.sample_prices("ridge", ridge, len(self.G)))
 
     def on_pivots(self, c: Array) -> Array:

@@ -56,8 +56,8 @@ def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> 
     """
     validation.instance("problem", problem, EntropyProjection)
     start, tol = time.perf_counter(), validation.positive("tol", tol)
-    met = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
-    eta = 0.0 if met else find_multiplier(problem.alpha_t, problem.q, problem.rho, tol)
+    is_inside = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
+    eta = 0.0 if is_inside else find_multiplier(problem.alpha_t, problem.q, problem.rho, tol)
     alpha = problem.project(eta)
     seconds = time.perf_counter() - start
     point = {"alpha": alpha, "eta": np.asarray(eta)}
