@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass
@@ -56,10 +56,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     @abstractmethod
     def _solve(self, sample: Sample) -> dict[str, Any]:
-        """Solve the problem of a sample; returns the fitted attributes, `dual_weights_` of all given samples.
-
-        What the estimator is from an earlier fit is still there.
-        """
+        """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
     def _scores(self, X: Any) -> Array:
@@ -80,9 +77,9 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Return the largest number of rounds of a fit; None if that is not known, 0 for a method without rounds."""
         return 0
 
-    def _weight_arguments(self, sample_weight: Any = None) -> dict[str, Any]:
-        """Return what the prices of samples are multiplied by."""
-        return {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Sample:
+        weights = {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
+        return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -107,30 +104,31 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
-        # learns what X is like, so that a fit that fails leaves the estimator as it was
+        # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
-            sample = Sample.read(reader, X, y, self._accepts(), **self._weight_arguments(sample_weight))
+            sample = reader._read(X, y, sample_weight, reset=True)
             self._check(sample)
             several = isinstance(self, BinaryClassifier) and len(sample.classes) > 2
             sample = sample.merge() if self._merges() and not several else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
-            task = FitTask(self, self._context(sample), {"X": X, "y": y, **metadata}, dict(found))
+            context = None
+            if hasattr(self, "_skl_callbacks"):
+                n_parts = self._n_problems(sample)
+                n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
+                context = self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
+            task = FitTask(self, context, {"X": X, "y": y, **metadata}, dict(found))
             with follow_fit(task, found):
                 found |= self._solve_parts(sample, task) if several else self._solve(sample)
+        self._adopt(found)
+        return self
+
+    def _adopt(self, found: Mapping[str, Any]) -> None:
+        """Set the attributes of a fit, in place of those of an earlier one."""
         for name in ("estimators_", *LEARNT_OF_X):
             self.__dict__.pop(name, None)
         self.__dict__.update(found)
-        return self
-
-    def _context(self, sample: Sample) -> Any:
-        """Set the callbacks of scikit-learn up, and return the context of the fit; None without callbacks."""
-        if not hasattr(self, "_skl_callbacks"):
-            return None
-        n_parts = self._n_problems(sample)
-        n_tasks = n_parts if n_parts > 1 else self._most_rounds(sample)
-        return self._init_callback_context(max_subtasks=n_tasks, sequential_subtasks=n_parts == 1)
 
     def _n_problems(self, sample: Sample) -> int:
         """Return the number of problems that a sample makes."""
@@ -145,29 +143,23 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         return vars(self).get("estimators_") or [self]
 
     def _show(self, values: list[Any]) -> Any:
-        """Return what is known of every sub-problem as users see it: by itself where there is one problem."""
+        """Return a list over the sub-problems as users see it: its only entry where there is one problem."""
         return values if vars(self).get("estimators_") else values[0]
 
-    def _list(self, argument: str, values: Any) -> list[Any]:
-        """Return what is given of every sub-problem, as users give it, as a list; None for each if it is None."""
-        parts = self._parts()
-        if values is None or parts == [self]:
-            return [values] * len(parts)
-        if len(values) != len(parts):
-            raise InvalidInput(
-                argument, f"found {len(values)} for {len(parts)} sub-problems", "give one for each, in a list"
-            )
-        return list(values)
-
     def _map_problems(self, function: Callable[..., T], sample: Sample, **given: Any) -> T | list[T]:
-        """Apply a function to every fitted classifier, its problem on a sample, and what is given of it."""
+        """Apply a function to every fitted classifier and its problem on a sample; arguments are lists if parts are."""
         parts = self._parts()
+        for name, values in given.items():
+            if values is None or parts == [self]:
+                given[name] = [values] * len(parts)
+            elif len(values) != len(parts):
+                found = f"found {len(values)} for {len(parts)} sub-problems"
+                raise InvalidInput(name, found, "give one for each, in a list")
         # a part knows the scheme of the fit, whatever the parameter is now
         problems = parts[0]._problems(sample)
-        lists = {name: self._list(name, values) for name, values in given.items()}
         return self._show(
             [
-                function(part, problem, **{name: values[k] for name, values in lists.items()})
+                function(part, problem, **{name: values[k] for name, values in given.items()})
                 for k, (part, problem) in enumerate(zip(parts, problems, strict=True))
             ]
         )
@@ -175,7 +167,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
     def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Read a sample to hold the fitted classifier against."""
         check_is_fitted(self)
-        sample = Sample.read(self, X, y, self._accepts(), **self._weight_arguments(sample_weight), reset=False)
+        sample = self._read(X, y, sample_weight, reset=False)
         if not np.array_equal(sample.classes, self.classes_):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
         return sample
@@ -202,7 +194,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         return self._scores(X) if parts == [self] else np.stack([part._scores(X) for part in parts], axis=1)
 
     def _to_scores(self, F: Array) -> Array:
-        """Return what `decision_function` makes of raw scores."""
+        """Turn raw scores into those of `decision_function`."""
         parts = self._parts()
         return F if parts == [self] else combine_scores(parts[0].multi_class, F, len(self.classes_))
 
@@ -272,14 +264,14 @@ class BinaryClassifier(Classifier):
         n_parts = self._n_problems(sample)
         before: Any = vars(self).get("estimators_") or ()
         same = len(before) == n_parts and before[0].multi_class == self.multi_class
-        before = before if same and np.array_equal(self.classes_, sample.classes) else [None] * n_parts
+        warm = same and np.array_equal(self.classes_, sample.classes)
         parameters = {**self.get_params(deep=False), **self._for_parts(sample)}
 
         def tasks() -> Iterator[Any]:
             for k, problem in enumerate(self._problems(sample)):
                 # random states and the like are copied, so that the order in which parts are fitted does not matter
                 part = type(self)(**deepcopy(parameters))
-                if before[k] is not None:
+                if warm:
                     part.__dict__ = {**vars(before[k]), **vars(part)}
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
 
@@ -304,9 +296,7 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
     found = dict(task.known)
     with limit_time(time_limit(part), alone=True), follow_fit(task, found):
         found |= part._solve(sample.merge() if part._merges() else sample)
-    for name in LEARNT_OF_X:
-        vars(part).pop(name, None)
-    vars(part).update(found)
+    part._adopt(found)
     return part
 
 

@@ -77,7 +77,6 @@ class Coded:
     code: tuple[int, ...]
 
     def __call__(self, X: Any, /) -> Array:
-        """Evaluate on `X` (n_samples, n_features); returns (n_samples, n_classes)."""
         return np.multiply.outer(self.hypothesis(X), self.code)
 
     def __str__(self) -> str:
@@ -86,30 +85,20 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The margins of pairs of a sample and a class, as a linear map of the votes.
+    """The margins of pairs of a sample and a class, as a linear map of the votes: `signs * (matrix @ votes)`."""
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (n_samples, n_classes) or (n_samples,)
-        Which pairs there are; row by row.
-    signs : ndarray of shape (n_pairs,)
-        -1 or +1.
-    matrix : csr_array of shape (n_pairs, n_samples * n_classes)
-        The margin of a pair is its sign times its row here times the votes.
-    """
-
-    mask: NDArray[np.bool_]
-    signs: Array
-    matrix: csr_array
+    mask: NDArray[np.bool_]  # (n_samples, n_classes) or (n_samples,), True where there is a pair
+    signs: Array  # (n_pairs,), -1 or +1, in the order of `mask`, row by row
+    matrix: csr_array  # (n_pairs, n_samples * n_classes)
 
     @classmethod
     def from_signs(cls, signs: Array) -> Pairs:
-        """Two classes are one question, with the margins y_i f(x_i) of votes f (n_samples,)."""
+        """Make a pair of every sample, with the margin `y_i f(x_i)`; votes are f (n_samples,)."""
         return cls(np.full(len(signs), True), signs, csr_array(eye_array(len(signs))))
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
-        """Every class is a question, with the margins Y_ik F_k(x_i): Y_ik is 1 for the sample's class and -1 else.
+        """Make a pair of every sample and class, with the margin `Y_ik F_k(x_i)`: Y_ik is 1 for its class and -1 else.
 
         Examples
         --------
@@ -121,9 +110,9 @@ class Pairs:
 
     @classmethod
     def from_differences(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
-        """The sample's class y_i against each other one, with the margins (F_{y_i} - F_k) / 2.
+        """Make a pair of every sample and class k but its own, y_i, with the margin `(F_{y_i} - F_k) / 2`.
 
-        The sign of a pair is that of y_i - k.
+        The sign of a pair is that of `y_i - k`.
 
         Examples
         --------
@@ -143,11 +132,11 @@ class Pairs:
         return self.signs * (self.matrix @ votes.ravel())
 
     def collect(self, s: Array) -> Array:
-        """Return S (n_samples, n_classes), so that the edge of h with the code v under signed weights s is h'S v."""
+        """Return S (n_samples, n_classes): the edge of h with the code v under signed weights s is `h' S v`."""
         return (self.matrix.T @ s).reshape(self.mask.shape)
 
     def spread(self, per_sample: Array) -> Array:
-        """Return numbers of samples as numbers of pairs."""
+        """Repeat numbers of samples (n_samples,) for each of their pairs, (n_pairs,)."""
         return per_sample[np.nonzero(self.mask)[0]]
 
     def lay_out(self, u: Array) -> Array:
@@ -159,13 +148,12 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn(Column):
-    """A coded hypothesis whose values are those of pairs."""
+    """A coded hypothesis whose values are the margins of pairs, times their signs."""
 
     pairs: Pairs
 
     @cached_property
     def values(self) -> Array:
-        """The margins of the pairs, times their signs."""
         return self.pairs.matrix @ self.hypothesis(self.sample).ravel()
 
 
@@ -189,29 +177,22 @@ class CodedOracle:
 
     @property
     def sample(self) -> Any:
-        """The sample of the oracle."""
         return self.oracle.sample
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
-        """Price under signed weights (n_pairs,); each hypothesis that is found gets the code that is best for it."""
-        S = self.pairs.collect(s)
-        codes = np.array(list(self._codes()), dtype=float).T
-        priced = self.oracle.price(S @ codes)
-        columns = sorted((self._coded(column, S) for column in priced.columns), key=lambda column: -column.edge)
-        return Priced(columns, priced.edge_bound if self._exhaustive else inf)
-
-    @property
-    def _exhaustive(self) -> bool:
-        return 2 ** (self.pairs.mask.shape[1] - 1) <= MOST_CODES
-
-    def _codes(self) -> Iterator[tuple[int, ...]]:
-        n_classes = self.pairs.mask.shape[1]
-        if self._exhaustive:
-            yield from ((1, *rest) for rest in product((-1, 1), repeat=n_classes - 1))
+        S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]
+        # codes v and -v are one, with hypotheses of either sign
+        exhaustive = 2 ** (n_classes - 1) <= MOST_CODES
+        if exhaustive:
+            codes = np.array([(1, *rest) for rest in product((-1, 1), repeat=n_classes - 1)])
         else:
-            yield from self.random.choice([-1, 1], size=(MOST_CODES, n_classes)).tolist()
+            codes = self.random.choice([-1, 1], size=(MOST_CODES, n_classes))
+        priced = self.oracle.price(S @ codes.T.astype(float))
+        columns = sorted((self._code(column, S) for column in priced.columns), key=lambda column: -column.edge)
+        return Priced(columns, priced.edge_bound if exhaustive else inf)
 
-    def _coded(self, column: Column, S: Array) -> CodedColumn:
+    def _code(self, column: Column, S: Array) -> CodedColumn:
+        """Give a hypothesis the code that is best for it, of the edge `|h' S|_1`."""
         edges = column.values @ S
         code = tuple(np.where(edges >= 0, 1, -1).tolist())
         return CodedColumn(Coded(column.hypothesis, code), self.sample, float(np.abs(edges).sum()), self.pairs)
@@ -254,14 +235,14 @@ class Boosting(Limited, Probabilities, Vote):
 
     @abstractmethod
     def _oracle(self, sample: Sample, pairs: Pairs) -> Oracle:
-        """Return what prices hypotheses on the pairs."""
+        """Return the oracle that prices hypotheses on the pairs."""
 
-    @abstractmethod
     def _target(self, sample: Sample) -> Callable[[float], float] | None:
-        """Return what the margin aims at, of the smallest edge so far; None where the loss is all that counts."""
+        """Return the margin to aim at, a function of the smallest edge so far; None to minimise the loss alone."""
+        return None
 
     @abstractmethod
-    def _vote(self, hypotheses: Sequence[Hypothesis], weights: Array, sample: Sample) -> dict[str, Any]:
+    def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
         """Return the fitted attributes of hypotheses with weights."""
 
     def _accepts(self) -> Accepts:
@@ -273,7 +254,7 @@ class Boosting(Limited, Probabilities, Vote):
         steps = boosting_steps(oracle, pairs.signs, self._target(sample), prior=prior)
         done: list[BoostingRound] = []
 
-        def noted() -> Iterator[BoostingStep]:
+        def record() -> Iterator[BoostingStep]:
             for step in steps:
                 done.append(step.round)
                 yield step
@@ -282,8 +263,11 @@ class Boosting(Limited, Probabilities, Vote):
             weights = sum_weights(done)
             return self._vote(tuple(weights), np.array(list(weights.values())), sample)
 
+        def describe(step: BoostingStep) -> str:
+            return f"edge {step.round.edge:.3g}, loss {exp(step.round.log_loss):.3g}"
+
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
-            boosted = gathered(rounds.follow(noted(), n_rounds, _describe, fitted), len(pairs.signs))
+            boosted = gathered(rounds.follow(record(), n_rounds, describe, fitted), len(pairs.signs))
         reached = f"after {len(done)} of {n_rounds} rounds"
         warn_of_ending(self, rounds.ending, reached, "raise max_time, or lower n_rounds")
         return {
@@ -348,17 +332,7 @@ class Boosting(Limited, Probabilities, Vote):
         yield from map(self._to_scores, self._staged(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray]:
-        """Predict the classes of samples after every round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            After the last round what `predict` returns.
+        """Yield the class of each sample of X (n_samples, n_features) after every round; the last as by `predict`.
 
         Examples
         --------
@@ -373,36 +347,16 @@ class Boosting(Limited, Probabilities, Vote):
 
     @available_if(lambda self: callable(self.predict_proba))
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Return the probabilities of the classes after every round; of ensembles that have `predict_proba`.
+        """Yield the probabilities (n_samples, n_classes) of X (n_samples, n_features) after every round.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-            After the last round what `predict_proba` returns, up to rounding.
+        Ensembles without `predict_proba` lack it; after the last round they are its answer, up to rounding.
         """
         yield from map(self._probabilities, self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Return the accuracy after every round.
+        """Yield the accuracy on X (n_samples, n_features) of classes y after every round; the last one is `score`'s.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-        y : array-like of shape (n_samples,)
-            The classes of the samples.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples in the accuracy.
-
-        Yields
-        ------
-        float
-            After the last round what `score` returns.
+        The samples count as often as `sample_weight` (n_samples,) says, by default once each.
         """
         for classes in self.staged_predict(X):
             yield float(accuracy_score(y, classes, sample_weight=sample_weight))
@@ -422,15 +376,8 @@ class Boosting(Limited, Probabilities, Vote):
             yield np.stack(scores, axis=1)
 
 
-def _describe(step: BoostingStep) -> str:
-    return f"edge {step.round.edge:.3g}, loss {exp(step.round.log_loss):.3g}"
-
-
 def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
-    """Yield the sums of votes on checked samples after every round; from a perfect hypothesis on it is all that counts.
-
-    They are (n_samples,), or (n_samples, n_classes) of coded hypotheses; a new array for every round.
-    """
+    """Yield the raw scores of checked samples after every round, new arrays; a perfect hypothesis counts alone."""
     F: Any = 0.0
     for row in history:
         votes = row.hypothesis(X)
@@ -439,10 +386,10 @@ def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
 
 
 def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
-    """Certify the margins z = y f of an ensemble, of ``max_a min_i y_i (H a)_i`` over the simplex.
+    """Certify the margins `z = y f` of an ensemble, whose weights have the sum `size`, as of `max_a min_i y_i (H a)_i`.
 
-    f takes weights w >= 0 of the sum `size` at least. The bound is searched for, by LL08 P3 and for `max_time` seconds,
-    where f separates the classes; elsewhere it is the largest edge under equal weights of the samples.
+    The bound is searched for, by LL08 P3 and for `max_time` seconds, where f separates the classes; elsewhere it is the
+    largest edge under equal weights of the samples.
     """
     # w = 0 is (h - h) / 2, a vote of the margin 0
     margin = float(z.min()) / size if size > 0 else 0.0
@@ -514,7 +461,8 @@ class AdaBoostClassifier(Boosting, BinaryClassifier):
         nu = self.nu
         if nu is None:
             return None
-        round_bound(len(sample.labels), nu)  # checks it
+        # refuses a nu that is not between 0 and 1
+        round_bound(len(sample.labels), nu)
         return lambda smallest_edge: smallest_edge - nu
 
     def _pairs(self, sample: Sample) -> Pairs:
@@ -564,9 +512,6 @@ class CodedBoosting(Boosting):
 
     def _most_rounds(self, sample: Sample) -> int:
         return validation.whole("n_rounds", self.n_rounds)
-
-    def _target(self, sample: Sample) -> None:
-        """Return None: the loss is all that counts."""
 
     def _oracle(self, sample: Sample, pairs: Pairs) -> CodedOracle:
         random = validation.generator(self.random_state)

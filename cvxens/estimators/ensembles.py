@@ -34,7 +34,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
-from cvxens.estimators.progress import Rounds, rounds_of, time_limit, warn_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -44,7 +44,7 @@ from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
-"""What solves the restricted masters of a run."""
+"""The solvers of the restricted masters of a run."""
 
 REMEDIES: Mapping[Ending, str] = {
     Ending.MAX_COLUMNS: "raise max_columns or tol",
@@ -85,7 +85,7 @@ class Ensemble(Limited, Vote):
     solver : {"fast", "reference"}
         What solves the restricted masters: the fastest way known for the formulation, or cvxpy.
     warm_start : bool
-        Whether `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
+        True if `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
         the same features; each sub-problem from its own, where the classes are the same. They count among the
         hypotheses that the certificate is over, also where the oracle has none of their kind on the new sample.
     random_state : int, RandomState instance or None
@@ -133,14 +133,11 @@ class Ensemble(Limited, Vote):
             raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
         before = getattr(self, "n_features_in_", None)
         if self.warm_start and before not in {None, sample.X.shape[1]}:
-            raise InvalidInput(
-                "X",
-                f"found {sample.X.shape[1]} features for weak learners of {before}",
-                "give samples of as many features as before, or set warm_start=False",
-            )
+            found = f"found {sample.X.shape[1]} features for weak learners of {before}"
+            raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
 
     def _most_rounds(self, sample: Sample) -> None:
-        """Return None: the number of rounds is not known in advance."""
+        """Return None, as the number of rounds is not known in advance."""
 
     def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
@@ -153,16 +150,11 @@ class Ensemble(Limited, Vote):
         )
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
-        formulation = self._formulation(sample)
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
-        start = getattr(self, "weak_learners_", ()) if warm else ()
-        y = sample.signs if formulation.outputs is None else None
-        with rounds_of(self) as rounds:
-            run = column_generation(
-                formulation, self._oracle(sample, formulation), y, start=start, **self._limits(rounds)
-            )
-        self._warn(run)
+        formulation = self._formulation(sample)
+        oracle = self._oracle(sample, formulation)
+        run = self._run(sample, formulation, oracle, start=getattr(self, "weak_learners_", ()) if warm else ())
         return {
             "certificate_": run.certificate,
             "history_": run.history,
@@ -172,8 +164,8 @@ class Ensemble(Limited, Vote):
             "dual_weights_": sample.spread(run.u),
         }
 
-    def _limits(self, rounds: Rounds) -> dict[str, Any]:
-        """Return the arguments of a run that follow from parameters; its rounds are followed."""
+    def _run(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Run:
+        """Generate columns within the limits of the parameters, while callbacks follow the rounds."""
 
         def follow(step: Step) -> bool:
             best, columns = step.incumbent.solution, step.incumbent.columns
@@ -189,15 +181,16 @@ class Ensemble(Limited, Vote):
                 rounds.begin()
             return stop
 
+        y = sample.signs if formulation.outputs is None else None
         master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
-        rounds.begin()
-        limits = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
-        return {**limits, "master": master, "callback": follow}
-
-    def _warn(self, run: Run) -> None:
+        limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
+        with rounds_of(self) as rounds:
+            rounds.begin()
+            run = column_generation(formulation, oracle, y, master=master, start=start, callback=follow, **limits)
         if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
+        return run
 
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
@@ -233,10 +226,8 @@ class Ensemble(Limited, Vote):
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         oracle, y = self._oracle(sample, formulation), sample.signs if formulation.outputs is None else None
-        with rounds_of(self) as rounds:
-            run = column_generation(formulation, oracle, y, **self._limits(rounds))
-        self._warn(run)
-        return certify_ensemble(formulation, oracle, y, self.weak_learners_, run.u, weights, intercept)
+        u = self._run(sample, formulation, oracle).u
+        return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
 
 def certify_ensemble(
@@ -248,10 +239,9 @@ def certify_ensemble(
     weights: Any,
     intercept: Any = None,
 ) -> Certificate:
-    """Say how far weights of given hypotheses are from the optimum of a formulation over the hypotheses of an oracle.
+    """Certify weights of given hypotheses, repaired to be feasible, over all hypotheses of an oracle.
 
-    The bound is from the dual point u. Weights may be from anywhere, and are repaired to be feasible; without an
-    intercept the best one is taken.
+    The bound is from the dual point u; without an intercept the best one is taken.
     """
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
@@ -440,32 +430,27 @@ class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
         if isinstance(formulation, type) or not hasattr(formulation, "terms"):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
         if formulation.outputs is not None:
-            raise InvalidInput(
-                "formulation", "found one with several outputs", "use CGEnsSLSClassifier, or a loss on margins"
-            )
+            remedy = "use CGEnsSLSClassifier, or a loss on margins"
+            raise InvalidInput("formulation", "found one with several outputs", remedy)
         if not callable(given) and np.ptp(sample.weights):
-            raise InvalidInput(
-                "formulation",
-                "found one of fixed prices for samples of differing weights",
-                "give a function from the weights, (n_samples,), to a Formulation",
-            )
+            remedy = "give a function from the weights, (n_samples,), to a Formulation"
+            raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
         return formulation
 
 
 @dataclass(frozen=True, eq=False)
 class EveryClass:
-    """Prices every class by itself: a round has the best hypotheses of each, at most `most` of all classes together."""
+    """Prices every class by itself; a round adds the best hypotheses of all, at most `most` together."""
 
     oracle: Oracle
     most: int | None
 
     @property
     def sample(self) -> Any:
-        """The sample of the oracle."""
         return self.oracle.sample
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
-        """Price under signed weights (n_samples, n_classes); nothing is excluded, as a class may lack a hypothesis."""
+        # nothing is excluded, as a class may lack a hypothesis that another one has
         answers = [self.oracle.price(of_class) for of_class in s.T]
         found = sorted((column for priced in answers for column in priced.columns), key=lambda column: column.edge)
         best = {column.hypothesis: column for column in found}

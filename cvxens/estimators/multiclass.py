@@ -1,4 +1,4 @@
-"""Several classes by methods for two: which problems of two classes there are, and what their scores say together."""
+"""Several classes by methods for two: the sub-problems of one-vs-rest and one-vs-one, and how their scores combine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from cvxens.types import Array
 
 Scheme: TypeAlias = Callable[[NDArray[np.intp], int], Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]]
-"""From labels and the number of classes to problems: which samples are in it, and their labels, 0 and 1."""
+"""From labels and the number of classes to problems: the rows of each (a mask), and their labels, 0 and 1."""
 
 
 def split_rest(labels: NDArray[np.intp], n_classes: int) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
@@ -34,15 +34,15 @@ SCHEMES: Mapping[str, Scheme] = {"ovr": split_rest, "ovo": split_pairs}
 
 
 def combine_scores(multi_class: str, scores: Array, n_classes: int) -> Array:
-    """Return scikit-learn's scores of classes, (n_samples, n_classes), from those of sub-problems (n_samples, n_parts).
+    """Return scores of classes (n_samples, n_classes) from those of sub-problems (n_samples, n_parts).
 
-    Those of one-vs-rest are the scores themselves; pairs vote, and the sums of their scores settle ties.
+    One-vs-rest takes the scores themselves; pairs vote, and the sums of their scores settle ties, as in scikit-learn.
     """
     return scores if multi_class == "ovr" else _ovr_decision_function((scores > 0).astype(int), scores, n_classes)
 
 
 def name_sides(multi_class: str, classes: Sequence[Any]) -> list[tuple[str, str]]:
-    """Return what the sub-problems tell apart, in their order: the sides of negative and of positive scores.
+    """Return the sides of negative and of positive scores of every sub-problem, in their order.
 
     Examples
     --------

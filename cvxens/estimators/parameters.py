@@ -21,8 +21,8 @@ T = TypeVar("T")
 def estimator(kind: type[T]) -> type[T]:
     """Make a dataclass of an estimator, and complete its docstring by the parameters and attributes that it inherits.
 
-    Those of the class itself come before those of its bases, and positional parameters first.
-    The class variable `fitted` has the names of the fields that are no parameters.
+    Positional parameters come first, then those of the class itself, then those of its bases. The class variable
+    `fitted` gets the names of the fields that are no parameters.
 
     Examples
     --------
