@@ -92,9 +92,12 @@ def test_a_line_of_progress_where_it_is_asked_for(estimator, capsys):
 
 def test_in_a_notebook_the_line_is_overwritten_without_widgets(monkeypatch, capsys):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    console = progress._console()
-    assert (console.is_jupyter, console.is_terminal) == (False, True)
+    consoles, line = [], progress.Progress
+    monkeypatch.setattr(
+        progress, "Progress", lambda *columns, console: (consoles.append(console), line(*columns, console=console))[1]
+    )
     AdaBoostClassifier(n_rounds=3, verbose=1).fit(X, Y)
+    assert [(console.is_jupyter, console.is_terminal) for console in consoles] == [(False, True)]
     shown = capsys.readouterr()
     assert "AdaBoostClassifier: round 3, edge" in shown.err
     assert "\r" in shown.err
