@@ -20,7 +20,7 @@ C, TOL = 2.0**-7, 1e-3
 
 
 def measure(n: int) -> dict[str, Any]:
-    """Fit one sample."""
+    """Solve the stump SVM on `n` samples of threenorm once; return its row of the table."""
     solve_additive_svm(AdditiveSVM.of(*make_threenorm(500, 20, random_state=0), C))
     X, y = make_threenorm(n, 20, random_state=0)
     start = time.perf_counter()

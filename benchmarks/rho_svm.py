@@ -141,7 +141,7 @@ def least_objective(K: LowRankKernel, y: NDArray, w: NDArray) -> float:
 
 
 def linear(X: Any, Z: Any) -> NDArray:
-    """Return x'z."""
+    """Evaluate the linear kernel x'z of all pairs of rows."""
     return X @ Z.T
 
 

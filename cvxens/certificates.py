@@ -122,7 +122,7 @@ class Certificate:
 
     @property
     def kkt_residual(self) -> float:
-        """The worst residual."""
+        """The largest of the named residuals; 0 where there are none."""
         return max(self.residuals.values(), default=0.0)
 
     def holds(self, tol: float = 1e-6) -> bool:
@@ -164,7 +164,7 @@ class Evaluation(Protocol):
 
     @property
     def point(self) -> Point:
-        """The repaired arrays."""
+        """The arrays of the feasible point that both objectives were evaluated at, by name."""
 
     @property
     def primal(self) -> float:

@@ -76,7 +76,7 @@ class BoostingStep:
 
 @dataclass(frozen=True)
 class Boosted:
-    """What boosting returns: an ensemble, and how near its margin is to the largest one.
+    """An ensemble that boosting made, and how near its margin is to the largest one.
 
     Parameters
     ----------

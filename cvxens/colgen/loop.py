@@ -405,7 +405,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Run:
-    """What column generation returns: an ensemble and the proof of how good it is.
+    """An ensemble that column generation made, and the proof of how good it is.
 
     Parameters
     ----------

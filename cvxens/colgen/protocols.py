@@ -106,7 +106,7 @@ class Oracle(Protocol):
 
     @property
     def sample(self) -> Any:
-        """What the hypotheses are evaluated on: n_samples rows."""
+        """The n_samples rows that the hypotheses are evaluated on."""
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Find hypotheses with large edges under signed weights s = y u.

@@ -517,7 +517,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
     @property
     def encoder_(self) -> TableEncoder:
-        """How the columns of a table become features, where the fit was to a table."""
+        """The coding that turns the columns of a table into features, where the fit was to a table."""
         return self.__getattr__("encoder_")
 
     @encoder_.setter
@@ -613,7 +613,7 @@ class Answers(ClassifierMixin, BaseEstimator):
         self.scores = scores
 
     def decision_function(self, _X: Any) -> Array:
-        """Return the scores."""
+        """Return the scores that were made before, whatever the samples."""
         return self.scores
 
     def predict(self, _X: Any) -> NDArray:

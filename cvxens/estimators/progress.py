@@ -91,7 +91,7 @@ class Rounds:
     _context: Any = None
 
     def begin(self) -> None:
-        """Begin a round."""
+        """Begin a round: open its task for callbacks; one that is still open came to nothing."""
         self.close()
         if self.task.context is not None:
             context = self.task.context.subcontext("round")

@@ -82,7 +82,7 @@ class Generated:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """No data set."""
+        """The names of the data sets that it reads: none, as it generates its samples."""
         return ()
 
     def open(self) -> Draw:
@@ -184,7 +184,7 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """Paper and table."""
+        """The paper and the table, as the command line lists them."""
         return f"{self.paper} {self.table}"
 
 

@@ -432,7 +432,7 @@ class KernelProblem(Problem):
 
     @property
     def K(self) -> Array:
-        """The kernel matrix."""
+        """The kernel matrix, shape (n_samples, n_samples)."""
         return self.gram.matrix()
 
 

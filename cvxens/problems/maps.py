@@ -49,11 +49,11 @@ class Columns(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_columns)."""
+        """The shape (n_samples, n_columns) of H."""
 
     @property
     def largest(self) -> float:
-        """The largest |H_ij|."""
+        """The largest |H_ij|, which bounds the rounding of products."""
 
     def scores(self, w: Array) -> Array:
         """H w, for w (n_columns,) or (n_columns, n_outputs)."""
@@ -341,7 +341,7 @@ class LinearMap(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_weights)."""
+        """The shape (n_samples, n_weights) of the map."""
 
     @property
     @abstractmethod

@@ -602,7 +602,7 @@ class _Table(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _count_knots(table: _Table) -> None:
-    """Fill in `before`."""
+    """Count, for each unit of a feature's range, the knots before it, so that a lookup starts near its knot."""
     starts, knots, before, per_unit = table
     for d in range(len(starts) - 1):
         first, end = starts[d], starts[d + 1]
@@ -865,9 +865,7 @@ def solve_additive_path(
     >>> [round(solution.objective, 6) for solution in solve_additive_path(problem, [0.125, 0.25])]
     [-0.242188, -0.46875]
     """
-    return along_prices(
-        lambda C, **last: solve_additive_svm(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
-    )
+    return along_prices(solve_additive_svm, problem, Cs, tol, options)
 
 
 class _Search:

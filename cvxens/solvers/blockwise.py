@@ -512,9 +512,7 @@ def solve_blockwise_path(
     >>> [solution.objective for solution in solve_blockwise_path(problem, [0.25, 1.0])]
     [-0.375, -0.5]
     """
-    return along_prices(
-        lambda C, **last: solve_blockwise(problem.priced(C * problem.C), tol, **{**options, **last}), Cs
-    )
+    return along_prices(solve_blockwise, problem, Cs, tol, options)
 
 
 class _Search:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -138,12 +138,12 @@ class SVMSolution(Generic[P]):
 S = TypeVar("S", bound=SVMSolution[Any])
 
 
-def along_prices(solve: Callable[..., S], Cs: Any) -> Sequence[S]:
-    """Call ``solve(C)``, then ``solve(C, start=last)`` for each further factor C of prices; Ctrl-C ends the path."""
+def along_prices(solve: Callable[..., S], problem: Any, Cs: Any, tol: float, options: Mapping[str, Any]) -> Sequence[S]:
+    """Solve a problem at each factor C of its prices, started from the solution before; Ctrl-C ends the path."""
     solutions: list[S] = []
     for C in validation.finite_array("Cs", Cs, ndim=1):
         last = {"start": solutions[-1]} if solutions else {}
-        solutions.append(solve(validation.positive("Cs", C), **last))
+        solutions.append(solve(problem.priced(validation.positive("Cs", C) * problem.C), tol, **{**options, **last}))
         if solutions[-1].ending is Ending.INTERRUPTED:
             break
     return tuple(solutions)

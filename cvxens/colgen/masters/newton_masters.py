@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,16 +25,16 @@ MAX_STEPS = 100
 """Proximal Newton steps of a round; from warm starts a handful is usual."""
 
 
-class NewtonMaster(FastMaster):
+class NewtonMaster(FastMaster, ABC):
     """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant."""
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
         super().__init__(formulation, y)
         self.tolerance = InexactTolerance(self.penalty, tol, share)
 
+    @abstractmethod
     def minimise(self, tol: float) -> Point:
         """Return a point of the restricted problem whose relative gap is at most `tol`, if it can."""
-        raise NotImplementedError
 
     def solve(self) -> MasterSolution:
         if self.restricted.n_columns == 0:
