@@ -631,7 +631,9 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
             return
 
 
-def minimise_exponential(K: LowRankKernel, y: Array, formulation: Any, tol: float) -> tuple[Array, Array, Certificate]:
+def minimise_exponential(
+    K: LowRankKernel, y: Array, formulation: Formulation, tol: float
+) -> tuple[Array, Array, Certificate]:
     """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that.
 
     Examples
@@ -642,8 +644,9 @@ def minimise_exponential(K: LowRankKernel, y: Array, formulation: Any, tol: floa
     >>> w.round(3), u.round(3), certificate.holds(1e-9)
     (array([1.327]), array([0.133, 0.133]), True)
     """
-    loss, penalty = formulation.terms
-    problem, ridge = Problem(formulation, K.G, y), penalty.ridge
+    terms: Any = formulation.terms
+    (loss, penalty), problem = terms, Problem(formulation, K.G, y)
+    ridge = penalty.ridge
     newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss.multipliers, loss.curvature)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(

@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import formulations
+from cvxens.colgen import Formulation, formulations
 from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.kernels import (
@@ -446,7 +446,7 @@ def _find_by_cvxpy(problem: KernelSVM, _tol: float) -> Array:
 
 
 def certify_function(
-    formulation: Any,
+    formulation: Formulation,
     y: Array,
     f: Array,
     b: float | None,
@@ -463,7 +463,8 @@ def certify_function(
     `errors` and `norm_error` bound what f and the norm are off by, `rounding` what the dual value is; b is the best
     intercept if it is None, where the formulation has one.
     """
-    loss, penalty = formulation.terms
+    terms: Any = formulation.terms
+    loss, penalty = terms
     if b is None:
         b = float(loss.best_intercept(f, y)) if formulation.intercept else 0.0
     z = y * (f + b)
