@@ -161,6 +161,11 @@ class Recorder:
         self._first_states = self._last_states = self._generator_states()
         self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
 
+    @property
+    def negations(self) -> bool:
+        """What the oracle declares."""
+        return getattr(self.oracle, "negations", False)
+
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
         # multipliers of a master that was cut short are not found again, so no answer to them is recorded
