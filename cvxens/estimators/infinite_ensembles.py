@@ -339,7 +339,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     best_estimator_ : InfiniteEnsembleSVC
         Fitted to all samples with the best parameters.
-    certificate_, history_, classes_, n_features_in_, feature_names_in_
+    certificate_, history_, classes_, n_features_in_, feature_names_in_ : as of `InfiniteEnsembleSVC`
         Those of the best estimator.
     best_params_ : dict
         The first of the best in the order of `cv_results_`.

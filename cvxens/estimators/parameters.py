@@ -8,10 +8,11 @@ find all of them in the docstring.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields, is_dataclass
-from inspect import cleandoc, signature
+from inspect import signature
 from typing import TypeVar, dataclass_transform
+
+from cvxens.docstrings import compose, read_entries
 
 T = TypeVar("T")
 
@@ -54,28 +55,12 @@ def estimator(kind: type[T]) -> type[T]:
     ['C : float', 'max_time : float']
     """
     kind = dataclass(eq=False, repr=False)(kind)
-    own, inherited = _sections(kind), [_sections(base) for base in kind.__mro__ if is_dataclass(base)]
     positional = [name for name, found in signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY]
-    for title, first in (("Parameters", positional), ("Attributes", [])):
-        listed = [_entries(sections.get(title, "")) for sections in inherited]
-        # a class's own words replace those of its bases
-        texts = {name: text for entries in reversed(listed) for name, text in entries.items()}
-        order = dict.fromkeys([*first, *(name for entries in listed for name in entries)])
-        own[title] = "\n".join(texts[name] for name in order)
-    titles = dict.fromkeys(["", "Parameters", "Attributes", *own])
-    parts = [f"{title}\n{'-' * len(title)}\n{own[title]}" if title else own[title] for title in titles if own[title]]
-    kind.__doc__ = "\n\n".join(parts)
+    bases = [base for base in kind.__mro__ if is_dataclass(base)]
+    parameters, attributes = (
+        dict.fromkeys([*first, *(name for base in bases for name in read_entries(base, title))])
+        for title, first in (("Parameters", positional), ("Attributes", []))
+    )
+    compose(kind, Parameters=parameters, Attributes=attributes)
     kind.fitted = tuple(f.name for f in fields(kind) if not f.init and not f.name.startswith("_"))  # type: ignore
     return kind
-
-
-def _sections(kind: type) -> dict[str, str]:
-    """Return the texts of a class's own numpydoc sections by their titles; the first one has no title."""
-    parts = re.split(r"^(.+)\n-+\n", cleandoc(vars(kind).get("__doc__") or ""), flags=re.MULTILINE)
-    return {title: text.strip("\n") for title, text in zip(["", *parts[1::2]], parts[::2], strict=True)}
-
-
-def _entries(text: str) -> dict[str, str]:
-    """Return the entries of a section, each a line "name : type" and indented ones, by what stands before the colon."""
-    entries = re.findall(r"^\S.*(?:\n .*)*", text, flags=re.MULTILINE)
-    return {entry.split("\n")[0].partition(" : ")[0]: entry for entry in entries}
