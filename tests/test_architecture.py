@@ -15,11 +15,12 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation", "limits", "rounding"}
+BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
+    "docstrings": set(),
     "validation": {"types", "errors"},
     "limits": {"types", "errors", "validation"},
     "compensated": {"types"},

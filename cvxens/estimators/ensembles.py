@@ -28,6 +28,7 @@ from cvxens.colgen import (
 )
 from cvxens.colgen.loop import certify_incumbent
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -181,7 +182,7 @@ class Ensemble(Limited, Vote):
                 rounds.begin()
             return stop
 
-        y = sample.signs if formulation.outputs is None else None
+        y = None if formulation.on_scores else sample.signs
         master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
         limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
         with rounds_of(self) as rounds:
@@ -225,7 +226,7 @@ class Ensemble(Limited, Vote):
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
-        oracle, y = self._oracle(sample, formulation), sample.signs if formulation.outputs is None else None
+        oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
@@ -246,14 +247,14 @@ def certify_ensemble(
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
-    restricted = Restricted(formulation, formulation.signs(y))
+    restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
     restricted.add(columns)
     outputs = restricted.problem.outputs
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
     if intercept is not None and formulation.intercept:
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
-    priced = oracle.price(restricted.y * u)
+    priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
@@ -429,9 +430,9 @@ class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
         if isinstance(formulation, type) or not hasattr(formulation, "terms"):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
-        if formulation.outputs is not None:
+        if formulation.on_scores:
             remedy = "use CGEnsSLSClassifier, or a loss on margins"
-            raise InvalidInput("formulation", "found one with several outputs", remedy)
+            raise InvalidInput("formulation", "found one on scores, which does not know the classes", remedy)
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
@@ -448,6 +449,10 @@ class EveryClass:
     @property
     def sample(self) -> Any:
         return self.oracle.sample
+
+    @property
+    def negations(self) -> bool:
+        return getattr(self.oracle, "negations", False)
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has
