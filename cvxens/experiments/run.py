@@ -14,7 +14,7 @@ from cvxens import datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.experiments.experiment import Cell, Draw, Experiment, Split, Trial
-from cvxens.threads import limit_threads
+from cvxens.limits import limit_threads
 
 Value = TypeVar("Value")
 
