@@ -236,6 +236,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
             # a sub-problem has the rows of some samples: the kernel matrix is between these
             validation.same_length("X", rows.T, len(sample.shares))
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
+        # rows that are all alike are refused
         validation.samples(sample.X)
         trainer = self._make_trainer(sample.X, sample.masses)
         if isinstance(self.C, str):
@@ -250,6 +251,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         self._warn(solution.ending, certificate)
         u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
         if isinstance(predictor, Expansion) and self._is_precomputed:
+            # new samples are their kernel values with all given ones, also those of other sub-problems
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
         support = np.flatnonzero(u)
         places = sample.places[support]
@@ -455,7 +457,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         return clone(template)
 
     def _make_grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
-        """Return the values of every parameter that is searched, for all folds."""
+        """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
         default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
@@ -468,6 +470,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
+        # that of decision trees has an upper limit, twice the default, which multiples of it would exceed
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}

@@ -223,6 +223,7 @@ def _take_values(X: Any, _Z: Any) -> Any:
 
 
 def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
+    """Return the kernel of a name on a training sample, the one that is given, or "precomputed"."""
     name = kernel if isinstance(kernel, str) else ""
     if name in KERNELS_OF_GAMMA:
         make, default = KERNELS_OF_GAMMA[name]

@@ -1,7 +1,8 @@
 """The columns of a table: what they are, and how they become features; learnt of one table, applied to any other.
 
 A column is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1 feature per level) or
-left out. These records are part of saved models: their fields are plain values, checked where they are made.
+left out. These records are part of saved models: their fields are plain values, of the types that they are annotated
+with, which are checked where a file is read.
 """
 
 from __future__ import annotations
@@ -45,13 +46,6 @@ SHOWN = 3
 """The number of unseen levels that a remark names."""
 
 
-def _check(record: Column, **kinds: type | tuple[type, ...]) -> None:
-    """Raise a TypeError unless the fields of a record, which may come from a file, are of the types they have to be."""
-    for name, kind in {"name": str, "note": str, **kinds}.items():
-        if not isinstance(getattr(record, name), kind):
-            raise TypeError(f"{name} = {getattr(record, name)!r:.100} of a {type(record).__name__}")
-
-
 @dataclass(frozen=True)
 class NumericColumn:
     """A column of numbers or dates, one feature, in which the median stands for a missing value.
@@ -64,9 +58,6 @@ class NumericColumn:
     median: float
     writing: Numerals | Dates = PLAIN
     note: str = ""
-
-    def __post_init__(self) -> None:
-        _check(self, median=float, writing=(Numerals, Dates))
 
     @property
     def kind(self) -> str:
@@ -117,11 +108,6 @@ class NominalColumn:
     note: str = ""
     kind: ClassVar[str] = "nominal"
 
-    def __post_init__(self) -> None:
-        _check(self, levels=tuple)
-        if not all(isinstance(level, str) for level in self.levels):
-            raise TypeError(f"levels {self.levels!r:.100}")
-
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names ``column=level``."""
@@ -166,9 +152,6 @@ class LeftOutColumn:
     note: str = ""
     kind: ClassVar[str] = "left out"
     feature_names: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        _check(self)
 
 
 Column: TypeAlias = NumericColumn | NominalColumn | LeftOutColumn
@@ -290,12 +273,6 @@ class TableEncoder:
     raw: bool = False  # learners get categories and gaps as they are, as trees do: no indicators, no medians
     na: tuple[str, ...] = ()  # further texts that stand for missing values
     separator: str = ""  # of the cells of text files, if it cannot be found out
-
-    def __post_init__(self) -> None:
-        if not (all(isinstance(column, Column) for column in self.columns) and isinstance(self.raw, bool)):
-            raise TypeError("an encoder that is not made of columns")
-        if not all(isinstance(text, str) for text in (self.target, self.separator, *self.na)):
-            raise TypeError("an encoder whose names are not texts")
 
     @classmethod
     def learn(
