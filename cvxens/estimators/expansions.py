@@ -27,25 +27,12 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import (
-    BinaryClassifier,
-    CertifiedClassifier,
-    ClassWeighted,
-    Limited,
-    check_shape,
-    refuse_intercept,
-)
-from cvxens.estimators.machines import (
-    KernelFunction,
-    TrainingKernel,
-    certify_function,
-    default_gamma,
-    share_variations,
-)
+from cvxens.estimators.base import check_shape, refuse_intercept
+from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
@@ -60,7 +47,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.blockwise import expand
+from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
@@ -133,7 +120,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class KernelExpansion(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -142,9 +129,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
         "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
         "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
-    gamma : float, optional
-        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
-        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor that the kernel matrix is replaced by, which takes
         ``8 n_samples max_rank`` bytes; up to so many samples it is exact.
@@ -177,7 +161,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
     dual_weights_: Array = field(init=False)
     kernel: Any = "middle-stump"
     _: KW_ONLY
-    gamma: float | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
@@ -199,14 +182,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
             found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
         return self._show(found)
 
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
-
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
@@ -217,13 +192,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
     @abstractmethod
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
-
-    def _accepts(self) -> Accepts:
-        return Accepts()
-
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """Return the kernel, and the sample as it takes it."""

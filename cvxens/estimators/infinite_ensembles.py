@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import check_shape
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
     Expansion,
+    KernelMachine,
     Limits,
     Trainer,
     TrainingKernel,
@@ -33,7 +34,6 @@ from cvxens.estimators.machines import (
     default_gamma,
     make_trainer,
     scale_price,
-    share_variations,
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
@@ -67,7 +67,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 @final
 @estimator
-class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class InfiniteEnsembleSVC(KernelMachine):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -85,9 +85,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
         kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
-    gamma : float, optional
-        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
-        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
@@ -156,7 +153,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
     kernel: Any = "stump"
     C: float | str = "scale"
     _: KW_ONLY
-    gamma: float | None = None
     solver: str = "auto"
     tol: float = 1e-3
     cache_size: float | None = None
@@ -169,14 +165,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         Of additive kernels only; a list over the sub-problems where there are several.
         """
         return self._view_additive(lambda model: model.shape_functions)
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:
@@ -214,9 +202,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         )
         self._warn(solution.ending, solution.certificate)
         return certificate
-
-    def _accepts(self) -> Accepts:
-        return Accepts()
 
     def _merges(self) -> bool:
         return not self._is_precomputed
@@ -281,10 +266,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
             return available_memory() / 4
         return 2**20 * validation.positive("cache_size", self.cache_size)
 
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
-
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)
         return Limits(tol, time_limit(self), validation.random_state(self.random_state))
@@ -321,7 +302,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : InfiniteEnsembleSVC, optional
-        All but what is chosen; the stump kernel by default.
+        All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
     Cs : "scale" or array-like of shape (n_Cs,)
         Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
         that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
@@ -401,7 +382,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         splits = self._make_splits(X_read, labels)
         score = self._make_scorer(template)
         by_weight = sample_weight is not None and _takes_weights(score)
-        scores, gaps = Folds(template, X_read, labels, weights, score, by_weight).search(grid, splits, self.n_jobs)
+        folds = Folds(template, X_read, labels, weights, score, by_weight)
+        with rounds_of(template) as rounds:
+            scores, gaps = folds.search(grid, splits, self.n_jobs, rounds.tell)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
         table = tabulate(grid, scores, gaps)
@@ -562,7 +545,11 @@ class Folds:
     by_weight: bool
 
     def search(
-        self, grid: Mapping[str, Sequence[float]], splits: Sequence[tuple[Indices, Indices]], n_jobs: int | None
+        self,
+        grid: Mapping[str, Sequence[float]],
+        splits: Sequence[tuple[Indices, Indices]],
+        n_jobs: int | None,
+        tell: Callable[[str], None],
     ) -> tuple[Array, Array]:
         """Return scores and certified gaps of all folds and candidates, both (n_splits, n_candidates)."""
         # every C starts from the solution of the one before
@@ -571,6 +558,7 @@ class Folds:
         for gamma in grid.get("gamma", [self.template.gamma]):
             template = clone(self.template).set_params(gamma=gamma)
             shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
+            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma:g}'}")
             found.append(
                 Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
             )

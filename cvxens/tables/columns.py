@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -161,25 +161,6 @@ def _count_values(n: int) -> str:
     return f"{n} value{'s' * (n != 1)}"
 
 
-def learn_columns(
-    cells: Mapping[str, Any], *, keep: Collection[str] = (), decimal: str | None = None, separator: str = ","
-) -> tuple[Column, ...]:
-    """Choose what each column is, by its values.
-
-    Numbers, also with thousands separators, decimal commas or percent signs, are numeric; anything else is nominal, a
-    missing value being a level ``?`` of its own. Left out are columns without any value, dates, and identifiers: texts
-    that are all different, more than 20 levels with less than two samples each, or whole numbers that are all different
-    under a name such as "id".
-
-    `cells` are columns by name, as `read_cells` returns them; those to `keep` are not left out though they look like
-    dates or identifiers. The decimal mark is found out if it is None; what separates the cells of the file is a hint on
-    it. `OddCell` if a column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
-    """
-    texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
-    mark = decimal or choose_decimal_mark(texts, separator)
-    return tuple(_learn(name, column, name in keep, mark) for name, column in cells.items())
-
-
 def _learn(name: str, cells: Any, kept: bool, mark: str) -> Column:
     """Choose what one column is; `kept` if it is not to be left out, `mark` the decimal mark that is tried first."""
     known = cells.dropna()
@@ -286,9 +267,19 @@ class TableEncoder:
         decimal: str | None = None,
         separator: str = ",",
     ) -> TableEncoder:
-        """Learn of a data frame, without the column of the target, what its columns are; see `learn_columns`."""
+        """Choose what each column of a data frame but the target is, by its values.
+
+        Numbers, also with thousands separators, decimal commas or percent signs, are numeric; anything else is nominal,
+        a missing value being a level ``?`` of its own. Left out are columns without any value, dates, and identifiers:
+        texts that are all different, more than 20 levels with less than two samples each, or whole numbers that are all
+        different under a name such as "id"; columns to `keep` are not. The decimal mark is found out if it is None;
+        what separates the cells of a file is a hint on it. `OddCell` if a column with more than 20 distinct values is
+        mostly numbers: a misspelt number, not a level.
+        """
         cells = {name: read_cells(column, na) for name, column in columns_of(frame).items() if name != target}
-        return cls(learn_columns(cells, keep=keep, decimal=decimal, separator=separator), target, raw, na)
+        texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
+        mark = decimal or choose_decimal_mark(texts, separator)
+        return cls(tuple(_learn(name, read, name in keep, mark) for name, read in cells.items()), target, raw, na)
 
     @property
     def used(self) -> tuple[NumericColumn | NominalColumn, ...]:
