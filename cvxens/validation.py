@@ -193,6 +193,21 @@ def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> N
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
 
 
+def one_each(argument: str, values: Any, n: int, of: str) -> None:
+    """Raise unless there are `n` values, one for each of what `of` names."""
+    if len(values) != n:
+        raise InvalidInput(argument, f"found {len(values)} values for {n} {of}s", f"give one per {of}")
+
+
+def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
+    """Return one finite number of at least 0 for each of what `of` names, not all of them 0."""
+    array = finite_array(argument, values, ndim=1)
+    one_each(argument, array, n, of)
+    if array.min() < 0 or array.max() <= 0:
+        raise InvalidInput(argument, f"found {array.min():g} to {array.max():g}", "give numbers >= 0, not all 0")
+    return array
+
+
 def signed_weights(s: Any, n_samples: int) -> Array:
     """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
     s = finite_array("s", s)

@@ -380,24 +380,13 @@ class SLSSVM(ColumnProblem):
 
     def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
-        self.weights = check_weights(sample_weight, len(self.L))
-        self._place(H, np.ones((len(self.L), 1)), C=C)
+        n = len(self.L)
+        self.weights = 1.0 if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
+        self._place(H, np.ones((n, 1)), C=C)
 
     def formulate(self, C: float) -> Formulation:
         """Return `simplex_least_squares`, with prices that may be 0."""
         return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
-
-
-def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
-    """Return one finite number of at least 0 per sample, not all of them 0; None stands for 1."""
-    if sample_weight is None:
-        return 1.0
-    weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
-    validation.same_length("sample_weight", weights, n_samples)
-    if weights.min() < 0 or weights.max() <= 0:
-        found = f"found {weights.min():g} to {weights.max():g}"
-        raise InvalidInput("sample_weight", found, "give weights of 0 or above, not all 0")
-    return weights
 
 
 def check_codes(L: Any) -> Array:

@@ -22,7 +22,7 @@ from cvxens.errors import InvalidInput
 from cvxens.trees.tables import Table
 from cvxens.trees.tree import Codes, Nodes, Tree
 from cvxens.types import Array
-from cvxens.validation import finite_array, labels, positive, same_length
+from cvxens.validation import labels, positive, weights
 
 TINY = 1e-10
 """Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
@@ -138,14 +138,10 @@ def fit_tree(
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
-    weights = np.ones(len(table)) if sample_weight is None else finite_array("sample_weight", sample_weight, ndim=1)
-    same_length("sample_weight", weights, len(table))
-    if weights.min() < 0 or weights.max() <= 0:
-        found = f"found weights from {weights.min():g} to {weights.max():g}"
-        raise InvalidInput("sample_weight", found, "give weights >= 0, not all 0")
+    mass = np.ones(len(table)) if sample_weight is None else weights("sample_weight", sample_weight, len(table))
     data = Training(table.columns, np.array([feature.n_values for feature in table.features]), codes, len(classes))
-    present = np.flatnonzero(weights > 0)
-    nodes, cases = grow(data, table.distinct, Cases(present, weights[present]), options)
+    present = np.flatnonzero(mass > 0)
+    nodes, cases = grow(data, table.distinct, Cases(present, mass[present]), options)
     if options.confidence is not None:
         nodes = prune(nodes, cases, data, options.confidence)
     return Tree(table.features, tuple(classes.tolist()), nodes)
