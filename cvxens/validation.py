@@ -124,8 +124,8 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
-    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN or infinity."""
+def finite_array(argument: str, values: Any, ndim: int | None = None, infinite: bool = False) -> Array:
+    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN, or infinity unless it may be."""
     if hasattr(values, "toarray"):
         raise InvalidInput(argument, "found a sparse matrix", f"give a dense one, {argument}.toarray()")
     try:
@@ -144,8 +144,9 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
         raise InvalidInput(argument, found, f"give an array of {ndim} dimensions")
     if array.size == 0:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
-    if not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    allowed = ~np.isnan(array) if infinite else np.isfinite(array)
+    if not allowed.all():
+        at = tuple(int(i) for i in np.argwhere(~allowed)[0])
         where, remedy = (f" at {list(at)}", "remove or impute NaN and infinity") if at else ("", "give a finite number")
         raise InvalidInput(argument, f"found {array[at]}{where}", remedy)
     return array

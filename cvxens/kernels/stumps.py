@@ -181,6 +181,7 @@ class DecisionStump(RangedStumps):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
+        # K = 1/D sum_d (1 - 2 |x_d - x'_d| / range_d) = 1 - sum_d scale_d |x_d - x'_d| with scale_d = 2 / (D range_d)
         left, right = check_pair(X, Z)
         scale = _check_varies("X", _uniform_scales(self.box_of(left)))
         self.box_of(right)
@@ -359,6 +360,7 @@ class MiddleStump(Kernel):
         return self._columns
 
     def tile(self, X: Any, Z: Any) -> Tile:
+        # J hypotheses agree but for those with a threshold in between, as many as the ranks differ by: J - 2 |r - r'|_1
         X, Z = check_pair(X, Z)
         ranks = self._ranks(X)
         distance = measure(DIFFERENCE, ranks, ranks if Z is X else self._ranks(Z))
@@ -379,6 +381,7 @@ class MiddleStump(Kernel):
         The columns are stumps on the number of thresholds at or below each value; their inner products are the kernel.
         """
         ranks = self._ranks(validation.samples(X))
+        # k stumps with their thresholds between two neighbouring values: one column sqrt(k) sign(rank - t)
         counts = np.bincount(self._columns.features, minlength=ranks.shape[1]).astype(float)
         return StumpColumns(ranks, constant=False, ends=np.stack([np.zeros_like(counts), counts]), gap_scale=np.sqrt)
 
@@ -419,6 +422,7 @@ def draw_signs(
 
 def _uniform_scales(box: Array) -> Array:
     """Return 2 / (D (high_d - low_d)), and 0 for ranges of 0; shape (n_features,)."""
+    # a feature without a range has the same value in all samples: no distance, and no threshold to count
     width = box[1] - box[0]
     varies = width > 0
     return np.divide(2 / max(varies.sum(), 1), width, out=np.zeros_like(width), where=varies)
@@ -437,5 +441,6 @@ def _build_staircase(thresholds: Array, x: Array, coefficients: Array) -> Shape:
     # stump k is +1 at x_j if its threshold is at most x_j, so its weight is sum_j c_j less twice the c_j below it
     below = np.bincount(np.searchsorted(thresholds, x, side="right"), coefficients, len(thresholds) + 1)[:-1].cumsum()
     weights = coefficients.sum() - 2 * below
+    # g starts at minus the sum of the weights, and jumps by twice the weight at each threshold
     levels = 2 * np.append(0.0, weights.cumsum()) - weights.sum()
     return np.repeat(thresholds, 2), np.repeat(levels, 2)[1:-1]
