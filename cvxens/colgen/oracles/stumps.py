@@ -24,7 +24,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Stump
-from cvxens.threads import map_in_threads, map_slices, threads_for
+from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 
@@ -74,6 +74,7 @@ class Stumps:
     """
 
     source = "LL08 section 4; DBS02"
+    negations = True
 
     def __init__(
         self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
