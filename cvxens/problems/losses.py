@@ -69,6 +69,15 @@ class Loss(Protocol):
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
     """
 
+    on_scores: ClassVar[bool] = False
+    """True if it holds the targets that it compares scores with, so that z are scores and there are no labels."""
+
+    any_shape: ClassVar[bool] = False
+    """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
+
+    falls: ClassVar[bool] = False
+    """True if it falls in every margin, so that no multiplier is negative."""
+
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
@@ -89,6 +98,14 @@ class Loss(Protocol):
     @abstractmethod
     def multipliers(self, z: Array) -> Array:
         """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return the least and the largest multiplier in -loss' at margins up to `near` from z; equal away from kinks.
+
+        What is here suits a smooth loss.
+        """
+        u = self.multipliers(z)
+        return u, u
 
     @abstractmethod
     def repair(self, u: Array, y: Array | None) -> Array:
@@ -118,6 +135,7 @@ class Loss(Protocol):
 class SumOverSamples(Loss, Protocol):
     """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C."""
 
+    falls: ClassVar[bool] = True
     cap: ClassVar[float]
     C: Scalar
 
@@ -177,6 +195,10 @@ class Hinge(SumOverSamples):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, self.C)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return C below the kink at 1, 0 above it, and both at it."""
+        return np.where(z < 1 - near, self.C, 0.0), np.where(z <= 1 + near, self.C, 0.0)
 
     def rescaling(self, z: Array) -> float:
         """Return ``1 / min z`` where it spares all slack: the smallest margin is positive and below 1."""
@@ -345,6 +367,7 @@ class HardMargin(Loss):
     (0.0, inf)
     """
 
+    falls: ClassVar[bool] = True
     floor: ClassVar[float] = 1.0
 
     def term(self, z: Any) -> Term:
@@ -362,6 +385,10 @@ class HardMargin(Loss):
 
     def multipliers(self, z: Array) -> Array:
         return np.ones(z.shape)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return 0 above the margin 1, and anything from 0 on at it."""
+        return np.zeros(z.shape), np.where(z <= 1 + near, inf, 0.0)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
@@ -391,6 +418,7 @@ class HardMargin(Loss):
 class CappedSimplex(Loss, Protocol):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
+    falls: ClassVar[bool] = True
     D: Scalar
 
     @property
@@ -470,6 +498,11 @@ class SoftMinimumMargin(CappedSimplex):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return D below rho, 0 above it, and both at it; the sum of all is 1."""
+        rho = self.margin(z)
+        return np.where(z < rho - near, self.D, 0.0), np.where(z <= rho + near, self.D, 0.0)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.

@@ -24,9 +24,9 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Scaled, Stump
+from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.threads import map_in_threads, map_slices, threads_for
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
 
