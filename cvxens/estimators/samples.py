@@ -77,6 +77,7 @@ class Accepts:
         return encode(estimator.features_, X)
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+        """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
             return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:
