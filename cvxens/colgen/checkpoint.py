@@ -160,13 +160,13 @@ class Recorder:
         self._first_states = self._last_states = self._generator_states()
         self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
 
-    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **asked: float) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
         # multipliers of a master that was cut short are not found again, so no answer to them is recorded
         check_time()
         call = self.recorded[len(self.calls)] if self._is_playing and self.calls else None
         if call is None:
-            priced = self.oracle.price(s, exclude=exclude)
+            priced = self.oracle.price(s, exclude=exclude, **asked)
             call = self._write_answer(s, priced)
             if self._is_playing and call != self.recorded[0]:
                 raise mismatch_error("another sample or oracle")

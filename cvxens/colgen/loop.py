@@ -40,7 +40,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.deadline import Deadline, Ending, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
-from cvxens.problems.duality import edge_of, edge_rounding
+from cvxens.problems.duality import edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
@@ -253,8 +253,8 @@ class _Columns:
         if edges is None or len(edges) != len(self.entered):
             edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
         # with w >= 0 a negative edge is no way to improve
-        sizes = np.abs(edges) if solution.closed is None else edges
-        squares = np.square(np.maximum(sizes, 0.0))
+        squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
+        squares, sizes = squares.reshape(len(edges), -1).sum(axis=1), _measure_edges(edges, solution)
         foreign = set(self.unmatched_start.values())
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
@@ -274,13 +274,14 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
+        asked = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
         try:
-            return self.oracle.price(solution.s, exclude=exclude)
+            return self.oracle.price(solution.s, exclude=exclude, **asked)
         except TypeError as error:
             # an error of the call itself, not of what the oracle does
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-            remedy = "give its price the parameters (s, exclude=())"
+            remedy = f"give its price the parameters (s, exclude=(){', row_norm=inf' if asked else ''})"
             raise InvalidInput("oracle", f"found {self._oracle_name} which says: {error}", remedy) from None
 
     def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:
@@ -304,8 +305,8 @@ class _Columns:
         for number, column in enumerate(priced.columns):
             if number and column.edge <= least_bound:
                 continue
-            edges = edge_of(column.values, solution.s)
-            largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
+            edges = edge_of(column.values, solution.s)[np.newaxis]
+            largest = max(largest, float(_measure_edges(edges, solution)[0]))
             if column.edge <= solution.threshold:
                 # it will not enter, and answers may be kept for long
                 vars(column).pop("values", None)
@@ -336,6 +337,11 @@ class _Columns:
     def _oracle_name(self) -> str:
         price = self.oracle.price
         return str(getattr(price, "__qualname__", repr(price))).removesuffix(".price")
+
+
+def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
+    """Return the sizes of edges, one for each column, as the penalty ranks them."""
+    return row_sizes(edges, solution.row_norm, one_sided=solution.closed is not None)
 
 
 def _keys(values: Array) -> tuple[int, int]:

@@ -481,7 +481,8 @@ class ColumnMap(LinearMap):
         """
         if one_sided:
             counted = (w > 1e-9 * w.max()) | (edges >= penalty.threshold(w, edges))
-            w, edges = w[counted], edges[counted]
+            rows = counted.reshape(len(w), -1).any(axis=1)
+            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:
