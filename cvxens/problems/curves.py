@@ -25,6 +25,9 @@ NEAR = 1e-150
 ROUNDED = 16 * EPSILON
 """The error of a difference ``x t - phi(t)``, relative to the sizes of the two: phi is a few operations deep."""
 
+POINTS_AT_ONCE = 2000
+"""Points at which a function is evaluated in one go, where it is searched."""
+
 RATIO_POINTS = 4000
 """Points from `NEAR` to a number at which phi(t) / t^2 is bounded from below: it is bounded to a fifth or better."""
 
@@ -161,15 +164,22 @@ class Curve:
 def _bisect(holds: Callable[[Array], Array], like: Array) -> Array:
     """Return the largest float from 0 to `FAR`, for each entry, at which a falling condition holds; 0 if none.
 
-    Non-negative floats are in the order of their bits read as integers, so that 63 halvings end at neighbours.
+    Non-negative floats are in the order of their bits read as integers, and these are cut into equal parts again and
+    again. Conditions are asked for at many points at once, shape (n_points, ...), which costs little more than one.
     """
     low = np.zeros(like.shape, dtype=np.int64)
     high = np.full(like.shape, np.array(FAR).view(np.int64))
+    n_parts = int(np.clip(POINTS_AT_ONCE // max(like.size, 1), 2, 256))
+    cuts = np.arange(1, n_parts).reshape(-1, *(1 for _ in like.shape))
     everywhere = holds(np.full(like.shape, FAR))
     while (high - low > 1).any():
-        middle = low + (high - low) // 2
-        held = holds(middle.view(np.float64))
-        low, high = np.where(held, middle, low), np.where(held, high, middle)
+        part = np.maximum((high - low) // n_parts, 1)
+        held = holds(np.minimum(low + part * cuts, high).view(np.float64)) & (low + part * cuts < high)
+        n_held = held.sum(axis=0)
+        low, high = (
+            low + part * n_held,
+            np.where(n_held == n_parts - 1, high, np.minimum(low + part * (n_held + 1), high)),
+        )
     return np.where(everywhere, FAR, low.view(np.float64))
 
 
@@ -197,11 +207,11 @@ def logistic(v: Array) -> tuple[Array, Array, Array]:
 
 
 def power(p: float) -> Sides:
-    """Return v^p as cvxpy reads it: for all v if p is an even integer, else on v >= 0 and infinite below (p > 1, p < 0)."""
+    """Return v^p as cvxpy reads it: for all v if p is an even integer, else on v >= 0."""
 
     def sides(v: Array) -> tuple[Array, Array, Array]:
         values, slopes = v**p, p * v ** (p - 1)
-        if p == 1 or p % 2 == 0 and p > 0:
+        if p == 1 or (p % 2 == 0 and p > 0):
             return values, slopes, slopes
         outside = -inf if 0 < p < 1 else inf
         return np.where(v >= 0, values, outside), np.where(v > 0, slopes, -outside), np.where(v >= 0, slopes, -outside)
@@ -230,7 +240,8 @@ def largest(curves: Sequence[Curve], sign: float = 1.0) -> Curve:
     """Return the largest of some functions, or with the sign -1 the smallest."""
 
     def sides(t: Array) -> tuple[Array, Array, Array]:
-        values, left, right = (np.stack(np.broadcast_arrays(*of_all)) for of_all in zip(*(c.sides(t) for c in curves)))
+        parts = zip(*(curve.sides(t) for curve in curves), strict=True)
+        values, left, right = (np.stack(np.broadcast_arrays(*part)) for part in parts)
         best = (sign * values).max(axis=0)
         active = sign * values == best
         to_left = np.where(active, sign * left, inf).min(axis=0)

@@ -12,7 +12,7 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression
+from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
 from cvxens.problems.structure import Unrecognised, read_structure
 from cvxens.types import Array, Point
 
@@ -154,11 +154,18 @@ class ConstrainedLoss(_Unproven):
 
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
-    w = cp.Variable(3 if outputs is None else (3, outputs), nonneg=nonnegative)
-    try:
-        structure = read_structure(_check_convex("penalty", express, w), w)
-    except Unrecognised as unrecognised:
-        return ExpressionPenalty(express, str(unrecognised))
+    structures = []
+    for n_columns in (3, 4):
+        w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
+        try:
+            structures.append(read_structure(_check_convex("penalty", express, w), w))
+        except Unrecognised as unrecognised:
+            return ExpressionPenalty(express, str(unrecognised))
+        except ValueError as error:
+            raise not_of_any_number(error) from error
+    structure, again = structures
+    if not structure.equals(again):
+        return ExpressionPenalty(express, "a constant that depends on the number of weights")
     if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:

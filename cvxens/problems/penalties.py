@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.curves import FAR, ROUNDED, Curve
-from cvxens.problems.duality import Edges, row_sizes
+from cvxens.problems.duality import Edges, as_rows, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import Structure, Unrecognised, read_structure
@@ -87,7 +87,9 @@ class Penalty(Protocol):
         for part in (self, other):
             if not hasattr(part, "structure"):
                 found = f"found {type(part).__name__}, whose structure is not known"
-                raise InvalidInput("penalty", found, "add penalties of cvxens.problems.penalties, or write a cvxpy expression")
+                raise InvalidInput(
+                    "penalty", found, "add penalties of cvxens.problems.penalties, or write a cvxpy expression"
+                )
         return Sum((self, other))
 
 
@@ -258,6 +260,42 @@ class Simplex(Penalty):
         return float(np.abs(w * (edges.max() - edges)).max())
 
 
+def not_of_any_number(error: ValueError) -> InvalidInput:
+    """Return the error for a penalty that takes weights of one shape alone."""
+    found = f"found one that cannot be evaluated at every number of weights: {error}"
+    return InvalidInput("penalty", found, "give one that treats all weights alike, of any number")
+
+
+def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bool = False) -> None:
+    """Raise InvalidInput where a penalty depends on the places, the signs or the number of the weights.
+
+    Hypotheses come in any order, with free weights in either sign, and those that are not there have weights of 0: so
+    only what does not change under these is a penalty on all of them. It is evaluated at a few random weights.
+    """
+    random, shape = np.random.default_rng(0), (4,) if outputs is None else (4, outputs)
+    for scale in (0.05, 1.0, 20.0):
+        w = scale * random.uniform(0.1, 1.0, shape)
+        try:
+            w = penalty.repair(w if nonnegative else w * random.choice([-1.0, 1.0], shape))
+            flips = random.permutation([-1.0, -1.0, 1.0, 1.0]).reshape(4, *(1 for _ in shape[1:]))
+            changed = {
+                "change places": w[random.permutation(4)],
+                "change their signs": w if nonnegative else flips * w,
+                "are joined by a weight of 0": np.concatenate([w, np.zeros((1, *shape[1:]))]),
+            }
+            before = penalty.value(w)
+            found = {how: penalty.value(other) for how, other in changed.items()}
+        except ValueError as error:
+            raise not_of_any_number(error) from error
+        for how, after in found.items():
+            if not np.isclose(before, after, rtol=1e-6, atol=1e-9 * scale):
+                differs = f"found one that goes from {before:.6g} to {after:.6g} where weights {how}"
+                remedy = (
+                    "give one that is the same in all weights; for prices of hypotheses give the oracle their costs"
+                )
+                raise InvalidInput("penalty", differs, f"{remedy}, and for weights of one sign nonnegative=True")
+
+
 class Structured(Penalty):
     """A penalty whose `structure` is known, ``sum_j phi(n_j) + psi(sum_j n_j)``: conjugate and price are exact.
 
@@ -302,16 +340,16 @@ class Structured(Penalty):
         share = 1.0
         for limit, largest in ((limit_inside, inside.max(initial=0.0)), (limit_outside, outside)):
             if largest > limit:
-                share = min(share, limit / largest * (1 - ROUNDED))
+                share = min(share, limit / largest * (1 - 2 * ROUNDED))
         return float(share)
 
     def conjugate(self, edges: Edges) -> float:
-        """Return the conjugate at all edges, or a bound on it: of those outside the largest and the squares are known."""
+        """Return the conjugate at all edges, or a bound: of those outside the largest and the squares are known."""
         entry, share = self.structure.entry, self.shrink(edges)
         inside = share * self._measure_edges(edges.inside())
         outside = share * max(min(edges.bound, edges.outside), 0.0)
         # from this price on no weight outside is worth having
-        least = outside - entry.first_slope if outside > 0 else -np.inf
+        least = outside * (1 + ROUNDED) - entry.first_slope if outside > 0 else -np.inf
         affordable = least <= self.structure.total.last_slope
         found = self._bound(inside, self._price(inside, least)) if affordable else np.inf
         if entry.first_slope == 0 and outside > 0 and np.isfinite(edges.square_sum) and outside <= entry.last_slope:
@@ -349,7 +387,7 @@ class Structured(Penalty):
 
     def _measure(self, w: Array, norm: float | None) -> Array:
         """Return the sizes of weights, one for each or for each row."""
-        return np.abs(w).ravel() if norm is None else np.linalg.norm(w.reshape(len(w), -1), norm, axis=1)
+        return np.abs(w).ravel() if norm is None else np.linalg.norm(as_rows(w), norm, axis=1)
 
     def _measure_edges(self, edges: Array) -> Array:
         """Return the sizes of edges in the dual norm; `edges` are sizes already, and signed where w >= 0."""
@@ -361,7 +399,9 @@ class Structured(Penalty):
         """Return the best lam from `least` on: where the sizes that it wants of the entries add up to that of psi."""
         entry, total = self.structure.entry, self.structure.total
         largest = float(inside.max(initial=-np.inf))
-        low, high = max(total.first_slope, least, largest - entry.last_slope), total.last_slope
+        # a difference that rounding makes larger than the steepest slope has no finite conjugate
+        steepest = largest - entry.last_slope + ROUNDED * abs(largest) if inside.size else -np.inf
+        low, high = max(total.first_slope, least, steepest), total.last_slope
         if low >= high:
             return high
 
@@ -377,7 +417,9 @@ class Structured(Penalty):
         high = min(high, max(low, largest - entry.first_slope))
         if low >= high or surplus(low) >= 0:
             return low
-        return float(brentq(surplus, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=4 * EPSILON, maxiter=200))
+        # any price bounds the conjugate, so how well this one is found costs nothing but the last digits
+        accuracy = max(1e-14 * max(abs(low), abs(high)), np.finfo(float).tiny)
+        return float(brentq(surplus, low, high, xtol=accuracy, rtol=4 * EPSILON, maxiter=200))
 
     def _bound(self, inside: Array, lam: float) -> float:
         """Return psi*(lam) + sum_j phi*(|E_j| - lam)."""
@@ -409,7 +451,7 @@ def _recognise(argument: str, express: Callable[[Any], Any], shape: tuple[int, .
 
 @dataclass(frozen=True)
 class Separable(Structured):
-    """sum_j phi(w_j) for a convex function phi of one number, with ``phi(0) = 0`` its least value and ``phi(-t) = phi(t)``.
+    """sum_j phi(w_j) for a convex function phi of one number, with phi(0) = 0 its least value and phi(-t) = phi(t).
 
     Its conjugate is ``sum_j phi*(edge_j)``. Where phi has no kink at 0 every hypothesis with an edge has a weight, as
     under squares, and the oracle has to know the sum of squared edges.

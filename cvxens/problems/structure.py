@@ -1,8 +1,8 @@
 """The structure of a penalty: what of it is a sum over weights or rows of them, and what is a function of their sum.
 
 Every penalty here is ``sum_j phi(n_j) + psi(sum_j n_j)`` with n_j the size of the weights of hypothesis j: |w_j|, or a
-norm of its row where there are several outputs, or each weight by itself. An l1 norm, squares, boxes, budgets,
-elastic nets, Huber penalties, groups and powers of an l1 norm are such sums. Their conjugate is one of one-dimensional ones:
+norm of its row where there are several outputs, or each weight by itself. An l1 norm, squares, boxes, budgets, elastic
+nets, Huber penalties, groups and powers of an l1 norm are such sums. Their conjugate is made of one-dimensional ones:
 
     P*(E) = min over lam of  psi*(lam) + sum_j phi*(|E_j| - lam),
 
@@ -72,6 +72,13 @@ class Structure:
     def total(self) -> Curve:
         """What is a function of the sum of the sizes; the constant is in it."""
         return Curve.constant(self.constant).plus(*self.totals)
+
+    def equals(self, other: Structure) -> bool:
+        """True if both take the same norm, and have the same values wherever they are looked at."""
+        t = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 97)])
+        pairs = ((self.entry, other.entry), (self.total, other.total))
+        same = [np.array_equal(one.values(t), two.values(t)) for one, two in pairs]
+        return self.norm == other.norm and all(same)
 
     def plus(self, other: Structure) -> Structure:
         """Return the sum of two penalties; Unrecognised where they take different norms of a row."""
@@ -364,7 +371,9 @@ def _add(parts: Sequence[_Node]) -> _Node:
         *(_curve_like(part, sizes[0]) for part in parts if part is not sizes[0]),
     )
     if len(sizes) == len(parts) and all(part.size is not None for part in sizes):
-        return _Sizes(curve, sizes[0].norm, size=sum(part.size or 0.0 for part in sizes), outputs_axis=sizes[0].outputs_axis)
+        return _Sizes(
+            curve, sizes[0].norm, size=sum(part.size or 0.0 for part in sizes), outputs_axis=sizes[0].outputs_axis
+        )
     return _Sizes(curve, sizes[0].norm, outputs_axis=sizes[0].outputs_axis)
 
 
@@ -400,7 +409,9 @@ def _absolute(node: _Node) -> _Node:
     found = _compose(node, curves.absolute)
     if isinstance(node, _Sizes) and isinstance(found, _Sizes):
         size = node.slope if node.slope is not None else node.size
-        return _Sizes(found.curve, found.norm, size=None if size is None else abs(size), outputs_axis=found.outputs_axis)
+        return _Sizes(
+            found.curve, found.norm, size=None if size is None else abs(size), outputs_axis=found.outputs_axis
+        )
     return found
 
 
@@ -408,8 +419,7 @@ def _squared(node: _Node) -> _Node:
     found = _compose(node, curves.power(2.0))
     if isinstance(node, _Sizes) and isinstance(found, _Sizes):
         factor = node.slope if node.slope is not None else node.size
-        square = None if factor is None else factor**2
-        return _Sizes(found.curve, found.norm, square=square, outputs_axis=found.outputs_axis)
+        return replace(found, square=None if factor is None else factor**2)
     return found
 
 
