@@ -9,7 +9,7 @@ every formulation whose terms have these. How far it solves a round's problem is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,8 +119,8 @@ class Restricted:
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None
         outside = found.b - self.centres @ w if self.centres.any() else found.b
         objective = self.formulation.sense * found.primal
-        known = {"edges": edges, "centred": found.b, "row_norm": problem.penalty.row_norm}
-        return MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, **known)
+        solution = MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, centred=found.b)
+        return replace(solution, edges=edges, row_norm=problem.penalty.row_norm)
 
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""

@@ -9,6 +9,7 @@ from math import inf
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -90,7 +91,7 @@ class Curve:
 
         def sides(t: Array) -> tuple[Array, Array, Array]:
             values, left, right = zip(*(curve.sides(t) for curve in (self, *others)), strict=True)
-            return sum(values), sum(left), sum(right)  # type: ignore[return-value]
+            return sum(values), sum(left), sum(right)
 
         return Curve(sides)
 
@@ -121,7 +122,7 @@ class Curve:
         """The largest float in the domain, inf where that has no end; 0 where nothing above it is known to be in it."""
         if np.isfinite(self.values(np.full((), FAR))):
             return inf
-        return _bisect(lambda t: np.isfinite(self.values(t)), np.zeros(())).item()
+        return float(_bisect(lambda t: np.isfinite(self.values(t)), np.zeros(())))
 
     def maximisers(self, x: Array) -> Array:
         """Return the t >= 0 that maximises ``x t - self(t)``: the first float with a slope of at least x, or inf."""
@@ -161,7 +162,7 @@ class Curve:
         return 1 / (4 * least) if least > 0 else inf
 
 
-def _bisect(holds: Callable[[Array], Array], like: Array) -> Array:
+def _bisect(holds: Callable[[Array], NDArray[np.bool_]], like: Array) -> Array:
     """Return the largest float from 0 to `FAR`, for each entry, at which a falling condition holds; 0 if none.
 
     Non-negative floats are in the order of their bits read as integers, and these are cut into equal parts again and

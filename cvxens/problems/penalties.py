@@ -303,7 +303,10 @@ class Structured(Penalty):
     of ``psi*(lam) + sum_j phi*(|E_j| - lam)``, and a further weight costs ``lam + phi'(0)`` per unit of its size.
     """
 
-    structure: Structure
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """The parts that are summed over weights or rows, and of their sum."""
 
     @property
     def row_norm(self) -> float:
@@ -433,7 +436,11 @@ class StructuredExpression(Structured):
     """A penalty known by its cvxpy expression, in which a `Structure` was recognised."""
 
     express: Callable[[Any], Any]
-    structure: Structure
+    found: Structure
+
+    @property
+    def structure(self) -> Structure:
+        return self.found
 
     def term(self, w: Any) -> Term:
         return Term(self.express(w))
