@@ -73,6 +73,7 @@ class Accepts:
         elif not hasattr(estimator, "features_"):
             return X
         elif is_frame(X):
+            # the names of its columns, which are matched next
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
 
