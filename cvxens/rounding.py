@@ -98,7 +98,7 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
 
 
 def _products(A: Array, x: Array) -> tuple[Array, Array]:
-    """Evaluate ``A x`` in twice the precision, and ``|A| |x|``; a matrix stored by rows is copied by blocks of these."""
+    """Evaluate ``A x`` in twice the precision, and ``|A| |x|``; one stored by rows is copied by blocks."""
     from cvxens.compensated import products
 
     x, rows = np.ascontiguousarray(x), len(A) if A.flags.f_contiguous else BLOCK
