@@ -17,6 +17,9 @@ from cvxens.types import Array
 EPSILON = float(np.finfo(float).eps)
 """The distance from 1 to the next float: twice the largest relative error of one operation."""
 
+TINY = float(np.finfo(float).tiny)
+"""The smallest float of full precision: a divisor that may be 0 is at least this."""
+
 LARGEST = 1e140
 """Entries up to this can be split and multiplied without overflow; the split factor is 1.3e8."""
 
