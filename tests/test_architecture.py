@@ -90,7 +90,7 @@ LIBRARIES = {
     ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
-    "pyarrow": ("datasets.tabular",),
+    "pyarrow": ("datasets.reading",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""
@@ -107,7 +107,7 @@ WITHIN = {
     "estimators.parameters": set(),
     "estimators.progress": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": set(),
+    "estimators.machines": {"estimators.base", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from typing import Any, ClassVar, NamedTuple, final
@@ -27,12 +27,12 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines import KernelFunction, TrainingKernel, default_gamma, share_variations
+from cvxens.estimators.base import check_shape, refuse_intercept
+from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
@@ -47,7 +47,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.blockwise import expand
+from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
@@ -71,7 +71,7 @@ FACTOR_SHARE = 0.5
 """Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
 
 LARGE = 25_000
-"""Samples up to which all kernel values are evaluated once, for the certificate."""
+"""Samples up to which all kernel values, 6e8 of them, are evaluated once for the certificate."""
 
 NEGLIGIBLE = 1e-6
 """The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
@@ -120,7 +120,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
+class KernelExpansion(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -129,14 +129,17 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
         "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
-    gamma : float, optional
-        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
-        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     max_rank : int
-        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+        At most so many pivots of the incomplete Cholesky factor that the kernel matrix is replaced by, which takes
+        ``8 n_samples max_rank`` bytes; up to so many samples it is exact.
+    tol : float
+        The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
+        kernel is larger, there is a ConvergenceWarning.
 
     Attributes
     ----------
+    certificate_ : Certificate
+        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     kernel_ : FixedKernel
         The kernel as a function of two samples, with what it took from the training sample.
     support_ : ndarray of int, shape (n_support,)
@@ -158,7 +161,6 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
     dual_weights_: Array = field(init=False)
     kernel: Any = "middle-stump"
     _: KW_ONLY
-    gamma: float | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
@@ -180,43 +182,8 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
             found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
         return self._show(found)
 
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
-
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the function, or another one over the same support vectors, is from the optimum on a sample.
-
-        The kernel is as it was fitted: the function has the norm that it has, and the problem is solved anew on that
-        sample for the bound. What the estimator leaves to be chosen by default follows from that sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as `dual_coef_`, optional
-            Coefficients from anywhere; by default the fitted ones.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of the problem on that sample, with the exact kernel; a list over the sub-problems where there are several,
-            for which weights are a list as well.
-        """
-        sample = self._read_again(X, y, sample_weight)
-        return self._map_problems(type(self)._certify, sample, weights=self.dual_coef_ if weights is None else weights)
-
-    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
         inside = replace(sample, X=self.kernel_.clip(validation.samples(sample.X)))
         norm = float(c @ self._expand(self.support_vectors_, c))
@@ -226,13 +193,6 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
 
-    def _accepts(self) -> Accepts:
-        return Accepts()
-
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
-
     def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """Return the kernel, and the sample as it takes it."""
         X = validation.samples(sample.X)
@@ -241,6 +201,15 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
     def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         with limit_time(FACTOR_SHARE * time_left()):
             return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+
+    def _train(self, solve: Callable[[FixedKernel, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
+        """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
+        kernel, X = self._fix_kernel(sample)
+        with rounds_of(self) as rounds, limit_time(inf) as clock:
+            rounds.tell(f"{len(X)} samples")
+            trained = solve(kernel, X, sample)
+        warn_of_gap(self, trained.certificate, validation.positive("tol", self.tol), *explain_shortfall(clock))
+        return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
         self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
@@ -320,13 +289,13 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 @dataclass(eq=False, repr=False)
 class SquaredSlacks(KernelExpansion):
-    """A function for the largest margin with squared slacks: 1 / (C weight) is added to the diagonal of the kernel.
+    """A function for the largest margin with squared slacks.
 
     Parameters
     ----------
     C : float, optional
         The price of squared slacks, in proportion to one over the kernel; 10 over the mean of k(x, x) by default. The
-        larger it is, the nearer to the hard margin.
+        larger it is, the nearer to the hard margin: 1 / (C weight) is added to the diagonal of the kernel matrix.
     """
 
     _: KW_ONLY
@@ -344,6 +313,7 @@ class SquaredSlacks(KernelExpansion):
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
         svm = solve_low_rank_rho_svm(K, sample.signs, min(self.tol, BOUND))
+        # v'(K + ridge) v at v = y u bounds the optimum for every kernel; the exact one is K = G G' + E
         dual = svm.certificate.dual + evaluate_residual(kernel, sample.X, K, svm.coefficients)
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
@@ -369,12 +339,14 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
 
     def slope(tau: float) -> float:
+        # half the derivative in tau, which rises with tau
         return tau * norm - float((z / ridge) @ np.maximum(1 - tau * z, 0))
 
     tau = 0.0
     if 0 < norm < np.inf and slope(0.0) < 0:
-        # at twice sum_i max(z_i, 0) / ridge_i / |w|^2 the slope is above 0
+        # slope(tau) >= tau |w|^2 - sum_i max(z_i, 0) / ridge_i; the zero of that, doubled, is clear of rounding
         tau = brentq(slope, 0.0, 2 * float((np.maximum(z, 0) / ridge).sum()) / norm, xtol=np.finfo(float).tiny)
+    # norm may be infinite
     length = tau**2 * norm if tau > 0 else 0.0
     return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2 / ridge).sum()))
 
@@ -384,30 +356,17 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
 class RhoSVC(SquaredSlacks):
     """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
-    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix; a sample of weight s has
-    the price s C, and 1/(s C) there. By default the kernel
-    matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
-    certificate is nevertheless of the problem with the exact kernel.
+    Its dual is that of the hard margin with 1/C added to the diagonal of K; a sample of weight s has the price s C.
 
     Parameters
     ----------
-    tol : float
-        The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
-        kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "reference"}
         Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
-        whole matrix, for small samples.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
-        does the same: fewer pivots or steps, and a certificate that says what they are worth. "reference" has no state
-        to stop with, and keeps to no limit: Ctrl-C leaves the estimator as it was.
-    verbose : int
-        1 shows on the standard error how far the fit is.
+        whole matrix, for small samples. "reference" has no state to stop with, and keeps to no `max_time`: Ctrl-C
+        leaves the estimator as it was.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     dual_weights_ : ndarray of shape (n_samples,)
         u, at least 0 and with sum 1; the bound is from it.
 
@@ -427,13 +386,7 @@ class RhoSVC(SquaredSlacks):
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
-        kernel, X = self._fix_kernel(sample)
-        with rounds_of(self) as rounds, limit_time(inf) as clock:
-            rounds.tell(f"{len(X)} samples")
-            trained = (self._solve_low_rank if is_fast else self._solve_whole)(kernel, X, sample)
-        tol = validation.positive("tol", self.tol)
-        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
-        return self._make_attributes(sample, kernel, trained)
+        return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
     def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K = self._factor_with_ridge(kernel, X, sample)
@@ -463,19 +416,12 @@ class PartialSVM:
 class PartialSVMEnsembleClassifier(SquaredSlacks):
     """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
 
-    The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
-    length of the update that it leads to; all are over the same samples, so the ensemble is one expansion. There is
-    next to nothing to tune but the kernel. The kernel matrix is replaced by one of low rank, which takes
-    ``8 n_samples max_rank`` bytes.
+    The updates go from the Parzen window to the rho-SVM, until its relative gap is `tol`. Each iterate is a hypothesis,
+    weighted by the length of the update that it leads to; all are over the same samples, so the ensemble is one
+    expansion. There is next to nothing to tune but the kernel.
 
     Parameters
     ----------
-    C : float, optional
-        1/C, over the weight of each sample, is added to the diagonal of the kernel matrix, which separates the
-        classes; by default 10 over the mean of k(x, x).
-    tol : float
-        The relative gap of the last SVM, with the low-rank kernel, at which updates end. Where its gap with the exact
-        kernel is larger, there is a ConvergenceWarning.
     max_updates : int
         At most so many updates.
 
@@ -517,6 +463,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                 """Add up all u so far, weighted as the ensemble weighs its hypotheses."""
                 nonlocal total, eta
                 for update in updates:
+                    # an iterate that no update follows counts as the one before
                     eta = update.eta if update.eta > 0 else eta
                     total = total + eta * update.u
                     yield update
@@ -552,24 +499,16 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
-    By default the kernel matrix is replaced by one of low rank, which is what grows with the samples:
-    ``8 n_samples max_rank`` bytes. Its certificate is nevertheless of the problem with the exact kernel.
-
     Parameters
     ----------
     lam : float, optional
         Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
-    tol : float
-        The relative gap at which the fit is done, of "fast" that of the low-rank kernel. Where the gap to the optimum
-        with the exact kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "boosting"}
         Newton's method with the low-rank kernel; or boosting as printed, a kernel function a round, with the whole
         matrix and samples that weigh the same.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     dual_weights_ : ndarray of shape (n_samples,)
         u, the weighted loss of each sample; the bound is from it.
 
@@ -597,46 +536,40 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         return ROUNDS if self.solver == "boosting" else 0
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
-        kernel, X = self._fix_kernel(sample)
-        trained = (self._solve_low_rank if self._merges() else self._boost)(kernel, X, sample)
-        return self._make_attributes(sample, kernel, trained)
+        return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
 
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
         return (
             PENALTY * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
         )
 
-    def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
-        with rounds_of(self) as rounds, limit_time(inf) as clock:
-            rounds.tell(f"{len(X)} samples")
-            trained, _ = self._minimise(kernel, X, sample)
-        tol = validation.positive("tol", self.tol)
-        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
-        return trained
-
-    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, float]:
-        """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and lam."""
+    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
+        """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
         K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
-        lam = self._choose_lam(K.diagonal + K.residual, sample)
-        w, u, certificate = minimise_exponential(K, y, _make_loss(sample), lam, tol)
-        # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (4 lam)
-        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (4 * lam), maximise=False)
+        # lam |f|^2 is ridge / 2 |f|^2
+        ridge = 2 * self._choose_lam(K.diagonal + K.residual, sample)
+        formulation = Formulation(Exponential(sample.weights / sample.weights.sum()), SquaredL2(ridge))
+        w, u, certificate = minimise_exponential(K, y, formulation, tol)
+        # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (2 ridge)
+        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
+        # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        return Trained(K.pivots, coefficients, u, certificate), lam
+        return Trained(K.pivots, coefficients, u, certificate), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        (*_, optimum), lam = self._minimise(kernel, sample.X, sample)
-        with np.errstate(over="ignore"):
-            value = _make_loss(sample).value(sample.signs * f) + lam * norm
-        # the values of `f` and `norm` are taken as given
-        rounding = optimum.rounding + sum_error(len(f), abs(value))
-        return Certificate.between(value, optimum.dual, residuals={}, repair={}, rounding=rounding, note=optimum.note)
+        (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
+        # f and its norm are taken as given
+        dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
+        return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)
 
-    def _boost(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+    def _boost(self, sample: Sample) -> dict[str, Any]:
+        """Boost a kernel function a round until the gap is within `tol`; returns the fitted attributes."""
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
+        kernel, X = self._fix_kernel(sample)
         K, tol = kernel(X, X), validation.positive("tol", self.tol)
         problem = RegularizedExpLoss(K, sample.signs, self._choose_lam(K.diagonal(), sample))
+        # of the rounds the last one is kept, as each has the coefficients of all samples
         last: deque[RegAdaBoostRound] = deque(maxlen=1)
 
         def find_support() -> tuple[NDArray[np.intp], Array]:
@@ -655,11 +588,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         if not rounds.stopped:
             ending = rounds.ending.value if rounds.ending else "boosting has ended"
             warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise tol")
-        return Trained(*find_support(), last[0].u, certificate)
-
-
-def _make_loss(sample: Sample) -> Exponential:
-    return Exponential(sample.weights / sample.weights.sum())
+        return self._make_attributes(sample, kernel, Trained(*find_support(), last[0].u, certificate))
 
 
 def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:
@@ -671,23 +600,26 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
 
 
 def minimise_exponential(
-    K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
+    K: LowRankKernel, y: Array, formulation: Formulation, tol: float
 ) -> tuple[Array, Array, Certificate]:
-    """Minimise loss(y G w) + lam |w|^2; returns w, u and the certificate of that.
+    """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that.
 
     Examples
     --------
     >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.zeros(2))
-    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), Exponential(0.5), 0.1, 1e-9)
+    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
+    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), formulation, 1e-9)
     >>> w.round(3), u.round(3), certificate.holds(1e-9)
     (array([1.327]), array([0.133, 0.133]), True)
     """
-    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, 2 * lam, False, loss.multipliers, loss.curvature)
+    terms: Any = formulation.terms
+    (loss, penalty), problem = terms, Problem(formulation, K.G, y)
+    ridge = penalty.ridge
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss.multipliers, loss.curvature)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(
             Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),
-            lambda w, z, _: tol * (loss.value(z) + lam * float(w @ w)),
+            lambda w, z, _: tol * (loss.value(z) + ridge / 2 * float(w @ w)),
         )
     u = loss.multipliers(y * at.f)
-    problem = Problem(Formulation(loss, SquaredL2(2 * lam)), K.G, y)
     return at.w, u, problem.certify(w=at.w, u=u)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import signature
-from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -15,7 +13,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import get_tags
@@ -24,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import check_shape
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
     Expansion,
+    KernelMachine,
     Limits,
     Trainer,
     TrainingKernel,
@@ -36,11 +34,10 @@ from cvxens.estimators.machines import (
     default_gamma,
     make_trainer,
     scale_price,
-    share_variations,
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import rounds_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
 from cvxens.limits import available_memory
@@ -70,7 +67,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 @final
 @estimator
-class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
+class InfiniteEnsembleSVC(KernelMachine):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -88,31 +85,24 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
         kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
-    gamma : float, optional
-        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
-        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
         "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
-        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, else
-        "blockwise".
+        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, which
+        "libsvm" and "reference" do not keep to, else "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. LIBSVM and
-        cvxpy do not keep to it.
     cache_size : float, optional
         MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
-    verbose : int
-        1 shows on the standard error that the fit goes on.
 
     Attributes
     ----------
     certificate_ : Certificate
-        How far the machine is at most from the optimum of P2, over the whole set of hypotheses.
+        How far the machine is at most from the optimum of P2, over the whole set of hypotheses. `certify` is about P1
+        with the kernel as it was fitted, and takes coefficients that have the sum 0.
     history_ : tuple of Level
         Objective, bound, support vectors and times, for every point that was certified.
     n_iter_ : int
@@ -163,7 +153,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
     kernel: Any = "stump"
     C: float | str = "scale"
     _: KW_ONLY
-    gamma: float | None = None
     solver: str = "auto"
     tol: float = 1e-3
     cache_size: float | None = None
@@ -176,14 +165,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         Of additive kernels only; a list over the sub-problems where there are several.
         """
         return self._view_additive(lambda model: model.shape_functions)
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:
@@ -208,60 +189,19 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         random = validation.generator(random_state)
         return self._view_additive(lambda model: model.cells.sample(k, random))
 
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the machine, or another one over the same support vectors, is from the optimum on a sample.
-
-        LL08 P1 has the kernel as it was fitted: whatever the sample, the machine has the norm that it has. P2 is solved
-        anew on the sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as `dual_coef_`, optional
-            Coefficients from anywhere, with the sum 0; by default the fitted ones.
-        intercept : float, optional
-            By default the fitted one, with `weights` the best one.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of P1: `primal` is the machine's value, `dual` a bound on the optimum. A list over the sub-problems where
-            there are several, for which weights and intercept are lists as well.
-
-        Raises
-        ------
-        InvalidInput
-            The kernel is precomputed: its values between the samples are not known.
-        """
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
-        sample = self._read_again(X, y, sample_weight)
-        if weights is None:
-            weights, intercept = self.dual_coef_, self.intercept_ if intercept is None else intercept
-        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
-
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         v = check_shape("weights", weights, self.dual_coef_.shape)
+        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
-        machine = Expansion(self._kernel.function, self.support_vectors_, v, np.nan if intercept is None else intercept)
         solver = "blockwise" if self._kernel.scale is None else "additive"
-        trainer = make_trainer(self._kernel, sample.X, solver, self._room())
+        trainer, prices = make_trainer(self._kernel, sample.X, solver, self._room()), self.C_ * sample.weights
         certificate, solution = certify_expansion(
-            trainer, machine, sample.signs, self.C_ * sample.weights, self._limits()
+            trainer, self.support_vectors_, v, b, sample.signs, prices, self._limits()
         )
-        if solution.relative_gap > self.tol:
-            self._warn(solution.ending, solution.relative_gap)
+        self._warn(solution.ending, solution.certificate)
         return certificate
-
-    def _accepts(self) -> Accepts:
-        return Accepts()
 
     def _merges(self) -> bool:
         return not self._is_precomputed
@@ -281,6 +221,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
             # a sub-problem has the rows of some samples: the kernel matrix is between these
             validation.same_length("X", rows.T, len(sample.shares))
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
+        # rows that are all alike are refused
         validation.samples(sample.X)
         trainer = self._make_trainer(sample.X, sample.masses)
         if isinstance(self.C, str):
@@ -292,10 +233,10 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
             rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
         certificate = trainer.certify(solution)
-        if certificate.relative_gap > self.tol:
-            self._warn(solution.ending, certificate.relative_gap)
+        self._warn(solution.ending, certificate)
         u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
         if isinstance(predictor, Expansion) and self._is_precomputed:
+            # new samples are their kernel values with all given ones, also those of other sub-problems
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
         support = np.flatnonzero(u)
         places = sample.places[support]
@@ -325,18 +266,12 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
             return available_memory() / 4
         return 2**20 * validation.positive("cache_size", self.cache_size)
 
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
-
     def _limits(self) -> Limits:
-        max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
-        return Limits(validation.positive("tol", self.tol), max_time, validation.random_state(self.random_state))
+        tol = validation.positive("tol", self.tol)
+        return Limits(tol, time_limit(self), validation.random_state(self.random_state))
 
-    def _warn(self, ending: Ending, gap: float) -> None:
-        remedy = REMEDIES.get(ending, "raise tol")
-        message = f"{type(self).__name__}: {ending.value}; the relative gap is {gap:.3g}, tol is {self.tol:g}: {remedy}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    def _warn(self, ending: Ending, certificate: Certificate) -> None:
+        warn_of_gap(self, certificate, self.tol, ending.value, REMEDIES.get(ending, "raise tol"))
 
     def _scores(self, X: Any) -> Array:
         self._kernel.check(X)
@@ -367,7 +302,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : InfiniteEnsembleSVC, optional
-        All but what is chosen; the stump kernel by default.
+        All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
     Cs : "scale" or array-like of shape (n_Cs,)
         Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
         that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
@@ -387,11 +322,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     best_estimator_ : InfiniteEnsembleSVC
         Fitted to all samples with the best parameters.
-    certificate_ : Certificate
-        How far the best estimator is at most from the optimum at its C and gamma; a list over the sub-problems of more
-        than two classes, as is `history_`.
-    history_ : tuple of Level
-        Of its fit.
+    certificate_, history_, classes_, n_features_in_, feature_names_in_ : as of `InfiniteEnsembleSVC`
+        Those of the best estimator.
     best_params_ : dict
         The first of the best in the order of `cv_results_`.
     best_score_ : float
@@ -406,12 +338,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         Number of folds.
     refit_time_ : float
         Seconds of the last fit.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had names that are all strings.
 
     Examples
     --------
@@ -442,29 +368,10 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the parameters, then fit all samples.
+        """Choose the parameters, then fit all samples; arguments are those of `InfiniteEnsembleSVC.fit`.
 
-        Folds of which some are missing choose nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the
-        classifier as it was.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features; the kernel matrix if the kernel is "precomputed".
-        y : array-like of shape (n_samples,)
-            Classes, two or more.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on the price of each sample's slack, and on its part in scores that take weights; 0 or above.
-
-        Returns
-        -------
-        self
-            Fitted; an estimator whose fit fails stays as it was.
-
-        Raises
-        ------
-        InvalidInput
-            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        The weights of samples count in scores too, where these take any. Folds of which some are missing choose
+        nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the classifier as it was.
         """
         validation.n_jobs(self.n_jobs)
         template = self._make_template()
@@ -475,7 +382,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         splits = self._make_splits(X_read, labels)
         score = self._make_scorer(template)
         by_weight = sample_weight is not None and _takes_weights(score)
-        scores, gaps = Folds(template, X_read, labels, weights, score, by_weight).search(grid, splits, self.n_jobs)
+        folds = Folds(template, X_read, labels, weights, score, by_weight)
+        with rounds_of(template) as rounds:
+            scores, gaps = folds.search(grid, splits, self.n_jobs, rounds.tell)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
         table = tabulate(grid, scores, gaps)
@@ -531,7 +440,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         return clone(template)
 
     def _make_grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
-        """Return the values of every parameter that is searched, for all folds."""
+        """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
         default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
@@ -544,6 +453,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
+        # that of decision trees has an upper limit, twice the default, which multiples of it would exceed
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
@@ -572,10 +482,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
     def _warn(self, gaps: Array, tol: float) -> None:
         told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"
-        message = (
-            f"{type(self).__name__}: {told}, at most {gaps.max():.3g}: raise tol or max_time, or leave out large Cs"
-        )
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warn_of(self, f"{told}, at most {gaps.max():.3g}", "raise tol or max_time, or leave out large Cs")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
@@ -638,7 +545,11 @@ class Folds:
     by_weight: bool
 
     def search(
-        self, grid: Mapping[str, Sequence[float]], splits: Sequence[tuple[Indices, Indices]], n_jobs: int | None
+        self,
+        grid: Mapping[str, Sequence[float]],
+        splits: Sequence[tuple[Indices, Indices]],
+        n_jobs: int | None,
+        tell: Callable[[str], None],
     ) -> tuple[Array, Array]:
         """Return scores and certified gaps of all folds and candidates, both (n_splits, n_candidates)."""
         # every C starts from the solution of the one before
@@ -647,6 +558,7 @@ class Folds:
         for gamma in grid.get("gamma", [self.template.gamma]):
             template = clone(self.template).set_params(gamma=gamma)
             shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
+            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma:g}'}")
             found.append(
                 Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
             )
