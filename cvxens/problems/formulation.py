@@ -24,9 +24,9 @@ class Formulation:
     Parameters
     ----------
     loss : Loss, or callable
-        One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z
-        (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver. It may hold variables of its
-        own, such as slacks: they are minimised over.
+        One of `cvxens.problems.losses`; or any function from the cvxpy variable z (n_samples,) to a convex cvxpy
+        expression, whose bounds are proven by conic multipliers (`cvxens.problems.conic`). It may hold variables of
+        its own, such as slacks: they are minimised over.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, symmetric in its entries.
@@ -41,7 +41,7 @@ class Formulation:
         changed.
     constraints : callable, optional
         From the cvxpy variable z to a list of convex constraints on the margins. They count as a part of the loss, so
-        the pricing rule stays what it is; the bounds are then taken from the solver. Some constant score b must
+        the pricing rule stays what it is. Some constant score b must
         satisfy them, or a score of 0 where there is no intercept, so that there is a point to start from.
 
     Examples
@@ -91,8 +91,13 @@ class Formulation:
 
     @property
     def has_conjugate(self) -> bool:
-        """True if loss and penalty have conjugates in numpy, so that bounds are proofs."""
-        return all(getattr(term, "has_conjugate", True) for term in self.terms)
+        """True if the penalty has a conjugate in numpy, so that there are bounds; every loss has one, or conic proofs."""
+        return bool(getattr(self.terms[1], "has_conjugate", True))
+
+    @property
+    def basis(self) -> str:
+        """What proofs rest on beside the oracle, in a few words; empty where that is conjugates alone."""
+        return str(getattr(self.terms[0], "basis", ""))
 
     @property
     def sense(self) -> float:

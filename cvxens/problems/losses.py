@@ -56,7 +56,9 @@ class Loss(Protocol):
 
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
-    are taken, which is right where no terms cancel.
+    are taken, which is right where no terms cancel. `rise(z, errors)` stands for the function of that name here.
+    `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, and `basis` says in a few words
+    what its bounds rest on, if not on a conjugate.
 
     Fast masters ask a loss for one of these, and take any that has it:
 
@@ -104,6 +106,10 @@ class Loss(Protocol):
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Measure how far z and the auxiliary variables (slacks, ...) are from feasible."""
+        return 0.0
+
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by because z is outside of the domain by a solver's digits."""
         return 0.0
 
     @abstractmethod
@@ -811,6 +817,8 @@ def rise(loss: Loss, z: Array, errors: Array) -> float:
     Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
     ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
     """
+    if hasattr(loss, "rise"):
+        return float(loss.rise(z, errors))
     n, at_z = z.size, loss.value(z)
     size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
     ends = [loss.multipliers(z - errors), loss.multipliers(z + errors)]

@@ -425,9 +425,8 @@ class Problem:
             edge_errors = at.edge_errors
         else:
             edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
-        return self.unit * (
-            self._measure_primal(at, f_errors + at.drift) + self._measure_dual(at.u, at.edges, edge_errors + at.drift)
-        )
+        of_primal = self._measure_primal(at, f_errors + at.drift) + self.loss.shortfall(at.z, at.u)
+        return self.unit * (of_primal + self._measure_dual(at.u, at.edges, edge_errors + at.drift))
 
     @final
     def _measure_primal(self, at: Evaluated, errors: Array) -> float:
