@@ -98,6 +98,13 @@ def instance(argument: str, value: Any, *kinds: type) -> None:
         raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
 
 
+def made(argument: str, value: Any) -> None:
+    """Raise if `value` is a class where an object of it is meant."""
+    if isinstance(value, type):
+        found, remedy = f"found the class {value.__name__}", f"give an object of it, made by {value.__name__}(...)"
+        raise InvalidInput(argument, found, remedy)
+
+
 def offers(argument: str, value: Any, *members: str) -> None:
     """Raise unless `value` is an object, not a class, with those members."""
     missing = [name for name in members if not hasattr(value, name)]
@@ -191,6 +198,12 @@ def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> N
     """Raise unless `values` has one row per sample."""
     if n_samples is not None and len(values) != n_samples:
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
+
+
+def count_rows(values: Any) -> int:
+    """Return the number of rows of an array, a matrix, a frame or a list."""
+    shape = getattr(values, "shape", None)
+    return int(shape[0]) if shape else len(values)
 
 
 def signed_weights(s: Any, n_samples: int) -> Array:

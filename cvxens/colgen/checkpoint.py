@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, is_dataclass, replace
+from dataclasses import astuple, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,10 @@ from cvxens import validation
 from cvxens.colgen.protocols import Column, Hypothesis, Incumbent, Master, MasterSolution, Oracle, Priced, Round
 from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
-from cvxens.deadline import check_time
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.problems.formulation import Formulation
+from cvxens.limits import check_time
+from cvxens.problems import DenseColumns, Formulation, Problem
+from cvxens.problems.maps import ColumnMap
 from cvxens.storage import Encoding, FileKind, check_place, nothing_else, qualified_name
 from cvxens.types import Array
 
@@ -135,7 +136,7 @@ class Recorder:
         self.oracle, self.sample, self.signs, self.start = oracle, oracle.sample, signs, start
         bare_master, rules = without_smoothing(master)
         self.identity = {
-            "formulation": digest(formulation),
+            "formulation": digest_formulation(formulation, signs),
             "labels": digest(signs),
             "master": qualified_name(type(bare_master)),
             "stabilisation": digest(rules),
@@ -328,6 +329,24 @@ def _generators(part: Any) -> Iterator[np.random.Generator]:
         case _ if hasattr(part, "price"):
             for item in getattr(part, "__dict__", {}).values():
                 yield from _generators(item)
+
+
+def digest_formulation(formulation: Formulation, signs: Array) -> str:
+    """Return a text that tells a formulation on a sample from others.
+
+    Of functions `digest` knows the names only, and every lambda has the same. So where a part is a user's own, what
+    counts is what cvxpy makes of the problem over two columns: the matrices of its conic form.
+    """
+    if not formulation.own_parts:
+        return digest(formulation)
+    H = np.ones((len(signs), 2))
+    H[::2, 1] = -1.0
+    data = Problem(formulation, ColumnMap(DenseColumns(H)), signs).problem.get_problem_data("CLARABEL")[0]
+    form = (*(data.get(name) for name in ("P", "A", "b", "c")), str(data["dims"]))
+    rest = tuple(
+        getattr(formulation, each.name) for each in fields(formulation) if each.name not in formulation.own_parts
+    )
+    return digest((form, rest))
 
 
 def digest(value: Any) -> str:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.datasets.files import MEBIBYTE, Source
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.memory import available
+from cvxens.limits import available_memory
 from cvxens.storage import inflation_limit
 from cvxens.tables import (
     MOST_CATEGORIES,
@@ -276,7 +276,7 @@ def _split(source: Source, options: Options) -> tuple[str, list[Row]]:
     if options.separator and first and separator not in first:
         raise source.error(f"found no {separator!r} in the first line", "name what separates the cells by --sep")
     n_cells = text.count(separator) + text.count("\n") + text.count("\r") + 1
-    if n_cells * BYTES_A_CELL > (left := available()):
+    if n_cells * BYTES_A_CELL > (left := available_memory()):
         raise source.error(
             f"found some {n_cells:,} cells, which take {n_cells * BYTES_A_CELL / MEBIBYTE:,.0f} MiB to parse where "
             f"{left / MEBIBYTE:,.0f} MiB are left",

@@ -17,12 +17,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.deadline import limit_time
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.estimators.saving import Persistent
+from cvxens.limits import limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")

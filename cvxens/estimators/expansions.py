@@ -26,7 +26,6 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation
-from cvxens.deadline import Deadline, Pace, limit_time, time_left
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.machines import KernelFunction, TrainingKernel, default_gamma, share_variations
@@ -35,6 +34,7 @@ from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels.kernel import Kernel
+from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2

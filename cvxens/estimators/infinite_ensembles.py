@@ -43,7 +43,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import rounds_of
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
-from cvxens.memory import available
+from cvxens.limits import available_memory
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
 from cvxens.tables import TableEncoder
@@ -321,9 +321,9 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
 
     def _room(self) -> float:
         """Return the bytes that kernel rows may take."""
-        return (
-            available() / 4 if self.cache_size is None else 2**20 * validation.positive("cache_size", self.cache_size)
-        )
+        if self.cache_size is None:
+            return available_memory() / 4
+        return 2**20 * validation.positive("cache_size", self.cache_size)
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         # sub-problems have the gamma of all samples

@@ -24,7 +24,6 @@ from sklearn.svm import SVC
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
-from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.kernels import (
     DecisionStump,
@@ -38,7 +37,7 @@ from cvxens.kernels import (
     Stump,
 )
 from cvxens.kernels.kernel import Kernel, Shape, check_inside
-from cvxens.memory import available
+from cvxens.limits import TimeUp, available_memory, time_left
 from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge
 from cvxens.problems.maps import doubly_centred, factor
@@ -391,7 +390,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
         whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
         rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
         return RowsTrainer(kernel, X, solver, rows)
-    needed, left = 8 * len(X) ** 2, available()
+    needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:
         raise InvalidInput(
             "solver",
@@ -405,7 +404,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
 
 def _has_room(kernel: TrainingKernel, n_samples: int) -> bool:
     """Return True if the kernel matrix takes at most half of the memory that is left, or is there already."""
-    return kernel.is_precomputed or 16 * n_samples**2 <= available()
+    return kernel.is_precomputed or 16 * n_samples**2 <= available_memory()
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:

@@ -15,7 +15,7 @@ from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.experiments.experiment import Draw, Experiment, Split
 from cvxens.experiments.record import Cell, Trial
-from cvxens.threads import limit_threads
+from cvxens.limits import limit_threads
 
 Value = TypeVar("Value")
 

@@ -1,4 +1,4 @@
-"""Products of convex cones, as conic solvers take them: what is inside the dual cone, by how much, and how to get there.
+"""Products of convex cones, as conic solvers take them: what is inside the dual cone, how deep, and how to get there.
 
 The cones are, in this order: zero, nonnegative, second-order, positive semidefinite (upper triangles, column by column,
 off-diagonal entries times sqrt 2), exponential, power, and power of several factors. All but two are their own duals:

@@ -1,8 +1,8 @@
 """Convex functions that are known by a cvxpy expression alone, with bounds on them that need no conjugate.
 
-A convex function is canonicalised once to ``g(v) = min {c'x + d : b - A x in K}``, where v is a part of x and K a product
-of cones. The rest of x are variables of the expression's own, minimised over, and those that canonicalisation made. For
-any l in the dual cone K* that satisfies ``c + A'l = 0`` on that rest, and ``u = -(c + A'l)`` on the rows of v,
+A convex function is canonicalised once to ``g(v) = min {c'x + d : b - A x in K}``, where v is a part of x and K a
+product of cones. The rest of x are variables of the expression's own, minimised over, and those that canonicalisation
+made. For any l in the dual cone K* that satisfies ``c + A'l = 0`` on that rest, and ``u = -(c + A'l)`` on v,
 
     g(v) + u'v = c'x + d + u'v >= c'x + d + u'v + l'(A x - b) = d - b'l     for every v,
 
@@ -14,7 +14,7 @@ least, then into the cone; u is read from it; and what is left of the equality i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
@@ -24,8 +24,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from cvxens.deadline import check_time, time_left
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.limits import check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Term, cp
@@ -40,6 +40,9 @@ ACCURACY = 1e-10
 
 PROXIMITY = 1e-8
 """The curvature by which the nearest u with a bound is found, relative to the sizes of u and v: how far it moves it."""
+
+SMALL = 1e-3
+"""The size of multipliers, relative to the cost, that is the least to be expected."""
 
 SCALES = (1e-3, 1e-6)
 """Scales of v that are tried in turn for a u that is far from any that has a bound."""
@@ -70,6 +73,9 @@ FURTHER = 10.0
 REMEMBERED = 16
 """Proofs that are kept: some of each of the last rounds."""
 
+ROUNDED = 64 * EPSILON
+"""What balancing and shrinking may move an entry of u by, relative to the sum of their sizes: some units of a grid."""
+
 FAR = 1e4
 """The size of a minimiser, relative to that of the margins, from which on a stronger pull is tried."""
 
@@ -98,7 +104,7 @@ class ConicSolution:
 def solve_cones(
     A: Any, b: Array, cost: Array, cones: Cones, curvature: Array | None = None, **settings: Any
 ) -> ConicSolution:
-    """Minimise ``cost'x + curvature'x^2 / 2`` such that ``b - A x`` is in the cones, by Clarabel; TimeUp if time is up."""
+    """Minimise ``cost'x + curvature'x^2 / 2`` with ``b - A x`` in the cones, by Clarabel; TimeUp if time is up."""
     import clarabel
 
     check_time()
@@ -107,11 +113,13 @@ def solve_cones(
     limit = {"time_limit": left} if (left := time_left()) < inf else {}
     for name, value in {"verbose": False, "max_threads": 1, **accuracy, **limit, **settings}.items():
         setattr(chosen, name, value)
-    P = sparse.csc_array(A.shape[1:] * 2) if curvature is None else sparse.diags_array(curvature, format="csc")
-    found = clarabel.DefaultSolver(P, cost, sparse.csc_array(A), b, cones.for_clarabel(), chosen).solve()
+    # residuals are measured against 1, so the largest cost is made that
+    unit = float(np.abs(cost).max(initial=0.0)) or 1.0
+    P = sparse.csc_array(A.shape[1:] * 2) if curvature is None else sparse.diags_array(curvature / unit, format="csc")
+    found = clarabel.DefaultSolver(P, cost / unit, sparse.csc_array(A), b, cones.for_clarabel(), chosen).solve()
     if str(found.status) == "MaxTime":
         check_time()
-    return ConicSolution(np.array(found.x), np.array(found.z), str(found.status))
+    return ConicSolution(np.array(found.x), unit * np.array(found.z), str(found.status))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +163,15 @@ class ConicFunction:
         problem = cp.Problem(cp.Minimize(term.expression + 0 * cp.sum(variable)), list(term.constraints))
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
-        data, self._chain, self._inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
+        data, _, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
         self.shape = shape
         self.A = sparse.csc_array(data["A"])
         self.b, self.c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
-        self.offset = float(self._inverse[-1].inverse_data[cp.settings.OFFSET])
+        self.offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
         self.cones = Cones.from_dims(data["dims"])
         first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
         self.rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
         """Where v is in x, in the order of v.ravel()."""
-        self._variables = [own for own in problem.variables() if own.id != variable.id]
         self._proofs: deque[Proof] = deque(maxlen=REMEMBERED)
 
     @classmethod
@@ -207,7 +214,7 @@ class ConicFunction:
         if (y is None or not np.any((y * u).sum(axis=0))) and np.isfinite(share := self._find_share(u) or -inf):
             return Proof(u, share, np.zeros(self.shape), 0.0)
         at = np.zeros(self.shape) if near is None else near
-        size = float(np.abs(u).max(initial=0.0)) or float(np.abs(self.c).max())
+        size = max(float(np.abs(u).max(initial=0.0)), SMALL * float(np.abs(self.c).max()))
         proof, is_near = self._approach(u, y, at, size)
         for scale in SCALES:
             if is_near:
@@ -247,9 +254,9 @@ class ConicFunction:
             return share
         proof = self.prove(u)
         moved = np.abs(proof.u - u)
-        if float(moved.sum()) > MOVED * float(np.abs(u).sum()):
-            return -inf
-        return proof.bound - self._charge(moved.ravel(), proof.v.ravel())
+        charge = self._charge(moved.ravel(), proof.v.ravel())
+        bound = proof.bound - charge if float(moved.sum()) <= MOVED * float(np.abs(u).sum()) else -inf
+        return self._remember(Proof(u, bound, proof.v, charge)).bound
 
     def rounding(self, u: Array) -> float:
         """Bound the rounding error of ``dual_value(u)``."""
@@ -295,25 +302,6 @@ class ConicFunction:
             self._remember(Proof(proof.u, proof.bound, v + y * b, proof.charge))
         return b
 
-    def own_values(self, v: Array) -> Mapping[str, Array]:
-        """Return the values of the expression's own variables, by their names, that are best at v."""
-        rest, x = self._rest, np.zeros(self.A.shape[1])
-        x[self.rows] = v.ravel()
-        found = solve_cones(self.A @ rest, self.b - self.A @ x, rest.T @ self.c, self.cones)
-        if not found.solved:
-            raise SolverFailed([Attempt("CLARABEL", found.ending, 0.0)])
-        return self.read_own(x + rest @ found.x)
-
-    def read_own(self, x: Array) -> Mapping[str, Array]:
-        """Read the values of the expression's own variables from a point x of the canonical form."""
-        from cvxpy.reductions.solution import Solution
-
-        inverse = self._inverse[-1].inverse_data
-        stated = Solution(cp.OPTIMAL, 0.0, {inverse[self._chain.solver.VAR_ID]: x}, {}, {})
-        for reduction, data in reversed(list(zip(self._chain.reductions, self._inverse, strict=True))[:-1]):
-            stated = reduction.invert(stated, data)
-        return {own.name(): np.asarray(own.project(stated.primal_vars[own.id])) for own in self._variables}
-
     @cached_property
     def _zero(self) -> Proof:
         """The proof of u = 0: a bound of the least g."""
@@ -331,9 +319,9 @@ class ConicFunction:
         of_rest = float(np.abs(least.u).sum())
         for known in reversed(self._proofs) if u.any() else (least,):
             square = float(np.vdot(known.u, known.u))
-            share = float(np.vdot(u, known.u)) / square if square and known is not least else 0.0
+            share = min(max(float(np.vdot(u, known.u)) / square, 0.0), 1.0) if square and known is not least else 0.0
             off = np.abs(u - share * known.u) if known is not least else np.zeros(1)
-            if not 0 <= share <= 1 or off.max(initial=0.0) > 8 * EPSILON * float(np.abs(u).sum()):
+            if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()):
                 continue
             farthest = FURTHER * float(np.abs(known.v).max(initial=0.0))
             charge = ((1 - share) * of_rest + float(off.sum())) * farthest
@@ -407,8 +395,8 @@ class ConicFunction:
         if key not in self._centres:
             self._centres[key] = self._find_centre(B, target)
         centre = self._centres[key]
-        for share in SHARES if centre is not None else ():
-            mixed = (1 - share) * dual + share * centre
+        for share in SHARES:
+            mixed = dual if centre is None else (1 - share) * dual + share * centre
             if self.cones.depths(mixed).min(initial=0.0) >= 0:
                 return mixed
         return self.cones.enter(dual)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.conic import ConicFunction
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, rise
@@ -41,16 +41,56 @@ def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> fl
     """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
     expression = _check_convex(argument, express, cp.Constant(values))
     if expression.variables():
-        return solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {}).objective
+        solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {})
+        for own in expression.variables():
+            # at a point of its domain, so that what is evaluated is a value of the function and no less
+            own.value = own.project(own.value)
     with np.errstate(all="ignore"):
         value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
 
 
-class ConicLoss(Loss):
-    """A loss that is known by its model in cvxpy alone: what it adds to the dual objective is bounded by conic proofs."""
+def name_variables(term: Term, argument: Any) -> dict[str, Any]:
+    """Return the variables of a term that its user gave names, by these; `argument` is what the term is one of.
 
-    basis: ClassVar[str] = "the loss bounded by conic multipliers that were repaired and checked"
+    Raises
+    ------
+    InvalidInput
+        Two have the same name: a variable that is used twice is to be made once, outside of the functions.
+    """
+    known = {variable.id for variable in (argument, *term.variables.values())}
+    found = {v.id: v for part in (term.expression, *term.constraints) for v in part.variables() if v.id not in known}
+    named: dict[str, Any] = {}
+    for variable in found.values():
+        name = variable.name()
+        if name == f"{cp.settings.VAR_PREFIX}{variable.id}":
+            continue
+        if name in named:
+            remedy = "make a variable that is used twice once, outside of the functions, or give each a name of its own"
+            raise InvalidInput("variables", f"found two that are named {name!r}", remedy)
+        named[name] = variable
+    return named
+
+
+def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Array]:
+    """Return the values of the variables that a term's user named that are best at these numbers.
+
+    Constraints hold at a solver's numbers to its digits only, so there they may be off by as much.
+    """
+    near = cp.Variable(at.shape)
+    term = term_of(near)
+    own = name_variables(term, near)
+    if not own:
+        return {}
+    room = SATISFIED * _size(at) if term.constraints else 0.0
+    problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
+    return dict(solve_model(Model(problem, own, {}), None, {}).variables)
+
+
+class ConicLoss(Loss):
+    """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
+
+    basis: ClassVar[str] = "by conic multipliers, repaired and checked"
 
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once."""
@@ -93,6 +133,7 @@ class ConicLoss(Loss):
 class ExpressionLoss(ConicLoss):
     """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
+    any_shape: ClassVar[bool] = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
 
     def term(self, z: Any) -> Term:
@@ -101,8 +142,12 @@ class ExpressionLoss(ConicLoss):
     def value(self, z: Array) -> float:
         return _evaluate("loss", self.express, z)
 
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables in the expression that have a name."""
+        return _find_own_values(self.term, z)
+
     def rise(self, z: Array, errors: Array) -> float:
-        """Bound how far the loss at margins within `errors` of z is above that at z, by twice its slope and two ends."""
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
         at_z = self.value(z)
         ends = max(self.value(z - errors), self.value(z + errors)) - at_z
         slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
@@ -145,7 +190,28 @@ class ConstrainedLoss(ConicLoss):
         return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
 
     def value(self, z: Array) -> float:
-        return self.loss.value(z) if self._measure_violation(z) <= SATISFIED * _size(z) else np.inf
+        if self._measure_violation(z) > SATISFIED * _size(z):
+            return np.inf
+        if not any(constraint.variables() for constraint in _check_constraints(self.constrain, cp.Constant(z))):
+            return self.loss.value(z)
+        # constraints with variables of their own, which the loss may share
+        near = cp.Variable(z.shape)
+        term = self.term(near)
+        problem = cp.Problem(
+            cp.Minimize(term.expression), [cp.abs(near - z) <= SATISFIED * _size(z), *term.constraints]
+        )
+        try:
+            return solve_model(Model(problem, {}, {}), None, {}).objective
+        except SolverFailed:
+            return np.inf
+
+    @property
+    def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
+        return getattr(self.loss, "any_shape", False)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables that expression or constraints name."""
+        return _find_own_values(self.term, z)
 
     def rise(self, z: Array, errors: Array) -> float:
         """Bound how far the loss itself rises."""
@@ -161,7 +227,8 @@ class ConstrainedLoss(ConicLoss):
 
     def _measure_violation(self, z: Array) -> float:
         held = _check_constraints(self.constrain, cp.Constant(z))
-        return max((float(np.max(constraint.violation())) for constraint in held), default=0.0)
+        own = [constraint for constraint in held if not constraint.variables()]
+        return max((float(np.max(constraint.violation())) for constraint in own), default=0.0)
 
 
 def _size(z: Array) -> float:
@@ -180,6 +247,10 @@ class ExpressionPenalty(Penalty):
 
     def value(self, w: Array) -> float:
         return _evaluate("penalty", self.express, w)
+
+    def own_values(self, w: Array) -> Mapping[str, Array]:
+        """Return the best values at w of the variables in the expression that have a name."""
+        return _find_own_values(self.term, w)
 
     def conjugate(self, edges: Edges) -> float:
         return np.inf

@@ -21,15 +21,14 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.compensated import two_sum
-from cvxens.deadline import Deadline, limit_time, time_is_up
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
+from cvxens.limits import Deadline, available_threads, limit_time, map_slices, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
-from cvxens.threads import available_threads, map_slices
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [

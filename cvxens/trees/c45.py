@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 from scipy.special import betaincinv
 
-from cvxens.deadline import check_time
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.trees.tables import Table
 from cvxens.trees.tree import Codes, Nodes, Tree
 from cvxens.types import Array

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_makers import EVERY
 
-import cvxens.memory
+import cvxens.limits
 from cvxens.errors import InvalidInput
 from cvxens.kernels import (
     DecisionStump,
@@ -226,16 +226,16 @@ def test_a_matrix_that_does_not_fit_into_memory():
 
 
 def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
-    monkeypatch.setattr(cvxens.memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(cvxens.memory, "CONTROL_GROUP", tmp_path / "memory.max")
-    physical = cvxens.memory.available()
+    monkeypatch.setattr(cvxens.limits, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(cvxens.limits, "CONTROL_GROUP", tmp_path / "memory.max")
+    physical = cvxens.limits.available_memory()
     (tmp_path / "memory.max").write_text("max\n")
-    assert cvxens.memory.available() == physical
+    assert cvxens.limits.available_memory() == physical
     (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:    300 kB\n")
-    assert cvxens.memory.available() == 300 * 1024
+    assert cvxens.limits.available_memory() == 300 * 1024
     (tmp_path / "memory.max").write_text("1000\n")
-    assert cvxens.memory.available() == 1000
+    assert cvxens.limits.available_memory() == 1000
     tiles.check_room(10, 100, np.dtype(float))
-    monkeypatch.setattr(tiles, "SMALL", 0)
+    monkeypatch.setattr(tiles, "SMALL_ALLOCATION", 0)
     tiles.check_room(1, 125, np.dtype(float))
     assert refused(lambda: tiles.check_room(1, 126, np.dtype(float))).argument == "X"

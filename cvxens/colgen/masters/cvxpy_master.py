@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cvxens.colgen.protocols import MasterSolution
 from cvxens.colgen.restricted import FastMaster
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
-from cvxens.problems import Formulation
+from cvxens.problems import Formulation, Problem
 from cvxens.types import Array
 
 
@@ -46,11 +48,13 @@ class CvxpyMaster(FastMaster):
 
     def _start(self) -> MasterSolution:
         """Solve without columns."""
-        constraints = self.restricted.formulation.constraints
+        formulation, y = self.restricted.formulation, self.restricted.y
+        # what is not convex is named before anything is solved
+        _ = Problem(formulation, np.zeros((len(y), 1)), y).problem
         try:
             return self.restricted.start()
         except SolverFailed as failure:
-            if constraints is None or failure.attempts[0].status != "infeasible":
+            if formulation.constraints is None or failure.attempts[0].status != "infeasible":
                 raise
             found = "found no constant score that satisfies them"
             raise InvalidInput("constraints", found, "give some that hold for a constant score b, or 0") from failure
