@@ -91,7 +91,7 @@ LIBRARIES = {
     "clarabel": ("problems.conic", "problems.cones", "colgen.masters"),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
-    "pyarrow": ("datasets.tabular",),
+    "pyarrow": ("datasets.reading",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""

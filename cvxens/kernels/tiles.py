@@ -72,7 +72,7 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
         (rows, columns)
         for rows in _cut(shape[0])
         for columns in _cut(shape[1])
-        if not symmetric or columns.start >= rows.start
+        if not symmetric or columns.start >= rows.start  # else it is the transpose of another part
     ]
 
     def fill(k: int) -> None:

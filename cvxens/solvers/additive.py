@@ -163,14 +163,7 @@ class AdditiveKernel:
 def _checked_scale(scale: Any, n_features: int) -> Array:
     if scale is None:
         return np.ones(n_features)
-    scale = validation.finite_array("scale", scale, ndim=1)
-    if len(scale) != n_features:
-        raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
-    if (scale < 0).any() or not scale.any():
-        raise InvalidInput(
-            "scale", f"found {scale.min():g} to {scale.max():g}", "give numbers of at least 0, not all 0"
-        )
-    return scale
+    return validation.weights("scale", scale, n_features, "feature")
 
 
 @njit(cache=True, nogil=True)
