@@ -215,7 +215,8 @@ plt.show()
 #    class with `price`.
 #
 # The run is a function of new samples, `run.decision_function(X)`; `ColumnGenerationClassifier(formulation)` is the
-# same as an estimator of scikit-learn's. A loss with its conjugate, as in `cvxens.problems.losses`, is faster. What cvxpy does not see as convex is refused, and the message says which part it is:
+# same as an estimator of scikit-learn's. A loss with its conjugate, as in `cvxens.problems.losses`, is faster. What
+# cvxpy does not see as convex is refused, and the message says which part it is:
 
 # %%
 try:

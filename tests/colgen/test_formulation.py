@@ -283,7 +283,7 @@ def test_the_slope_at_a_further_weight_is_the_threshold(w, scale):
 def test_residuals_of_expressions():
     loss, z = ExpressionLoss(LOSSES["logistic"].expression), np.array([-1.0, 0.0, 0.5, 2.0])
     u = 0.7 / (1 + np.exp(z))
-    assert_allclose(loss.multipliers(z), u, atol=1e-8)
+    assert_allclose(loss.multipliers(z), u, atol=1e-5)
     assert loss.slackness(z, u) < 1e-6
     assert loss.slackness(z, 1.5 * u) > 0.01
     assert loss.slackness(z, u / 2) > 0.01
