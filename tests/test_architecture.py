@@ -108,7 +108,7 @@ WITHIN = {
     "estimators.parameters": set(),
     "estimators.progress": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": set(),
+    "estimators.machines": {"estimators.base", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 
