@@ -126,7 +126,8 @@ class ConicLoss(Loss):
     def slackness(self, z: Array, u: Array) -> float:
         """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
         value, at_u = self.value(z), self.dual_value(u)
-        return max(value + float((u * z).sum()) - at_u, 0.0) / max(abs(value), abs(at_u), TINY)
+        missed = max(value + float((u * z).sum()) - at_u, 0.0)
+        return missed / max(abs(value), abs(at_u), TINY) if np.isfinite(missed) else np.inf
 
 
 @dataclass(frozen=True)

@@ -287,9 +287,9 @@ def test_residuals_of_expressions():
     assert loss.slackness(z, u) < 1e-6
     assert loss.slackness(z, 1.5 * u) > 0.01
     assert loss.slackness(z, u / 2) > 0.01
-    assert loss.dual_value(u) == pytest.approx(LOSSES["logistic"].certified.dual_value(u), rel=1e-8)
+    assert loss.dual_value(u) == pytest.approx(LOSSES["logistic"].certified.dual_value(u), rel=1e-6)
     assert (loss.dual_value(-u), loss.rescaling(z)) == (-inf, 1.0)
-    assert loss.dual_violation(u) < 1e-7
+    assert loss.dual_violation(u) < 1e-6
     assert loss.dual_violation(-u) == pytest.approx(1.0, abs=1e-6)
     assert_allclose(loss.repair(-u, None), 0, atol=1e-6)
     assert loss.primal_violation(z, {}) == 0.0
