@@ -98,7 +98,15 @@ LIBRARIES = {
 
 WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality"},
-    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.penalties": {
+        "problems.curves",
+        "problems.modelling",
+        "problems.duality",
+        "problems.losses",
+        "problems.structure",
+    },
+    "problems.structure": {"problems.curves"},
+    "problems.curves": set(),
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),

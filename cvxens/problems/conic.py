@@ -209,7 +209,7 @@ class ConicFunction:
 
     def prove(self, u: Array, y: Array | None = None, near: Array | None = None) -> Proof:
         """Return the remembered proof of u, or one for the nearest u that has any."""
-        if (known := self._recall(u, y)) is not None:
+        if (known := self._recall(u, y)) is not None and np.isfinite(known.bound):
             return known
         if (y is None or not np.any((y * u).sum(axis=0))) and np.isfinite(share := self._find_share(u) or -inf):
             return Proof(u, share, np.zeros(self.shape), 0.0)
