@@ -101,9 +101,11 @@ LIBRARIES = {
 WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality"},
     "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.target_losses": {"problems.modelling", "problems.duality", "problems.losses"},
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
+    "colgen.masters.stack": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),

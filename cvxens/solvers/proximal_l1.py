@@ -137,7 +137,7 @@ class SparsePoint:
     """A point, with its scores."""
 
     W: Array  # (n_columns, n_outputs)
-    b: float
+    b: Array  # (n_outputs,)
     F: Array  # (n_samples, n_outputs): H W + b
 
 
@@ -149,7 +149,7 @@ class SparseProblem:
     y: Array  # (n_samples, 1)
     weight: float  # above 0
     nonnegative: bool
-    intercept: bool  # for one output alone
+    intercept: bool
     loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
     hessian: Hessian
 
@@ -165,8 +165,10 @@ class SparseProblem:
         X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)
         low = np.full(len(j), 0.0 if self.nonnegative else -np.inf)
         if self.intercept:
-            X, w, k = np.vstack([X, np.ones(len(self.y))]), np.r_[w, at.b], np.r_[k, 0]
-            r, price, low = np.r_[r, -(self.y * U).sum()], np.r_[price, 0.0], np.r_[low, -np.inf]
+            each = np.arange(len(at.b))
+            X, w, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[w, at.b], np.r_[k, each]
+            r, price = np.r_[r, -(self.y * U).sum(axis=0)], np.r_[price, np.zeros(len(each))]
+            low = np.r_[low, np.full(len(each), -np.inf)]
         if not len(w):
             return at
         v = QuadraticModel(self.hessian(U, X, k), price, low).minimise(w, r)
@@ -177,7 +179,7 @@ class SparseProblem:
             ahead = v if t == 1.0 else w + t * (v - w)
             W = at.W.copy()
             W[j, k[: len(j)]] = ahead[: len(j)]
-            return SparsePoint(W, float(ahead[-1]) if self.intercept else at.b, at.F + t * dF)
+            return SparsePoint(W, ahead[len(j) :] if self.intercept else at.b, at.F + t * dF)
 
         return self._search(at, move, slope)
 
@@ -187,7 +189,7 @@ class SparseProblem:
         Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
         """
         start, t = self.value(at), 1.0
-        if -slope <= FLAT * start:
+        if -slope <= FLAT * abs(start):
             return move(1.0)
         for _ in range(MAX_HALVINGS):
             ahead = move(t)
