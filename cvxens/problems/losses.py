@@ -73,8 +73,7 @@ class Loss(Protocol):
 
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
-    are taken, which is right where no terms cancel. And `largest_slopes`, bounds on |loss'| at any margins: one whose
-    multipliers at a kink are small needs them.
+    are taken, which is right where no terms cancel.
 
     Fast masters ask a loss for one of these, and take any that has it:
 
@@ -119,9 +118,21 @@ class Loss(Protocol):
     def multipliers(self, z: Array) -> Array:
         """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
 
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return the least and the largest multiplier in -loss' at margins up to `near` from z; equal away from kinks.
+
+        What is here suits a smooth loss.
+        """
+        u = self.multipliers(z)
+        return u, u
+
     @abstractmethod
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
+
+    def fixed_sum(self, z: Array) -> float | None:
+        """Return what the multipliers at these margins add up to, where that is prescribed."""
+        return None
 
     def rescaling(self, z: Array) -> float:
         """Return a t such that ``t z`` is feasible or has no slack; 1 if there is none, or no need."""
@@ -207,6 +218,10 @@ class Hinge(SumOverSamples):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, self.C)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return C below the kink at 1, 0 above it, and both at it."""
+        return np.where(z < 1 - near, self.C, 0.0), np.where(z <= 1 + near, self.C, 0.0)
 
     def rescaling(self, z: Array) -> float:
         """Return ``1 / min z`` where it spares all slack: the smallest margin is positive and below 1."""
@@ -467,6 +482,14 @@ class CVaR(Loss):
         rho = self.threshold(z)
         return np.where(1 - z >= rho - ROUNDED * (1 + np.abs(z)), self.C * np.broadcast_to(self.D, z.shape), 0.0)
 
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return C D beyond the threshold, 0 within it, and both at it."""
+        rho, largest = self.threshold(z), self.C * np.broadcast_to(self.D, z.shape)
+        return np.where(1 - z > rho + near, largest, 0.0), np.where(1 - z >= rho - near, largest, 0.0)
+
+    def fixed_sum(self, z: Array) -> float | None:
+        return self.C if self.threshold(z) > 0 else None
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, C D], balance the classes and scale the sum down to C."""
         u = clip_box(u, self.C * self.D, y)
@@ -533,6 +556,10 @@ class HardMargin(Loss):
     def multipliers(self, z: Array) -> Array:
         return np.ones(z.shape)
 
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return 0 above the margin 1, and anything from 0 on at it."""
+        return np.zeros(z.shape), np.where(z <= 1 + near, inf, 0.0)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
         u = np.maximum(u, 0)
@@ -584,6 +611,9 @@ class CappedSimplex(Loss, Protocol):
                 raise InvalidInput("D", found, f"give at least {least:g}, or the problem is unbounded")
             repaired[side] = capped_simplex(u[side], D[side], total)
         return repaired
+
+    def fixed_sum(self, z: Array) -> float | None:
+        return 1.0
 
     def dual_violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
@@ -641,6 +671,11 @@ class SoftMinimumMargin(CappedSimplex):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return D below rho, 0 above it, and both at it; the sum of all is 1."""
+        rho = self.margin(z)
+        return np.where(z < rho - near, self.D, 0.0), np.where(z <= rho + near, self.D, 0.0)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.
@@ -1033,8 +1068,8 @@ def rise(loss: Loss, z: Array, errors: Array) -> float:
     if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
         risen = max(loss.value(z - errors) - at_z, 0.0)
     else:
-        kinked = getattr(loss, "largest_slopes", 0.0) * np.ones(z.shape)
-        slopes = np.maximum.reduce([kinked, *(np.abs(slopes) for slopes in [loss.multipliers(z), *ends])])
+        kinks = loss.slopes(z, float(errors.max(initial=0.0)))
+        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *kinks, *ends]])
         risen = 2 * float((slopes * errors).sum())
     return risen + sum_error(n, size)
 

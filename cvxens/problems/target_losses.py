@@ -85,12 +85,6 @@ class TwoHinges(SumOverTargets, Protocol):
         up, down = self.hinges
         return -down.prices, up.prices
 
-    @property
-    def largest_slopes(self) -> Array:
-        """The largest slopes of each sample, at whatever score."""
-        up, down = self.hinges
-        return np.maximum(up.prices, down.prices)
-
     def term(self, z: Any) -> Term:
         parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.hinges]
         return Term(cp.sum(parts[0] + parts[1]))
@@ -108,13 +102,17 @@ class TwoHinges(SumOverTargets, Protocol):
 
     def multipliers(self, z: Array) -> Array:
         """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
-        (_, low, below), (_, high, above) = self.hinges
-        room = KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(low), np.abs(high)))
-        least = np.where(z < low - room, below, np.where(z < high - room, 0.0, -above))
-        largest = np.where(z > high + room, -above, np.where(z > low + room, 0.0, below))
+        up, down = self.hinges
+        least, largest = self.slopes(z, KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
         width = float((largest - least).sum())
         share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
         return least + share * (largest - least)
+
+    def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
+        """Return below and -above on either side, 0 between the two kinks, and what lies between them at a kink."""
+        (_, low, below), (_, high, above) = self.hinges
+        least = np.where(z < low - near, below, np.where(z < high - near, 0.0, -above))
+        return least, np.where(z > high + near, -above, np.where(z > low + near, 0.0, below))
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the middle of all best b, exactly: the loss is piecewise linear in b."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.types import Array
+from cvxens.validation import one_each
 
 MISSING = frozenset({"", "?"})
 """The strings that stand for a missing value, blanks stripped; None and NaN do anywhere."""
@@ -151,10 +152,7 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
         if absent:
             raise InvalidInput("X", f"found no columns {absent}", "give a frame with the columns learned from")
         cells = [by_name[f.name] for f in features]
-    if len(cells) != len(features):
-        raise InvalidInput(
-            "X", f"found {len(cells)} columns for {len(features)} features", "give one column per feature"
-        )
+    one_each("X", cells, len(features), "feature")
     return _encode(cells, features)
 
 
@@ -241,6 +239,7 @@ class Cells:
             return None
         if np.isfinite(column[~self.missing]).all():
             return column
+        # "inf" and "nan" among strings are words; among numbers infinity is a mistake
         if all(isinstance(value, str) for value in known):
             return None
         raise InvalidInput("X", f"found infinity in column {self.name!r}", "give finite numbers, None where missing")
@@ -304,6 +303,7 @@ def _is_never_a_number(value: Any) -> bool:
 
 
 def _label(value: Any) -> str:
+    # fifteen digits are what any decimal number keeps as a float
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return f"{value:.15g}"
     return str(value).strip()

@@ -17,6 +17,7 @@ from cvxens.colgen.masters import (
     fastest_master,
 )
 from cvxens.colgen.oracles import Stumps
+from cvxens.problems import Problem
 from cvxens.problems.losses import CVaR, HuberizedHinge, SquaredError
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
@@ -118,3 +119,15 @@ def test_targets_far_from_zero_cost_no_digits_where_there_is_an_intercept(name):
         run = column_generation(Formulation(far, penalty, intercept=True), Stumps(X), tol=1e-6)
         assert run.certificate.holds(1e-6)
         assert run.certificate.primal == pytest.approx(near.certificate.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_weights_that_come_without_multipliers_are_certified(name, intercept):
+    """What a run found, its multipliers left out: those of kinks are fitted to the weights."""
+    formulation = Formulation(LOSSES[name][0](PRICES), L1(0.9), intercept=intercept)
+    run = column_generation(formulation, Stumps(X), y if name in MARGINS else None, tol=1e-9)
+    columns = np.stack([column.values for column in run.columns], axis=1)
+    problem = Problem(formulation, columns, y if name in MARGINS else None)
+    found = problem.certify(w=run.weights, b=run.intercept) if intercept else problem.certify(w=run.weights)
+    assert found.holds(1e-5)

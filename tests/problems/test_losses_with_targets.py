@@ -263,3 +263,19 @@ def test_slackness_is_what_a_multiplier_lacks_times_the_way_to_the_kink():
 def test_targets_and_numbers_that_cannot_be(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+@every
+@settings(deadline=None, max_examples=40)
+@given(z=margins, near=st.sampled_from([0.0, 1e-6, 0.3]), share=st.floats(0, 1))
+def test_multipliers_lie_between_the_slopes_near_a_point(name, z, near, share):
+    loss = LOSSES[name]
+    least, largest = loss.slopes(z, near)
+    assert (least <= largest).all()
+    if near == 0 and not name.startswith("cvar"):
+        u = least + share * (largest - least)
+        assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
+    if name in KINKED:
+        u = loss.multipliers(z + near * (2 * share - 1))
+        assert (least <= u + 1e-12).all()
+        assert (u <= largest + 1e-12).all()
