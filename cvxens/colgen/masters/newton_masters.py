@@ -14,6 +14,7 @@ from cvxens import validation
 from cvxens.colgen.masters.stack import Stack
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
+from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -28,7 +29,18 @@ MAX_STEPS = 100
 
 
 class NewtonMaster(FastMaster, ABC):
-    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant."""
+    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
+    """
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
         super().__init__(formulation, y)
@@ -49,6 +61,7 @@ class NewtonMaster(FastMaster, ABC):
         return super().bound(solution, priced)
 
 
+@documented
 class HingeMaster(NewtonMaster):
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
@@ -60,13 +73,6 @@ class HingeMaster(NewtonMaster):
     ----------
     formulation : Formulation
         A loss of hinges, also of regression, with a squared l2 penalty and free w, with or without an intercept.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1, or ones for scores.
-    tol : float
-        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
-    share : float
-        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
-        in every round.
     """
 
     source = "SL (1)"
@@ -127,6 +133,7 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
+@documented
 class SmoothMaster(NewtonMaster):
     """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
@@ -138,10 +145,6 @@ class SmoothMaster(NewtonMaster):
     formulation : Formulation
         A loss that has a `curvature` (exponential, logistic, Huber's, counts, ..., or your own) of one score a sample,
         with a squared l2 penalty and free w, with or without an intercept.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    tol, share : float
-        As of `HingeMaster`.
     """
 
     source = "KIE06 (14)"
@@ -173,6 +176,7 @@ class _State:
     gap: float
 
 
+@documented
 class SparseMaster(NewtonMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
@@ -185,8 +189,9 @@ class SparseMaster(NewtonMaster):
         A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
-    tol, share : float
-        As of `HingeMaster`; the share is of the gap to the bound from the columns found last.
+    share : float
+        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
+        solutions in every round.
     """
 
     source = "Lee, Sun & Saunders 2014"
@@ -242,6 +247,7 @@ class SparseMaster(NewtonMaster):
         u = loss.multipliers(z)
         edges = problem.H.edges(y * u)
         objective = loss.value(z) + self.penalty.value(point.W)
+        # -loss*(-t u) at the t for which the largest edge is the slope of the penalty
         repaired = loss.repair(u, y if problem.intercept else None)
         repaired_edges = problem.H.edges(y * repaired) if problem.intercept else edges
         largest = float((repaired_edges if problem.nonnegative else np.abs(repaired_edges)).max())
