@@ -181,6 +181,7 @@ class Needs:
     penalty: str
     nonnegative: bool | None = None  # None: either will do
     intercept: bool | None = None
+    several: bool | None = None
 
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
@@ -190,6 +191,8 @@ class Needs:
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:
                 missing.append(f"{name} is not {wanted}")
+        if self.several not in {None, formulation.outputs is not None}:
+            missing.append(f"outputs is {formulation.outputs}")
         return " and ".join(missing)
 
 
