@@ -277,6 +277,7 @@ class InteriorPointMaster(FastMaster):
         """Solve to a share of the outer gap, from the last point."""
         if self.restricted.n_columns == 0:
             return self.best
+        # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
         entering = len(waiting[0]) > 0
         if entering:
@@ -349,6 +350,7 @@ class InteriorPointMaster(FastMaster):
         # while the gap is wide, edges are known no better than it, so that thrice its share of the limit is kept
         to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / unit, size))
         useless = (at.s > to_spare) & (at.w < NEGLIGIBLE_WEIGHT * at.w.mean())
+        # once more without use, or back to none
         self.idle = np.where(useless, self.idle + 1, 0)
         kept = self.idle < PURGE_AFTER
         if kept.all():
