@@ -98,6 +98,13 @@ def instance(argument: str, value: Any, *kinds: type) -> None:
         raise InvalidInput(argument, f"found {value!r:.100}", f"give a {' or '.join(kind.__name__ for kind in kinds)}")
 
 
+def made(argument: str, value: Any) -> None:
+    """Raise if `value` is a class where an object of it is meant."""
+    if isinstance(value, type):
+        found, remedy = f"found the class {value.__name__}", f"give an object of it, made by {value.__name__}(...)"
+        raise InvalidInput(argument, found, remedy)
+
+
 def offers(argument: str, value: Any, *members: str) -> None:
     """Raise unless `value` is an object, not a class, with those members."""
     missing = [name for name in members if not hasattr(value, name)]

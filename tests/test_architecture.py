@@ -15,12 +15,13 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation", "memory", "deadline", "rounding"}
+BASE = {"types", "errors", "validation", "memory", "deadline", "rounding", "docstrings"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
     "memory": set(),
+    "docstrings": set(),
     "deadline": set(),
     "validation": {"types", "errors"},
     "compensated": {"types"},

@@ -25,7 +25,8 @@ from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
 from cvxens.deadline import check_time
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.problems.formulation import Formulation
+from cvxens.problems import DenseColumns, Formulation, Problem
+from cvxens.problems.maps import ColumnMap
 from cvxens.storage import Encoding, FileKind, check_place, nothing_else, qualified_name
 from cvxens.types import Array
 
@@ -135,7 +136,7 @@ class Recorder:
         self.oracle, self.sample, self.signs, self.start = oracle, oracle.sample, signs, start
         bare_master, rules = without_smoothing(master)
         self.identity = {
-            "formulation": digest(formulation),
+            "formulation": digest_formulation(formulation, signs),
             "labels": digest(signs),
             "master": qualified_name(type(bare_master)),
             "stabilisation": digest(rules),
@@ -159,6 +160,11 @@ class Recorder:
             self._set_generators(self.saved.state["generators"][0])
         self._first_states = self._last_states = self._generator_states()
         self._saved_rounds, self._saved_at = len(self.rows), time.perf_counter()
+
+    @property
+    def negations(self) -> bool:
+        """What the oracle declares."""
+        return getattr(self.oracle, "negations", False)
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
@@ -323,6 +329,21 @@ def _generators(part: Any) -> Iterator[np.random.Generator]:
         case _ if hasattr(part, "price"):
             for item in getattr(part, "__dict__", {}).values():
                 yield from _generators(item)
+
+
+def digest_formulation(formulation: Formulation, signs: Array) -> str:
+    """Return a text that tells a formulation on a sample from others.
+
+    Of functions `digest` knows the names only, and every lambda has the same. So where a part is a user's own, what
+    cvxpy makes of the problem over two columns counts too: the matrices of its conic form.
+    """
+    if not formulation.own_parts:
+        return digest(formulation)
+    H = np.ones((len(signs), 2))
+    H[::2, 1] = -1.0
+    data = Problem(formulation, ColumnMap(DenseColumns(H)), signs).problem.get_problem_data("CLARABEL")[0]
+    form = tuple(data.get(name) for name in ("P", "A", "b", "c")), str(data["dims"])
+    return digest((digest(formulation), *form))
 
 
 def digest(value: Any) -> str:

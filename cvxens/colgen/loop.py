@@ -26,6 +26,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
 from cvxens.colgen.masters import fastest_master
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_negations
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -139,6 +140,9 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         began = time.perf_counter()
         with _one_blas_thread():
             solution = master.solve()
+            if number == 1 and solution.closed is None:
+                # weights are free
+                columns.oracle = with_negations(oracle)
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
                 master.add(columns.enter(start, solution))
@@ -202,7 +206,7 @@ class _Columns:
         """Enter the start; returns its columns with distinct values."""
         evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
         columns = self._drop_seen(evaluated, free=solution.closed is None)
-        self.unmatched_start = {_keys(column.values)[0]: column.hypothesis for column in columns}
+        self.unmatched_start = {hash_values(column.values)[0]: column.hypothesis for column in columns}
         return self._append(columns)
 
     def choose(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
@@ -224,10 +228,10 @@ class _Columns:
         Twice the same hypothesis under two names, or h and -h with free weights, would halve a penalty on squares.
         """
         for column in self.entered[self._n_seen :]:
-            self._values_seen.add(_keys(column.values)[0])
+            self._values_seen.add(hash_values(column.values)[0])
         new = []
         for column in columns:
-            own, negated = _keys(column.values)
+            own, negated = hash_values(column.values)
             if own not in self._values_seen and not (free and negated in self._values_seen):
                 new.append(column)
                 self._values_seen.add(own)
@@ -274,20 +278,13 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
-        try:
-            return self.oracle.price(solution.s, exclude=exclude)
-        except TypeError as error:
-            # an error of the call itself, not of what the oracle does
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            remedy = "give its price the parameters (s, exclude=())"
-            raise InvalidInput("oracle", f"found {self._oracle_name} which says: {error}", remedy) from None
+        return ask(self.oracle, solution.s, exclude)
 
     def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:
         """Match an answer with columns of the start; True if one of them hid others, so that pricing is repeated."""
         hidden = False
         for column in priced.columns if self.unmatched_start else ():
-            for key in _keys(column.values)[: 2 if solution.closed is None else 1]:
+            for key in hash_values(column.values)[: 2 if solution.closed is None else 1]:
                 if (start := self.unmatched_start.pop(key, None)) is not None:
                     self.oracle_name_of[start] = column.hypothesis
                     hidden |= column.edge > solution.threshold
@@ -330,18 +327,7 @@ class _Columns:
 
     def _contradicted(self, found: str) -> InvalidInput:
         remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
-        return InvalidInput("oracle", f"found {self._oracle_name} with {found}", remedy)
-
-    @property
-    def _oracle_name(self) -> str:
-        price = self.oracle.price
-        return str(getattr(price, "__qualname__", repr(price))).removesuffix(".price")
-
-
-def _keys(values: Array) -> tuple[int, int]:
-    """Return hashes of a hypothesis's values on the sample, and of its negation's."""
-    values = np.asarray(values) + 0.0  # -0.0 becomes 0.0
-    return hash(values.tobytes()), hash((0.0 - values).tobytes())
+        return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
 
 
 def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
@@ -574,6 +560,7 @@ class _Search:
         self.signs = signs
         self.make_master = make_master
         self.master = make_master(formulation, signs)
+        oracle = oracle if formulation.nonnegative else with_negations(oracle)
         self.start = start
         self.callback = callback
         self.recorder = (

@@ -84,7 +84,9 @@ class Oracle(Protocol):
     An oracle of your own is a class with the sample that its hypotheses are evaluated on, and one method::
 
         class Coordinates:
-            "The features themselves as hypotheses, exact over that finite set."
+            "The features and their negations as hypotheses, exact over that finite set."
+
+            negations = True
 
             def __init__(self, X):
                 self.sample = X
@@ -99,6 +101,9 @@ class Oracle(Protocol):
 
     Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
     `edge_bound` raises InvalidInput.
+
+    ``negations = True`` declares that the set has -h with every h, as that of every oracle here has unless it is made
+    one-sided. What does not declare it is priced under s and under -s where weights are free.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.

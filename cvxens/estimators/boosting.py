@@ -179,6 +179,10 @@ class CodedOracle:
     def sample(self) -> Any:
         return self.oracle.sample
 
+    @property
+    def negations(self) -> bool:
+        return getattr(self.oracle, "negations", False)
+
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         S, n_classes = self.pairs.collect(s), self.pairs.mask.shape[1]
         # codes v and -v are one, with hypotheses of either sign

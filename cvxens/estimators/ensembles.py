@@ -28,6 +28,7 @@ from cvxens.colgen import (
 )
 from cvxens.colgen.loop import certify_incumbent
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -253,7 +254,7 @@ def certify_ensemble(
     if intercept is not None and formulation.intercept:
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
-    priced = oracle.price(restricted.y * u)
+    priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
@@ -448,6 +449,10 @@ class EveryClass:
     @property
     def sample(self) -> Any:
         return self.oracle.sample
+
+    @property
+    def negations(self) -> bool:
+        return getattr(self.oracle, "negations", False)
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = ()) -> Priced:
         # nothing is excluded, as a class may lack a hypothesis that another one has

@@ -250,9 +250,10 @@ def certify_model(
     if sample_weight is not None:
         remedy = "leave them out, and give the formulation a C with a price per sample"
         raise InvalidInput("sample_weight", "found weights beside a formulation, which has the prices", remedy)
+    library = _find_library(model)
     if formulation is None:
         raise InvalidInput("formulation", "found none", "give one of cvxens.colgen.formulations")
-    X, signs, vote = _read_vote(model, X, y, formulation)
+    X, signs, vote = _read_vote(library, model, X, y, formulation)
     oracle = Stumps(X)
     run = column_generation(formulation, oracle, signs, tol=tol, max_time=max_time)
     restricted = Restricted(formulation, formulation.signs(signs))
@@ -302,23 +303,31 @@ def reweight(model: Any, X: Any, y: Any, formulation: Formulation, *, tol: float
     ... ).primal
     (True, True)
     """
-    X, signs, vote = _read_vote(model, X, y, formulation)
+    X, signs, vote = _read_vote(_find_library(model), model, X, y, formulation)
     return column_generation(formulation, Pool.of(vote.hypotheses, X), signs, tol=tol, max_time=max_time)
 
 
-def _read_vote(model: Any, X: Any, y: Any, formulation: Formulation) -> tuple[Array, Array, ForeignVote]:
-    """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
+def _find_library(model: Any) -> Library:
+    """Return what reads models of this class; InvalidInput if nothing does."""
+    validation.made("model", model)
     kind = _find_kind(model, LIBRARIES)
     if kind is None:
         known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, SVC])
         raise InvalidInput("model", f"found a {type(model).__name__}", f"give a fitted one of {known}")
+    return LIBRARIES[kind]
+
+
+def _read_vote(
+    library: Library, model: Any, X: Any, y: Any, formulation: Formulation
+) -> tuple[Array, Array, ForeignVote]:
+    """Return X, the signs of y, and the vote, without its constant where the formulation has an intercept."""
     X = finite_array("X", X, ndim=2)
     # a booster of LightGBM, which has no `fit`, always is
     if hasattr(model, "fit"):
         check_is_fitted(model)
     signs = _find_signs(getattr(model, "classes_", np.unique(y)), y)
     validation.same_length("y", signs, len(X))
-    vote = ForeignVote.read(LIBRARIES[kind], model, X)
+    vote = ForeignVote.read(library, model, X)
     if formulation.intercept:
         vote = vote.drop_constant()
     if not vote.hypotheses:

@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import AND, OR, XOR, Connective, Formula, Hypothesis
 from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
@@ -125,6 +126,7 @@ and_.source = or_.source = Logical.source  # type: ignore[attr-defined]
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class StumpRegion(Ranged):
     """K_L = (K_{L-1} + Delta_{L-1}) (K_S + Delta_S), with K_1 = K_S and Delta_L = 4^(L-1) Delta_S^L.
@@ -137,8 +139,6 @@ class StumpRegion(Ranged):
     ----------
     level : int
         L, at least 1.
-    low, high : array-like of shape (n_features,), optional
-        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
 
     Examples
     --------
@@ -193,6 +193,7 @@ class StumpRegion(Ranged):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class DecisionTree(Ranged):
     """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1, for 0 < gamma < 1 / Delta_S.
@@ -209,8 +210,6 @@ class DecisionTree(Ranged):
     ----------
     gamma : float
         Above 0 and below 1 / Delta_S.
-    low, high : array-like of shape (n_features,), optional
-        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
 
     Examples
     --------

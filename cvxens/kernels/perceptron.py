@@ -13,7 +13,7 @@ from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel, Simplified, close_ranges
-from cvxens.kernels.tiles import Tile, check_features, check_pair, euclidean, join_samples, measure
+from cvxens.kernels.tiles import SQUARE, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 from cvxens.validation import RandomState
@@ -59,8 +59,8 @@ class Perceptron(Kernel):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
-        delta, distance = self.total_mass(X, Z), measure(euclidean, X, Z)
-        return lambda rows, columns: delta - distance(rows, columns)
+        delta, squares = self.total_mass(X, Z), measure(SQUARE, X, Z)
+        return lambda rows, columns: delta - np.sqrt(squares(rows, columns))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         if X is None:
@@ -135,8 +135,8 @@ class SimplifiedPerceptron(Simplified):
     homogeneity = 1.0
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(euclidean, *check_pair(X, Z))
-        return lambda rows, columns: -distance(rows, columns)
+        squares = measure(SQUARE, *check_pair(X, Z))
+        return lambda rows, columns: -np.sqrt(squares(rows, columns))
 
 
 def mean_projection(n_features: int) -> float:

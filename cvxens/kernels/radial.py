@@ -10,33 +10,41 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from cvxens import validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Wave
 from cvxens.kernels.kernel import Kernel, Simplified
-from cvxens.kernels.tiles import Metric, Tile, check_pair, cityblock, measure, squared
+from cvxens.kernels.tiles import DIFFERENCE, SQUARE, Tile, check_pair, measure
 from cvxens.types import Array
 from cvxens.validation import RandomState
 
 
 class Stable(NamedTuple):
-    """The law with the characteristic function exp(-|t|^power): how it is drawn, and the metric sum_d |t_d|^power."""
+    """The law with the characteristic function exp(-|t|^power): how it is drawn, and the term |x_d - x'_d|^power."""
 
     power: int
-    metric: Metric
+    term: int
     draw: Callable[[np.random.Generator, tuple[int, int]], Array]
 
 
-CAUCHY = Stable(1, cityblock, lambda random, shape: random.standard_cauchy(shape))
+CAUCHY = Stable(1, DIFFERENCE, lambda random, shape: random.standard_cauchy(shape))
 # exp(-t^2) is the characteristic function of the normal law of variance 2
-NORMAL = Stable(2, squared, lambda random, shape: sqrt(2) * random.standard_normal(shape))
+NORMAL = Stable(2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
 @dataclass(frozen=True)
 class Exponential(Kernel):
-    """exp(-gamma metric(x, x')), the mean over waves sqrt(2) cos(theta'x - kappa), kappa uniform.
+    """exp(-gamma sum_d |x_d - x'_d|^power), the mean over waves sqrt(2) cos(theta'x - kappa), kappa uniform.
 
     By Bochner's theorem the theta_d follow the law whose characteristic function it is: gamma^(1/power) times the
     standard one.
+
+    Parameters
+    ----------
+    gamma : float
+        Above 0.
+    n_features : int, optional
+        Which only sampling needs.
     """
 
     law: ClassVar[Stable]
@@ -49,7 +57,7 @@ class Exponential(Kernel):
         validation.positive("gamma", self.gamma)
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.metric, *check_pair(X, Z))
+        distance = measure(self.law.term, *check_pair(X, Z))
         return lambda rows, columns: np.exp(-self.gamma * distance(rows, columns))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
@@ -76,29 +84,31 @@ class Exponential(Kernel):
 
 @dataclass(frozen=True)
 class ExponentialLessOne(Simplified):
-    """exp(-gamma metric(x, x')) - 1, to full precision however small gamma times the metric is."""
+    """exp(-gamma |x - x'|) - 1, to full precision however small gamma times the distance is.
+
+    Parameters
+    ----------
+    gamma : float
+        Above 0.
+    """
 
     law: ClassVar[Stable]
 
     gamma: float
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        distance = measure(self.law.metric, *check_pair(X, Z))
+        distance = measure(self.law.term, *check_pair(X, Z))
         return lambda rows, columns: np.expm1(-self.gamma * distance(rows, columns))
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class SimplifiedLaplacian(ExponentialLessOne):
     """K(x, x') = exp(-gamma |x - x'|_1) - 1.
 
     Conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the Laplacian kernel. That has lost the
     distances of samples beside its 1 where gamma times them is tiny; this has not.
-
-    Parameters
-    ----------
-    gamma : float
-        Above 0.
 
     Examples
     --------
@@ -113,17 +123,10 @@ class SimplifiedLaplacian(ExponentialLessOne):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class SimplifiedGaussian(ExponentialLessOne):
-    """K(x, x') = exp(-gamma |x - x'|_2^2) - 1.
-
-    Conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the Gaussian kernel, as `SimplifiedLaplacian`
-    does for its kernel.
-
-    Parameters
-    ----------
-    gamma : float
-        Above 0.
+    """K(x, x') = exp(-gamma |x - x'|_2^2) - 1: to the Gaussian kernel what `SimplifiedLaplacian` is to its own.
 
     Examples
     --------
@@ -138,6 +141,7 @@ class SimplifiedGaussian(ExponentialLessOne):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class Laplacian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_1).
@@ -145,13 +149,6 @@ class Laplacian(Exponential):
     LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a constant. For
     any gamma it is the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d from Cauchy
     distributions of scale gamma, kappa uniformly.
-
-    Parameters
-    ----------
-    gamma : float
-        Above 0.
-    n_features : int, optional
-        Which only sampling needs.
 
     Examples
     --------
@@ -167,19 +164,13 @@ class Laplacian(Exponential):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class Gaussian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
     The reference of LL08, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d
     from normal distributions of variance 2 gamma, kappa uniformly.
-
-    Parameters
-    ----------
-    gamma : float
-        Above 0.
-    n_features : int, optional
-        Which only sampling needs.
 
     Examples
     --------

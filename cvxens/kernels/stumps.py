@@ -8,34 +8,31 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import hypotheses, validation
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
-from cvxens.kernels.tiles import (
-    Metric,
-    Tile,
-    check_features,
-    check_pair,
-    cityblock,
-    intersection,
-    join_samples,
-    measure,
-    weighted_cityblock,
-)
+from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
 from cvxens.validation import RandomState
 
 
 class Ranged(Kernel):
-    """A kernel whose ranges, `low` and `high`, are given or those of the sample that it is evaluated on."""
+    """A kernel whose ranges, `low` and `high`, are given or those of the sample that it is evaluated on.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_features,), optional
+        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
+    """
 
     low: Any
     high: Any
@@ -93,6 +90,7 @@ class RangedStumps(Ranged, Additive):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class Stump(RangedStumps):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
@@ -122,7 +120,7 @@ class Stump(RangedStumps):
         X, Z = check_pair(X, Z)
         # of the thresholds of feature d, two samples differ on |x_d - x'_d|, and agree on the rest of the range:
         # with r^2 = 1/4 for either sign, K = 1/2 sum_d (range_d - 2 |x_d - x'_d|)
-        delta, distance = self.total_mass(X, Z), measure(cityblock, X, Z)
+        delta, distance = self.total_mass(X, Z), measure(DIFFERENCE, X, Z)
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
@@ -138,17 +136,13 @@ class Stump(RangedStumps):
 
 
 @final
+@documented
 @dataclass(frozen=True)
 class DecisionStump(RangedStumps):
     """K_ds(x, x') = 1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d)), over the D features whose range is not 0.
 
     KIE06 (13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in their
     ranges. Total mass 1. Scaling samples and ranges, feature by feature even, leaves it.
-
-    Parameters
-    ----------
-    low, high : array-like of shape (n_features,), optional
-        The range of each feature; without them the kernel is evaluated within one sample only, by its range.
 
     Examples
     --------
@@ -169,7 +163,7 @@ class DecisionStump(RangedStumps):
         left, right = check_pair(X, Z)
         scale = _check_varies("X", _uniform_scales(self.box_of(left)))
         self.box_of(right)
-        distance = measure(partial(weighted_cityblock, scale=scale), left, right)
+        distance = measure(DIFFERENCE, left, right, scale)
         return lambda rows, columns: 1 - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
@@ -216,7 +210,7 @@ class HistogramIntersection(Additive):
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
         self._box_of(join_samples(X, Z))
-        return measure(intersection, X, Z)
+        return measure(MINIMUM, X, Z)
 
     def diag(self, X: Any) -> Array:
         X, _ = check_pair(X)
@@ -294,21 +288,21 @@ class SimplifiedStump(Simplified, Additive):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
-        distance = measure(self._metric(X.shape[1]), X, Z)
+        distance = measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]))
         return lambda rows, columns: -distance(rows, columns)
 
     def additive_scales(self, X: Any) -> Array:
         return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)
 
-    def _metric(self, n_features: int) -> Metric:
+    def _check_scales(self, n_features: int) -> Array | None:
         if self.scale is None:
-            return cityblock
+            return None
         scale = validation.finite_array("scale", self.scale, ndim=1)
         if len(scale) != n_features:
             raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
         if scale.min() < 0:
             raise InvalidInput("scale", f"found {scale.min():g}", "give numbers of at least 0")
-        return partial(weighted_cityblock, scale=scale)
+        return scale
 
     def __repr__(self) -> str:
         return "SimplifiedStump()" if self.scale is None else f"SimplifiedStump(scale={self.scale})"
@@ -358,7 +352,7 @@ class MiddleStump(Kernel):
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
         ranks = self._ranks(X)
-        distance = measure(cityblock, ranks, ranks if Z is X else self._ranks(Z))
+        distance = measure(DIFFERENCE, ranks, ranks if Z is X else self._ranks(Z))
         n_stumps = self._columns.shape[1]
         return lambda rows, columns: n_stumps - 2 * distance(rows, columns)
 

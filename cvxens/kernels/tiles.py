@@ -23,8 +23,8 @@ from cvxens.types import Array
 Tile: TypeAlias = Callable[[slice, slice], Array]
 """Maps a slice of rows and a slice of columns to that part of a matrix, in float64."""
 
-Metric: TypeAlias = Callable[[Array, Array], Array]
-"""Maps rows X (n, n_features) and columns Zt (n_features, m) to the (n, m) distances between them."""
+DIFFERENCE, SQUARE, MINIMUM = range(3)
+"""The terms t(x_d, z_d) that kernels sum over features: ``|x_d - z_d|``, ``(x_d - z_d)^2`` and ``min(x_d, z_d)``."""
 
 SIDE = 512
 """Rows and columns of a tile: 2 MiB in float64, which a processor's cache holds."""
@@ -96,67 +96,32 @@ def _cut(length: int) -> list[slice]:
     return [slice(first, min(first + SIDE, length)) for first in range(0, length, SIDE)]
 
 
-def measure(metric: Metric, X: Any, Z: Any) -> Tile:
-    """Compute distances between rows of `X` and of `Z` by tiles.
-
-    The inner loop of a metric runs over the columns of Z', which are contiguous, so it is vectorised.
-    """
+def measure(term: int, X: Any, Z: Any, scale: Array | None = None) -> Tile:
+    """Compute ``sum_d scale_d t(x_d, z_d)`` for rows x of `X` and z of `Z`, by tiles; without scales they are 1."""
     X, Z = np.ascontiguousarray(X), np.ascontiguousarray(Z)
-    return lambda rows, columns: metric(X[rows], np.ascontiguousarray(Z[columns].T))
+    scale = np.ones(X.shape[1]) if scale is None else scale
+    return lambda rows, columns: _sum_terms(term, X[rows], np.ascontiguousarray(Z[columns].T), scale)
 
 
 @njit(cache=True, nogil=True)
-def cityblock(X: Array, Zt: Array) -> Array:
-    """Compute ``|x - z|_1``."""
-    distances = np.zeros((X.shape[0], Zt.shape[1]))
-    for i in range(X.shape[0]):
-        for d in range(X.shape[1]):
-            x = X[i, d]
-            for j in range(Zt.shape[1]):
-                distances[i, j] += abs(x - Zt[d, j])
-    return distances
-
-
-@njit(cache=True, nogil=True)
-def weighted_cityblock(X: Array, Zt: Array, scale: Array) -> Array:
-    """Compute ``sum_d scale_d |x_d - z_d|``.
-
-    The difference comes before the factor: scaled values would be rounded relative to their size, which may be large
-    beside their differences.
-    """
-    distances = np.zeros((X.shape[0], Zt.shape[1]))
-    for i in range(X.shape[0]):
-        for d in range(X.shape[1]):
-            x, factor = X[i, d], scale[d]
-            for j in range(Zt.shape[1]):
-                distances[i, j] += factor * abs(x - Zt[d, j])
-    return distances
-
-
-@njit(cache=True, nogil=True)
-def intersection(X: Array, Zt: Array) -> Array:
-    """Compute ``sum_d min(x_d, z_d)``."""
+def _sum_terms(term: int, X: Array, Zt: Array, scale: Array) -> Array:
+    """Sum a term over features, between the rows of X (n, n_features) and the columns of Zt (n_features, m)."""
     sums = np.zeros((X.shape[0], Zt.shape[1]))
     for i in range(X.shape[0]):
         for d in range(X.shape[1]):
-            x = X[i, d]
+            x, factor = X[i, d], scale[d]
+            # over contiguous numbers, so it is vectorised. The factor comes after the difference: scaled values would
+            # be rounded relative to their size, which may be large beside their differences
             for j in range(Zt.shape[1]):
-                sums[i, j] += min(x, Zt[d, j])
+                sums[i, j] += factor * _evaluate_term(term, x, Zt[d, j])
     return sums
 
 
-@njit(cache=True, nogil=True)
-def squared(X: Array, Zt: Array) -> Array:
-    """Compute ``|x - z|_2^2``."""
-    distances = np.zeros((X.shape[0], Zt.shape[1]))
-    for i in range(X.shape[0]):
-        for d in range(X.shape[1]):
-            x = X[i, d]
-            for j in range(Zt.shape[1]):
-                distances[i, j] += (x - Zt[d, j]) * (x - Zt[d, j])
-    return distances
-
-
-def euclidean(X: Array, Zt: Array) -> Array:
-    """Compute ``|x - z|_2``."""
-    return np.sqrt(squared(X, Zt))
+@njit(cache=True, nogil=True, inline="always")
+def _evaluate_term(term: int, x: float, z: float) -> float:
+    # the term is one throughout the loop, and the compiler takes the choice out of it
+    if term == DIFFERENCE:
+        return abs(x - z)
+    if term == SQUARE:
+        return (x - z) * (x - z)
+    return min(x, z)

@@ -70,6 +70,12 @@ class Formulation:
     maximise: bool = False
     constraints: Callable[[Any], Sequence[Any]] | None = None
 
+    def __post_init__(self) -> None:
+        for name, part in (("loss", self.loss), ("penalty", self.penalty)):
+            # atoms of cvxpy are classes as well, and functions to expressions
+            if hasattr(part, "term"):
+                validation.made(name, part)
+
     @cached_property
     def terms(self) -> tuple[Loss, Penalty]:
         """Loss and penalty with all that a master needs; expressions are wrapped."""
@@ -88,6 +94,16 @@ class Formulation:
         sign, constant = "w >= 0" if self.nonnegative else "free w", "an" if self.intercept else "no"
         loss, penalty = (type(term).__name__ for term in self.terms)
         return f"{loss} + {penalty} with {sign} and {constant} intercept"
+
+    @property
+    def own_parts(self) -> tuple[str, ...]:
+        """The names of the parts that are a user's own: expressions, and classes from outside of the library."""
+        parts = {"loss": self.loss, "penalty": self.penalty, "constraints": self.constraints}
+        return tuple(
+            name
+            for name, part in parts.items()
+            if part is not None and not type(part).__module__.startswith("cvxens.problems.")
+        )
 
     @property
     def has_conjugate(self) -> bool:

@@ -26,13 +26,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias, final
+from inspect import cleandoc
+from typing import Any, ClassVar, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
 from cvxens.problems.formulation import Formulation
@@ -54,8 +56,17 @@ from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
 from cvxens.rounding import EPSILON, dot
 from cvxens.types import Array, Point
 
+P = TypeVar("P", bound=Problem)
+
 Prices: TypeAlias = float | Array
 """A number above 0, or one for every sample; a cvxpy parameter where a problem is modelled."""
+
+
+def entry(kind: type[P]) -> type[P]:
+    """Complete the docstring of a problem of the literature: by its equation, its source and what its letters are."""
+    summary, _, rest = cleandoc(kind.__doc__ or "").partition("\n")
+    kind.__doc__ = f"{summary}\n\n``{kind.equation}`` ({kind.source}).\n{rest}"
+    return documented(kind)
 
 
 def _check(name: str, value: Any, check: Callable[[str, Any], Any] = validation.prices) -> Any:
@@ -130,12 +141,8 @@ def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
     return Formulation(loss, L1(), outputs=len(classes))
 
 
-@final
-class SVMPrimal(Problem):
-    """min 1/2 w'w + C sum xi subject to y_i (H_i w + b) >= 1 - xi_i, xi >= 0.
-
-    LL08 P1 and SL (1). From any 0 <= u <= C with y'u = 0 the optimum is at least
-    ``sum u - 1/2 |H'(y u)|^2``; at the optimum w_j is the edge of h_j for every j, so a hypothesis outside has edge 0.
+class ColumnProblem(Problem):
+    """A problem over the columns of H, whose price C, where it has one, may be set anew.
 
     Parameters
     ----------
@@ -145,6 +152,19 @@ class SVMPrimal(Problem):
         Labels -1 and +1.
     C : float
         Price of a unit of slack, above 0; may be set anew between solves.
+    """
+
+    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
+        self._place(H, validation.signs(y), C=C)
+
+
+@final
+@entry
+class SVMPrimal(ColumnProblem):
+    """The support vector machine over given hypotheses, by its weights.
+
+    From any 0 <= u <= C with y'u = 0 the optimum is at least ``sum u - 1/2 |H'(y u)|^2``; at the optimum w_j is the
+    edge of h_j for every j, so a hypothesis outside has edge 0.
 
     Examples
     --------
@@ -159,17 +179,15 @@ class SVMPrimal(Problem):
     C = Parameter()
     formulate = staticmethod(svm)
 
-    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self._place(H, validation.signs(y), C=C)
-
 
 @final
-class InfiniteSVM(Problem):
-    """min 1/2 int w(a)^2 da + C sum xi subject to y_i (int w(a) r(a) h_a(x_i) da + b) >= 1 - xi_i, xi >= 0.
+@entry
+class InfiniteSVM(ColumnProblem):
+    """The support vector machine over infinitely many hypotheses, by the finitely many cells that a sample tells apart.
 
-    LL08 P5, over the square-integrable functions w of the hypotheses' parameters a. Hypotheses that agree on the
+    The unknowns are the square-integrable functions w of the hypotheses' parameters a. Hypotheses that agree on the
     sample form a cell; an optimal w is constant on each, so P5 is P1 over one column ``r sqrt(volume) h`` per cell
-    (LL08 Theorem 8), and the weight reported for a cell is ``w(a) sqrt(volume)``. For all stumps
+    (Theorem 8), and the weight reported for a cell is ``w(a) sqrt(volume)``. For all stumps
     (`cvxens.kernels.Stump().cells(X)`) it equals P2 with the stump kernel. By LL08 Theorem 7
     ``w(a) / r(a) = sum_i u_i y_i h_a(x_i)`` (the printed theorem drops y_i).
 
@@ -177,10 +195,6 @@ class InfiniteSVM(Problem):
     ----------
     cells : array-like of shape (n_samples, n_cells), or Columns
         One column ``r sqrt(volume) h`` per cell.
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    C : float
-        Price of a unit of slack, above 0; may be set anew between solves.
 
     Examples
     --------
@@ -199,23 +213,17 @@ class InfiniteSVM(Problem):
     formulate = staticmethod(svm)
 
     def __init__(self, cells: ColumnsLike, y: Any, C: float) -> None:
-        self._place(cells, validation.signs(y), C=C)
+        super().__init__(cells, y, C)
 
 
 @final
-class HardMarginBoosting(Problem):
-    """min sum w subject to M w >= 1, w >= 0, with M = diag(y) H.
+@entry
+class HardMarginBoosting(ColumnProblem):
+    """Boosting with hard margins: the smallest weights that give every sample a margin of 1.
 
-    LL08 P3. From any u >= 0 the optimum is at least ``sum u / max(1, max edge)``. Where the hypotheses do not
-    separate the classes there is u >= 0, u != 0, without a positive edge, the Farkas vector, and `solve`
-    raises `NotSeparable` with it.
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_columns), or Columns
-        H[i, j] = h_j(x_i).
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
+    Here ``M = diag(y) H``. From any u >= 0 the optimum is at least ``sum u / max(1, max edge)``. Where the hypotheses
+    do not separate the classes there is u >= 0, u != 0, without a positive edge, the Farkas vector, and `solve` raises
+    `NotSeparable` with it.
 
     Examples
     --------
@@ -230,27 +238,20 @@ class HardMarginBoosting(Problem):
     equation = "min sum w, M w >= 1, w >= 0"
     source = "LL08 P3"
     arrays = ("w", "u")
+    formulate = staticmethod(hard_margin)
 
     def __init__(self, H: ColumnsLike, y: Any) -> None:
-        super().__init__(hard_margin(), H, y)
+        self._place(H, validation.signs(y))
 
 
 @final
-class SoftMarginBoosting(Problem):
-    """min sum w + C sum xi subject to M w >= 1 - xi, w >= 0, xi >= 0, with M = diag(y) H.
+@entry
+class SoftMarginBoosting(ColumnProblem):
+    """Boosting with soft margins: the smallest weights and slacks that give every sample a margin of 1.
 
-    LL08 P4 and SL (4). From any 0 <= u <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is
-    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U
-    (where w = 0 is not optimal).
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_columns), or Columns
-        H[i, j] = h_j(x_i).
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    C : float
-        Price of a unit of slack, above 0; may be set anew between solves.
+    Here ``M = diag(y) H``. From any 0 <= u <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is
+    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U (where w = 0
+    is not optimal).
 
     Examples
     --------
@@ -266,24 +267,18 @@ class SoftMarginBoosting(Problem):
     C = Parameter()
     formulate = staticmethod(soft_margin)
 
-    def __init__(self, H: ColumnsLike, y: Any, C: float) -> None:
-        self._place(H, validation.signs(y), C=C)
-
 
 @final
-class LPBoost(Problem):
-    """max rho - D sum xi subject to M a + xi >= rho, sum a = 1, a >= 0, xi >= 0, with M = diag(y) H.
+@entry
+class LPBoost(ColumnProblem):
+    """LPBoost: the largest soft minimum of the margins that weights with the sum 1 can give.
 
-    DBS02, with D = 1/(nu n_samples). From any u with sum u = 1 and 0 <= u <= D the optimum is at most the largest
-    edge. It is `SoftMarginBoosting` in other words: with U the optimal value of P4 and D = C/U the optimum is 1/U, and
-    the weights of P4 are a/rho, unless P4 has w = 0.
+    Here ``M = diag(y) H`` and ``D = 1/(nu n_samples)``. From any u with sum u = 1 and 0 <= u <= D the optimum is at
+    most the largest edge. It is `SoftMarginBoosting` in other words: with U the optimal value of P4 and D = C/U the
+    optimum is 1/U, and the weights of P4 are a/rho, unless P4 has w = 0.
 
     Parameters
     ----------
-    H : array-like of shape (n_samples, n_columns), or Columns
-        H[i, j] = h_j(x_i).
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
     D : float
         Price of a unit of slack, at least 1/n_samples; may be set anew between solves.
 
@@ -350,17 +345,16 @@ def simplex_codes(n_classes: int) -> Array:
 
 
 @final
-class SLSSVM(Problem):
-    """min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2.
+@entry
+class SLSSVM(ColumnProblem):
+    """The least-squares support vector machine for several classes, in simplex codes.
 
-    SL (10)-(11), with a simplex-coded row of L per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')``
-    with 1'U = 0, ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``.
-    Where samples have weights, C is C_i = C weight_i: I/C is the diagonal matrix of 1/C_i.
+    L has a simplex-coded row per sample. Closed form: ``S = H H' + I/C``, ``U = S^-1 (L - 1 b')`` with 1'U = 0,
+    ``W = H'U``. From any U with 1'U = 0 the optimum is at least ``<U, L> - 1/2 |H'U|^2 - |U|^2 / (2 C)``. Where samples
+    have weights, C is C_i = C weight_i: I/C is the diagonal matrix of 1/C_i.
 
     Parameters
     ----------
-    H : array-like of shape (n_samples, n_columns), or Columns
-        H[i, j] = h_j(x_i).
     L : array-like of shape (n_samples, n_classes - 1)
         The code of each sample's class, ``simplex_codes(n_classes)[labels]``.
     C : float
@@ -422,7 +416,17 @@ def check_codes(L: Any) -> Array:
 
 
 class KernelProblem(Problem):
-    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample."""
+    """A problem whose weights are a function ``sum_i c_i phi(x_i)``, known by its coefficients on the sample.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix, PSD.
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1.
+    lam, gamma : float
+        Weight of the penalty, above 0; may be set anew between solves.
+    """
 
     gram: KernelMap
 
@@ -437,19 +441,18 @@ class KernelProblem(Problem):
 
 
 @final
+@entry
 class RhoSVM(KernelProblem):
-    """max 2 rho - |w|^2 subject to y_i f(x_i) >= rho with f = <w, phi(x)>.
+    """The support vector machine of the largest minimum margin, in the space of a kernel and without an intercept.
 
-    TK07 (1). The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i): u is TK07's
-    alpha, half the multiplier of the margins. Any u on the simplex bounds the optimum from above by ``u'K~u``;
-    scaled to its best length, its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
+    Here ``f(x) = <w, phi(x)>``. The dual (2) is min u'K~u on the simplex, K~ = K o yy', and w = sum_i u_i y_i phi(x_i):
+    u is TK07's alpha, half the multiplier of the margins. Any u on the simplex bounds the optimum from above by
+    ``u'K~u``; scaled to its best length, its w reaches ``m^2 / u'K~u`` with ``m = min_i (K~u)_i``, where m > 0.
 
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
         Kernel matrix, PSD; a simplified stump or perceptron kernel needs its constant here.
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
 
     Examples
     --------
@@ -513,20 +516,12 @@ class RhoSVM(KernelProblem):
 
 
 @final
+@entry
 class RegularizedExpLoss(KernelProblem):
-    """min 1/n sum exp(-y_i (K eta)_i) + lam eta'K eta.
+    """The exponential loss of AdaBoost, with a squared norm in the space of a kernel.
 
-    KIE06 (14)-(15). From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the
-    optimum ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
-
-    Parameters
-    ----------
-    K : array-like of shape (n_samples, n_samples)
-        Kernel matrix, PSD.
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
-    lam : float
-        Weight of the penalty, above 0; may be set anew between solves.
+    From any u >= 0 the optimum is at least ``-sum(u ln(n u) - u) - (y u)'K(y u) / (4 lam)``; at the optimum
+    ``u_i = exp(-y_i (K eta)_i) / n`` and ``eta = y u / (2 lam)``.
 
     Examples
     --------
@@ -551,20 +546,17 @@ class RegularizedExpLoss(KernelProblem):
 
 
 @final
+@entry
 class RegularizedLeastSquares(KernelProblem):
-    """min 1/m |K c - y|^2 + gamma c'K c.
+    """Least squares with a squared norm in the space of a kernel.
 
-    TT06 (2)-(5), solved by ``(m gamma I + K) c = y``. From any s the optimum is at least
+    It is solved by ``(m gamma I + K) c = y``. From any s the optimum is at least
     ``s'y - m/4 |s|^2 - s'K s / (4 gamma)``; at the optimum ``s = 2 (y - K c) / m = 2 gamma c``.
 
     Parameters
     ----------
-    K : array-like of shape (n_samples, n_samples)
-        Kernel matrix, PSD.
     y : array-like of shape (n_samples,)
         Targets: labels -1 and +1, or real numbers.
-    gamma : float
-        Weight of the penalty, above 0; may be set anew between solves.
 
     Examples
     --------
@@ -602,19 +594,18 @@ class RegularizedLeastSquares(KernelProblem):
         return float(np.abs(f - edges / (2 * self.gamma)).max()) / size
 
 
+@entry
 class SVMDual(KernelProblem):
-    """min 1/2 u'(K o yy')u - sum u subject to 0 <= u <= C, y'u = 0.
+    """The support vector machine with a kernel, by the multipliers of its margins.
 
-    LL08 P2 and SL (2). The scores are ``K (y u) + b``, with b the multiplier of y'u = 0. The bound from any b is minus
-    the primal objective, ``-(1/2 u'(K o yy')u + C sum max(0, 1 - y (K (y u) + b)))``. As y'u = 0, the kernel need
-    only be PSD on coefficients that sum to 0; cvxpy is handed the factored doubly centred kernel.
+    The scores are ``K (y u) + b``, with b the multiplier of y'u = 0. The bound from any b is minus the primal
+    objective, ``-(1/2 u'(K o yy')u + C sum max(0, 1 - y (K (y u) + b)))``. As y'u = 0, the kernel need only be PSD on
+    coefficients that sum to 0; cvxpy is handed the factored doubly centred kernel.
 
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
         Kernel matrix, symmetric and at least conditionally PSD.
-    y : array-like of shape (n_samples,)
-        Labels -1 and +1.
     C : float or array-like of shape (n_samples,)
         Upper bound of the multipliers, above 0, or one for each; may be set anew between solves, in the same shape.
 

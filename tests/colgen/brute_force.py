@@ -41,6 +41,8 @@ class Tabulated:
 class PlainTable:
     """The columns of H and their negations, exact, but it heeds no `exclude`."""
 
+    negations = True
+
     def __init__(self, H: np.ndarray, count: int = 3, *, bounded: bool = True) -> None:
         self.H, self.sample, self.count, self.bounded = H, H, count, bounded
 

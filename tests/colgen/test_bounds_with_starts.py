@@ -59,6 +59,8 @@ class Step:
 class Deaf:
     """The stumps, by an oracle that excludes nothing."""
 
+    negations = True
+
     def __init__(self, X):
         self.oracle = Stumps(X)
         self.sample = self.oracle.sample
@@ -69,6 +71,8 @@ class Deaf:
 
 class Silent:
     """The stumps, by an oracle that does not say what is outside."""
+
+    negations = True
 
     def __init__(self, X):
         self.oracle = Stumps(X, columns_per_round=2)
@@ -281,6 +285,8 @@ class Scripted:
 class Fixed:
     """An oracle of one answer, over a table."""
 
+    negations = True
+
     def __init__(self, table, priced):
         self.sample, self.priced = table, priced
 
@@ -325,7 +331,7 @@ def test_bounds_that_an_oracles_own_hypotheses_contradict_are_refused(answer, fo
 
 def test_bounds_below_the_edges_of_what_an_oracle_found_before_are_refused():
     class Forgetful:
-        sample = TABLE
+        sample, negations = TABLE, True
 
         def __init__(self, **second):
             self.answers = iter(

@@ -8,6 +8,7 @@ from itertools import count
 from math import inf
 from pathlib import Path
 
+import cvxpy as cp
 import killed_run
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from scipy.sparse import csc_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Checkpoint, Column, Ending, Priced, column_generation, formulations
+from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, formulations
 from cvxens.colgen.checkpoint import FILE, Saved, digest
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster
 from cvxens.colgen.oracles import (
@@ -331,6 +332,32 @@ def test_files_of_other_runs_are_refused(file, other, what):
     with pytest.raises(DataFileError, match=f"^checkpoint: found the file of a run with {what}"):
         call(**other)
     assert path.read_bytes() == before
+
+
+OWN = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm1(w))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Formulation(lambda z: 0.6 * cp.sum(cp.pos(1 - z)), OWN.penalty),
+        # the first multipliers, at w = 0, do not depend on it
+        Formulation(OWN.loss, lambda w: 0.7 * cp.norm1(w)),
+        Formulation(OWN.loss, OWN.penalty, constraints=lambda z: [z[0] <= 0.9]),
+    ],
+    ids=["loss", "penalty", "constraints"],
+)
+def test_expressions_are_told_apart_by_what_they_are(tmp_path, other):
+    """Every lambda has the same name, so a finished run would have been returned for another formulation."""
+
+    def run(formulation):
+        return column_generation(formulation, Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"), max_rounds=3)
+
+    whole = run(OWN)
+    with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another formulation; give"):
+        run(other)
+    again = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm1(w))
+    assert run(again).certificate.primal == whole.certificate.primal
 
 
 @pytest.mark.parametrize("other", [InOut(0.5), Averaged(0.3), None])

@@ -117,7 +117,7 @@ class Scripted:
 class Told:
     """An oracle that answers from a script and records what it is told to leave out."""
 
-    sample = None
+    sample, negations = None, True
 
     def __init__(self, *answers):
         self.answers, self.told = iter(answers), []

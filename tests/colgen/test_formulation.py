@@ -181,6 +181,27 @@ def test_what_is_no_convex_number_is_named(loss, penalty, message):
         column_generation(Formulation(loss, penalty), Stumps(X), y, master=CvxpyMaster)
 
 
+@pytest.mark.parametrize(
+    ("loss", "penalty", "message"),
+    [
+        (Hinge, L1(), r"^loss: found the class Hinge; give an object of it, made by Hinge\(\.\.\.\)$"),
+        (Hinge(1.0), L1, r"^penalty: found the class L1; give an object of it"),
+    ],
+)
+def test_a_class_in_the_place_of_an_object_is_named_at_once(loss, penalty, message):
+    with pytest.raises(InvalidInput, match=message):
+        Formulation(loss, penalty)
+
+
+def test_parts_of_ones_own_are_known():
+    class Own(Hinge):
+        pass
+
+    assert Formulation(Hinge(1.0), L1()).own_parts == ()
+    assert Formulation(cp.sum, cp.norm1, constraints=lambda z: []).own_parts == ("loss", "penalty", "constraints")
+    assert Formulation(Own(1.0), L1()).own_parts == ("loss",)
+
+
 def test_an_unbounded_formulation_fails_with_what_the_solvers_said():
     with pytest.raises(SolverFailed, match="unbounded"):
         column_generation(Formulation(lambda z: -cp.sum(z), cp.norm1), Stumps(X), y)

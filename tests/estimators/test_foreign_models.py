@@ -277,9 +277,16 @@ REFUSED = {
         "y: found the classes",
     ),
     "lightgbm of three classes": (stumps_of_lightgbm(), THREE, SOFT, "y: found the classes"),
-    "a nu-SVC": (NuSVC(nu=0.2), (X, Y), None, "found none|model: found a NuSVC"),
+    "a nu-SVC": (NuSVC(nu=0.2), (X, Y), None, "model: found a NuSVC"),
     "a linear SVC": (LinearSVC(), (X, Y), SOFT, "model: found a LinearSVC"),
 }
+
+
+@pytest.mark.parametrize("kind", [LinearSVC, SVC, AdaBoostClassifier])
+def test_a_class_in_the_place_of_a_model_is_named(kind):
+    for call in (lambda: certify_model(kind, X, Y), lambda: reweight(kind, X, Y, SOFT)):
+        with pytest.raises(InvalidInput, match=f"^model: found the class {kind.__name__}; give an object of it"):
+            call()
 
 
 def test_splits_by_categories_are_refused():

@@ -1,15 +1,17 @@
 """The exponential loss of several classes: its definition, its conjugate, and what it is for two classes."""
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from cvxens.colgen import Formulation
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.problems import Problem
 from cvxens.problems.formulations import multiboost
 from cvxens.problems.losses import Exponential, MulticlassExponential
@@ -115,6 +117,15 @@ def test_an_intercept_is_refused():
             refused()
 
 
+def solved(problem):
+    """What any of the solvers reaches, as its own certificate says: none of them reaches nine digits every time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolverFallbackWarning)
+        solution = problem.solve()
+    assert problem.certify(solution).holds(1e-6)
+    return solution
+
+
 @settings(deadline=None, max_examples=6)
 @given(SEEDS, st.sampled_from([0.3, 3.0]), st.booleans())
 def test_the_problem_is_certified(seed, C, nonnegative):
@@ -123,18 +134,19 @@ def test_the_problem_is_certified(seed, C, nonnegative):
     H = np.sign(rng.normal(size=(18, 6)))
     formulation = Formulation(MulticlassExponential(C, labels, 3), L1(), outputs=3, nonnegative=nonnegative)
     problem = Problem(formulation, H, np.ones((18, 1)))
-    assert problem.certify(problem.solve("CLARABEL")).holds(1e-5)
+    assert solved(problem).objective > 0
 
 
 @settings(deadline=None, max_examples=6)
 @given(SEEDS)
+@example(705255)
 def test_two_classes_are_the_exponential_loss_of_one_score(seed):
     rng = np.random.default_rng(seed)
     labels = np.r_[0, 1, rng.integers(2, size=14)]
     H = np.sign(rng.normal(size=(16, 5)))
-    of_two = Problem(multiboost(0.8, labels), H, np.ones((16, 1))).solve("CLARABEL")
+    of_two = solved(Problem(multiboost(0.8, labels), H, np.ones((16, 1))))
     y = 2.0 * labels - 1
-    of_one = Problem(Formulation(Exponential(0.8), L1()), H, y).solve("CLARABEL")
+    of_one = solved(Problem(Formulation(Exponential(0.8), L1()), H, y))
     assert of_two.objective == pytest.approx(of_one.objective, rel=1e-6)
     w = of_two.variables["w"]
     assert_allclose(H @ (w[:, 1] - w[:, 0]), H @ of_one.variables["w"], atol=1e-3)

@@ -30,6 +30,7 @@ class Learner(ABC):
 
     sample: Any
     n_samples: int
+    negations = True
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.

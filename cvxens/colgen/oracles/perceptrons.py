@@ -44,6 +44,7 @@ class ParallelPerceptrons:
     """
 
     source = "LL08 section 5"
+    negations = True
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.sample = samples(X)

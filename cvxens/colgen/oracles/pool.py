@@ -78,6 +78,7 @@ class Pool:
     """
 
     source = "KIE06 (7)"
+    negations = True
 
     def __init__(
         self,
@@ -185,6 +186,7 @@ class KernelColumns:
     """
 
     source = "KIE06 section 4"
+    negations = True
 
     def __init__(self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20) -> None:
         if not callable(kernel) or not isinstance(kernel, Hashable):

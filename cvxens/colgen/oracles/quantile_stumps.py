@@ -46,6 +46,7 @@ class QuantileStumps:
     """
 
     source = "LL08 section 4"
+    negations = True
 
     def __init__(
         self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50, sample_weight: Any = None

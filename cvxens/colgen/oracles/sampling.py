@@ -31,6 +31,7 @@ class SampledOracle(ABC):
     """
 
     refinement_name: ClassVar[str]
+    negations = True
 
     def __init__(self, X: Any, resample: bool, columns_per_round: int, random_state: Any, refinement: int) -> None:
         self.sample = samples(X)

@@ -74,6 +74,7 @@ class Stumps:
     """
 
     source = "LL08 section 4; DBS02"
+    negations = True
 
     def __init__(
         self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True

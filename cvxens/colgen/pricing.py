@@ -1,0 +1,81 @@
+"""Asking an oracle: once where weights have the sign that its hypotheses have, else for both signs of the edges.
+
+With free weights a hypothesis of a large negative edge improves as one of a large positive edge does, and the dual
+bound is one on sizes of edges. An oracle whose set has -h with every h answers for both at once and declares it, by
+``negations = True``; of any other, s and -s are priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.protocols import Oracle, Priced
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
+from cvxens.types import Array
+
+
+def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
+    """Ask an oracle; InvalidInput if its `price` does not take what it is called with."""
+    try:
+        return oracle.price(s, exclude=exclude, **options)
+    except TypeError as error:
+        # an error of the call itself, not of what the oracle does
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        remedy = f"give its price the parameters (s, {', '.join(['exclude=()', *options])})"
+        raise InvalidInput("oracle", f"found {name_of(oracle)} which says: {error}", remedy) from None
+
+
+def name_of(oracle: Oracle) -> str:
+    """Return what errors call an oracle."""
+    asked = oracle.oracle if isinstance(oracle, BothSigns) else oracle
+    return str(getattr(asked.price, "__qualname__", repr(asked.price))).removesuffix(".price")
+
+
+def with_negations(oracle: Oracle) -> Oracle:
+    """Return an oracle whose answers hold for every h and -h of its set: itself if it declares that it has both."""
+    return oracle if getattr(oracle, "negations", False) else BothSigns(oracle)
+
+
+class BothSigns:
+    """The hypotheses of an oracle with weights of either sign: prices s and -s, and takes the larger bounds.
+
+    Hypotheses stay what they are, so the edge of a column is the size of its own. Of hypotheses with the same values on
+    the sample, or their negatives, an answer has one.
+    """
+
+    negations = True
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+
+    @property
+    def sample(self) -> Any:
+        """The oracle's."""
+        return self.oracle.sample
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
+        """Return the best hypotheses by the sizes of their edges."""
+        s = np.asarray(s, np.float64)
+        rising, falling = (ask(self.oracle, signed, exclude, **options) for signed in (s, -s))
+        found = sorted([*rising.columns, *falling.columns], key=lambda column: column.edge)
+        # of those with the same values, or their negatives, the last one stays, whose edge is the largest
+        best = {min(hash_values(column.values)): column for column in found}
+        return Priced(
+            sorted(best.values(), key=lambda column: -column.edge),
+            max(rising.edge_bound, falling.edge_bound),
+            # the same sum, as squares have no sign
+            max(rising.edge_square_sum, falling.edge_square_sum),
+            max(rising.outside_bound, falling.outside_bound),
+            rising.distinct and falling.distinct,
+        )
+
+
+def hash_values(values: Array) -> tuple[int, int]:
+    """Return hashes of a hypothesis's values on the sample, and of its negation's."""
+    values = np.asarray(values) + 0.0  # -0.0 becomes 0.0
+    return hash(values.tobytes()), hash((0.0 - values).tobytes())

@@ -1,0 +1,136 @@
+"""Free weights over an oracle whose set is not closed under negation: both signs of the edges are priced."""
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import Tabulated, all_stumps, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, iterate, oracles
+from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.pricing import BothSigns, with_negations
+from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+
+
+@dataclass(eq=False)
+class OneSided:
+    """The columns of H alone, without their negations, which it does not declare."""
+
+    H: np.ndarray
+    count: int = 3
+
+    @property
+    def sample(self):
+        return self.H
+
+    def price(self, s, exclude=()):
+        closed = {h.index for h in exclude}
+        edges = self.H.T @ s.reshape(len(s), -1)
+        best = edges.max(axis=1)
+        order = [int(j) for j in np.argsort(-best, kind="stable") if j not in closed][: self.count]
+        columns = [Column(Tabulated(j, 1.0), self.H, float(best[j])) for j in order]
+        return Priced(columns, float(best.max()), float((edges**2).sum()), columns[0].edge if columns else 0.0)
+
+
+@dataclass(eq=False)
+class Undeclared(OneSided):
+    """Both signs, but it does not declare them."""
+
+    def price(self, s, exclude=()):
+        signs = np.where(self.H.T @ s >= 0, 1.0, -1.0)
+        answer = OneSided(signs * self.H, self.count).price(s, exclude)
+        found = ((c.hypothesis.index, c.edge) for c in answer.columns)
+        columns = [Column(Tabulated(j, signs[j]), self.H, edge) for j, edge in found]
+        return Priced(columns, answer.edge_bound, answer.edge_square_sum, answer.outside_bound)
+
+
+def truth(H, y, loss, penalty, *, nonnegative=False, intercept=True):
+    """The optimum over all columns, by cvxpy."""
+    w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
+    on_z, on_w = loss.term(z), penalty.term(w)
+    link = z == cp.multiply(y, H @ w + (b if intercept else 0))
+    problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
+    return problem.solve(cp.CLARABEL)
+
+
+def test_the_smallest_set_whose_hypotheses_all_point_the_wrong_way():
+    """One hypothesis h = -y: w = -1 is the optimum, which its positive edges never show."""
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    run = column_generation(Formulation(Hinge(5.0), L1()), OneSided(-y[:, None]), y)
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(1.0)
+    np.testing.assert_allclose(run.weights, [-1.0])
+    above = column_generation(Formulation(Hinge(5.0), L1(), nonnegative=True), OneSided(-y[:, None]), y)
+    assert above.certificate.proven
+    assert above.certificate.primal == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.5, 0.5)], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("loss", [Hinge(0.7), Logistic(0.7)], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("oracle", [OneSided, Undeclared])
+@settings(deadline=None, max_examples=4)
+@given(seed=st.integers(0, 10**6))
+def test_free_weights_reach_the_optimum_over_all_columns(seed, oracle, loss, penalty):
+    X, y = noisy(20, 2, seed)
+    H = all_stumps(X)
+    run = column_generation(Formulation(loss, penalty, intercept=True), oracle(H), y, tol=1e-6)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, loss, penalty), rel=2e-6)
+
+
+def test_weights_of_one_sign_are_priced_once():
+    X, y = noisy(20, 2, 3)
+    H = all_stumps(X)
+    run = column_generation(Formulation(Hinge(0.7), L1(), nonnegative=True, intercept=True), OneSided(H), y)
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.7), L1(), nonnegative=True), rel=1e-6)
+    assert all(column.hypothesis.sign == 1.0 for column in run.columns)
+
+
+def test_what_an_oracle_declares_is_believed():
+    X, _ = noisy()
+    stumps = oracles.Stumps(X)
+    assert with_negations(stumps) is stumps
+    table = OneSided(X)
+    assert isinstance(with_negations(table), BothSigns)
+    assert with_negations(with_negations(table)).oracle is table
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), outputs=st.integers(1, 3))
+def test_the_bounds_are_those_of_both_signs_and_no_hypothesis_comes_twice(seed, outputs):
+    rng = np.random.default_rng(seed)
+    H, s = rng.normal(size=(9, 6)), rng.normal(size=(9, outputs))
+    for oracle in (OneSided(H, 6), Undeclared(H, 6)) if outputs == 1 else (OneSided(H, 6),):
+        priced = with_negations(oracle).price(s[:, 0] if outputs == 1 else s)
+        sizes = np.abs(H.T @ s).max(axis=1)
+        assert priced.edge_bound == pytest.approx(sizes.max())
+        assert priced.edge_square_sum == pytest.approx(((H.T @ s) ** 2).sum())
+        assert [c.edge for c in priced.columns] == sorted((c.edge for c in priced.columns), reverse=True)
+        assert priced.columns[0].edge == pytest.approx(sizes.max())
+        if outputs == 1:
+            assert len({c.hypothesis.index for c in priced.columns}) == len(priced.columns) == 6
+
+
+def test_a_checkpoint_of_both_signs_resumes(tmp_path):
+    X, y = noisy(20, 2, 5)
+    formulation, H = Formulation(Hinge(0.7), L1(), intercept=True), all_stumps(X)
+    whole = column_generation(formulation, OneSided(H, 1), y)
+    kept = Checkpoint(tmp_path / "run", every_rounds=1)
+    for rounds in (2, 4, None):
+        run = column_generation(formulation, OneSided(H, 1), y, max_rounds=rounds, checkpoint=kept)
+    assert run.certificate.primal == whole.certificate.primal
+    assert [c.hypothesis for c in run.columns] == [c.hypothesis for c in whole.columns]
+
+
+def test_the_loop_by_itself_prices_both_signs():
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    formulation = Formulation(Hinge(5.0), L1())
+    for make in (fastest_master, CvxpyMaster):
+        *_, last = iterate(make(formulation, y), OneSided(-y[:, None]))
+        assert last.incumbent.solution.objective == pytest.approx(1.0)
