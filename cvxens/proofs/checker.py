@@ -8,15 +8,15 @@ each sample, as rational numbers, and the formulation: minimise ``loss(z) + pena
 
     optimum  >=  min_z [loss(z) + u'z]  -  max_w [edges'w - penalty(w)],      edge of h = sum_i u_i y_i h(x_i).
 
-So the optimum lies between that number and the objective of (w, b), whoever made u, w and b, and however. Both are
-computed anew here. Sums are of integers over one denominator, so they are exact; exp and ln, where a loss has them, are
-bounded to the safe side. The edges of *all* stumps of a feature come from sorting its values and adding up ``u_i y_i``
-from one end: the stump between two neighbours has the edge ``total - 2 (sum below)``. In a pool every column of the
-data is a hypothesis, with its negation. A proof that no margins above 0 can be had at all, where a hard margin asks for
-margins of 1, has no model: its u adds up to 1, and no edge is above 0.
+So the optimum lies between that number and the objective of (w, b), whoever made u, w and b. Both are computed anew
+here. Sums are of integers over one denominator, so they are exact; exp and ln, where a loss has them, are bounded to
+the safe side. The edges of *all* stumps of a feature come from sorting its values and adding up ``u_i y_i`` from one
+end: the stump between two neighbours has the edge ``total - 2 (sum below)``. In a pool every column of the data is a
+hypothesis, with its negation unless it is one-sided, which takes weights from 0 only. A proof that no margins above 0
+can be had, where a hard margin asks for 1, has no model: its u adds up to 1, and no edge is above 0.
 
-What is printed is PASS with the claim, or the first thing that fails; the exit status is 0 or 1. Nothing of the proof
-is believed: hashes are recomputed from the data, the claim is written anew from the numbers and compared.
+What is printed is PASS with the claim, or FAIL with the first thing that fails; the exit status is 0 or 1. Nothing of
+the proof is believed: hashes are those of the data, the claim is written anew from the numbers and compared.
 """
 
 import csv
@@ -39,7 +39,7 @@ NOT_ESTABLISHED = [
     "who made the model, when, or how long it took",
 ]
 LOSSES, PENALTIES = {"hinge", "hard", "soft minimum", "exponential", "logistic"}, {"l1", "squared l2", "simplex"}
-HYPOTHESES = {"stumps", "stumps and constant", "pool"}
+HYPOTHESES, POOLS = {"stumps", "stumps and constant", "pool", "one-sided pool"}, {"pool", "one-sided pool"}
 UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-(10**6), Emax=10**6)
 DIGITS = 10**12  # of the decimals in the claim
 
@@ -148,38 +148,38 @@ def evaluate_edges(X, s, hypotheses):
     squares = largest**2
     for column in zip(*X, strict=True):
         order, edges = sorted(range(len(s)), key=column.__getitem__), []
-        if hypotheses == "pool":
+        if hypotheses in POOLS:
             edges = [sum(Fraction(v) * e for v, e in zip(column, s, strict=True))]
         for i, j, below in zip(order, order[1:], accumulate(s[i] for i in order), strict=False):
-            if column[i] < column[j] and hypotheses != "pool":
+            if column[i] < column[j] and hypotheses not in POOLS:
                 edges.append(total - 2 * below)
+        edges = [max(e, 0) if hypotheses == "one-sided pool" else e for e in edges]
         largest, squares = max(largest, *map(abs, edges), 0), squares + sum(e * e for e in edges)
     return largest, squares
 
 
 def evaluate_scores(X, model, hypotheses):
     """Return the scores f + b as integers, their denominator, and the weights, one for each hypothesis."""
-    terms, intercept = fields(model, "terms, intercept", "model")
-    weights, columns = {}, [sorted(column) for column in zip(*X, strict=True)]
+    terms, b = fields(model, "terms, intercept", "model")
+    weights, columns, intercept = {}, [sorted(column) for column in zip(*X, strict=True)], rational(b)
     for term in terms:
         feature, threshold, weight = fields(term, "feature, threshold, weight", "a term of the model")
         if feature is None:  # the constant hypothesis, +1 everywhere
             require(threshold is None and hypotheses == "stumps and constant", "a constant, which is not in the set")
         else:
             require(type(feature) is int and 0 <= feature < len(columns), "a term of a feature that is not there")
-            require(type(threshold) is (type(None) if hypotheses == "pool" else str), "a threshold of another kind")
+            require(type(threshold) is (type(None) if hypotheses in POOLS else str), "a threshold of another kind")
             # thresholds between the same neighbours are one stump: its place is the number of samples below
-            threshold = 0 if hypotheses == "pool" else bisect_left(columns[feature], number(threshold))
-            require(hypotheses == "pool" or 0 < threshold < len(X), "a stump that does not split the samples")
+            threshold = 0 if hypotheses in POOLS else bisect_left(columns[feature], number(threshold))
+            require(hypotheses in POOLS or 0 < threshold < len(X), "a stump that does not split the samples")
         weights[feature, threshold] = weights.get((feature, threshold), 0) + rational(weight)
-    intercept = rational(intercept)
     denominator = lcm(intercept.denominator, *(w.denominator for w in weights.values()))
     scores = [int((intercept + weights.get((None, None), 0)) * denominator)] * len(X)
     for feature in {feature for feature, _ in weights} - {None}:
         column = [row[feature] for row in X]
         found = sorted((place, int(w * denominator)) for (j, place), w in weights.items() if j == feature)
         total = sum(w for _, w in found)
-        if hypotheses == "pool":
+        if hypotheses in POOLS:
             parts = [total * Fraction(v) for v in column]
         else:  # minus all weights, plus twice those of the stumps that the sample is not below
             places, sums = [place for place, _ in found], list(accumulate([-total, *(2 * w for _, w in found)]))
@@ -195,7 +195,7 @@ def bound_loss(loss, prices, u):
     require(not capped or all(v <= c for v, c in zip(u, prices, strict=True)), "a multiplier above its price")
     require(loss != "soft minimum" or sum(u) == 1, "multipliers that do not add up to 1")
     if loss in {"hinge", "hard", "soft minimum"}:
-        return 0 if loss == "soft minimum" else sum(u)
+        return sum(u) * (loss != "soft minimum")
     pairs = list(zip(u, prices, strict=True))
     pairs += [(c - v, c) for v, c in pairs] if loss == "logistic" else []
     entropy = -sum(v * bound_above("ln", v / c) for v, c in pairs if v)
@@ -241,6 +241,7 @@ def evaluate(proof, X, y):
     bound = bound_loss(loss, prices, u) - {"l1": 0, "squared l2": squares / (2 * weight), "simplex": largest}[penalty]
     scores, d, weights = evaluate_scores(X, proof["model"], hypotheses)
     size = sum(map(abs, weights), Fraction(0))
+    require(hypotheses != "one-sided pool" or size == sum(weights), "a weight below 0")
     require(intercept or rational(proof["model"]["intercept"]) == 0, "an intercept that the formulation has not")
     require(penalty != "simplex" or size == 1, "weights whose sizes do not add up to 1")
     objective = evaluate_loss(loss, prices, [Fraction(f * sign, d) for f, sign in zip(scores, y, strict=True)])
@@ -287,9 +288,8 @@ def main(arguments):
     """Check PROOF against DATA, print the outcome, and return the exit status."""
     sys.set_int_max_str_digits(10**6)  # numerators of exact optima may have thousands of digits
     try:
-        proof, data = arguments
-        with open(proof, encoding="utf-8") as file:
-            print(f"PASS: {check(json.load(file), data)}")
+        with open(arguments[0], encoding="utf-8") as file:
+            print(f"PASS: {check(json.load(file), arguments[1])}")
     except Exception as error:  # whatever is wrong with one of the files, nothing is proven
         print(f"FAIL: {error}" if isinstance(error, Refused) else f"FAIL: {type(error).__name__}: {error}")
         return 1

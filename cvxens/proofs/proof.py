@@ -178,7 +178,7 @@ def prove(
     *,
     u: Any,
     over: str = "stumps and constant",
-    exact: bool = True,
+    as_given: bool = False,
     layout: Layout | None = None,
 ) -> Proof:
     """Prove how far an ensemble is from the best over all hypotheses of a set, in rational numbers.
@@ -200,12 +200,12 @@ def prove(
         b.
     u : array-like of shape (n_samples,)
         Multipliers near the optimum, such as those of the run that found the weights.
-    over : {"stumps and constant", "stumps", "pool"}
-        The set that the proof is over: every stump that splits the samples, with or without h(x) = 1, or the columns of
-        X and their negations.
-    exact : bool
-        True if the optimum itself is to be found over the rationals where that is possible: the model is then the
-        vertex that the weights are near. If False, the weights are proven as they are.
+    over : {"stumps and constant", "stumps", "pool", "one-sided pool"}
+        The set that the proof is over: every stump that splits the samples, with or without h(x) = 1; or the columns of
+        X, with their negations or without.
+    as_given : bool
+        False if the optimum itself is to be found over the rationals where that is possible: the model of the proof is
+        then the vertex that the weights are near. True for a proof of the weights as they are, rounded to 44 digits.
     layout : Layout, optional
         Where the numbers stand in the data file; by default as `Proof.save` writes it.
 
@@ -230,7 +230,7 @@ def prove(
         if weight
     ]
     found = None
-    if exact and form.loss in LINEAR and form.penalty != "squared l2" and over != "pool":
+    if not as_given and form.loss in LINEAR and form.penalty != "squared l2" and over not in checker.POOLS:
         found = _find_vertex(form, X, signs, terms)
     if found is None:
         found = _round(form, X, signs, terms, float(intercept), np.asarray(u, dtype=float))
@@ -239,9 +239,9 @@ def prove(
 
 def _read_hypothesis(hypothesis: Any, over: str) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
-    if over == "pool" and isinstance(hypothesis, TabulatedColumn):
+    if over in checker.POOLS and isinstance(hypothesis, TabulatedColumn):
         return hypothesis.index, None, float(hypothesis.sign)
-    if over != "pool" and isinstance(hypothesis, Stump):
+    if over not in checker.POOLS and isinstance(hypothesis, Stump):
         return hypothesis.feature, hypothesis.threshold, float(hypothesis.sign)
     if over == "stumps and constant" and isinstance(hypothesis, Constant):
         return None, None, float(hypothesis.sign)
