@@ -200,6 +200,12 @@ def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> N
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
 
 
+def count_rows(values: Any) -> int:
+    """Return the number of rows of an array, a matrix, a frame or a list."""
+    shape = getattr(values, "shape", None)
+    return int(shape[0]) if shape else len(values)
+
+
 def signed_weights(s: Any, n_samples: int) -> Array:
     """Return signed weights of shape (n_samples,) or (n_samples, n_outputs) as (n_samples, n_outputs)."""
     s = finite_array("s", s)

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, is_dataclass, replace
+from dataclasses import astuple, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -335,15 +335,18 @@ def digest_formulation(formulation: Formulation, signs: Array) -> str:
     """Return a text that tells a formulation on a sample from others.
 
     Of functions `digest` knows the names only, and every lambda has the same. So where a part is a user's own, what
-    cvxpy makes of the problem over two columns counts too: the matrices of its conic form.
+    counts is what cvxpy makes of the problem over two columns: the matrices of its conic form.
     """
     if not formulation.own_parts:
         return digest(formulation)
     H = np.ones((len(signs), 2))
     H[::2, 1] = -1.0
     data = Problem(formulation, ColumnMap(DenseColumns(H)), signs).problem.get_problem_data("CLARABEL")[0]
-    form = tuple(data.get(name) for name in ("P", "A", "b", "c")), str(data["dims"])
-    return digest((digest(formulation), *form))
+    form = (*(data.get(name) for name in ("P", "A", "b", "c")), str(data["dims"]))
+    rest = tuple(
+        getattr(formulation, each.name) for each in fields(formulation) if each.name not in formulation.own_parts
+    )
+    return digest((form, rest))
 
 
 def digest(value: Any) -> str:

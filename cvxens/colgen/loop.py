@@ -11,9 +11,9 @@ no solver, no oracle and no formulation; `column_generation` gives it limits, a 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import compress, count
 from math import inf, isfinite
@@ -409,6 +409,9 @@ class Run:
         One row per round.
     ending : Ending
         Why the run ended.
+    variables : mapping of str to ndarray
+        The best values of the variables that the formulation's expressions have and name themselves, such as
+        thresholds, at these weights.
     """
 
     certificate: Certificate
@@ -418,6 +421,7 @@ class Run:
     u: Array
     history: Sequence[Round]
     ending: Ending
+    variables: Mapping[str, Array] = field(default_factory=dict)
 
     def decision_function(self, X: Any) -> Array:
         """Evaluate H w + b on new samples; returns (n_samples,) or (n_samples, n_outputs)."""
@@ -452,7 +456,7 @@ def column_generation(
     oracle : Oracle
         Prices hypotheses on the training sample, such as ``oracles.Stumps(X)``.
     y : array-like of shape (n_samples,), optional
-        Labels -1 and +1; none where the loss is on scores and holds its targets itself.
+        Labels -1 and +1; none where the loss is on scores (see `Formulation`).
     tol : float
         Relative gap at which to stop, above 0.
     max_columns : int, optional
@@ -528,7 +532,7 @@ def column_generation(
     limits = Limits(tol, max_columns, max_time, max_rounds, patience)
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
-    signs = formulation.signs(y)
+    signs = formulation.signs(y, validation.count_rows(oracle.sample))
     return _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
 
 
@@ -714,7 +718,8 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending)
+        own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
+        return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
 
 
 def certify_incumbent(

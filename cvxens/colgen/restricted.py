@@ -144,6 +144,10 @@ class Restricted:
         residuals = problem.residuals({"w": solution.w, "b": intercept_of(solution), "u": shrink * u})
         return {**residuals, "pricing slack": problem.penalty.pricing_slack(np.array([shrink * priced.best_edge]))}
 
+    def margins(self, solution: MasterSolution) -> Array:
+        """Evaluate the margins, or scores, of a solution over the first columns."""
+        return self.y * (self.H[:, : len(solution.w)] @ solution.w + intercept_of(solution))
+
     def rounding(self, solution: MasterSolution, u: Array) -> float:
         """Bound what rounding can have done to a master's objective, and to the dual value at u.
 

@@ -182,7 +182,7 @@ class Ensemble(Limited, Vote):
                 rounds.begin()
             return stop
 
-        y = sample.signs if formulation.outputs is None else None
+        y = None if formulation.on_scores else sample.signs
         master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
         limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
         with rounds_of(self) as rounds:
@@ -226,7 +226,7 @@ class Ensemble(Limited, Vote):
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
-        oracle, y = self._oracle(sample, formulation), sample.signs if formulation.outputs is None else None
+        oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
@@ -247,7 +247,7 @@ def certify_ensemble(
     if not hypotheses:
         raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
-    restricted = Restricted(formulation, formulation.signs(y))
+    restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
     restricted.add(columns)
     outputs = restricted.problem.outputs
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
@@ -430,9 +430,9 @@ class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
         formulation = given(sample.weights) if callable(given) and not isinstance(given, type) else given
         if isinstance(formulation, type) or not hasattr(formulation, "terms"):
             raise InvalidInput("formulation", f"found {formulation!r}", "give a Formulation, or a function to one")
-        if formulation.outputs is not None:
+        if formulation.on_scores:
             remedy = "use CGEnsSLSClassifier, or a loss on margins"
-            raise InvalidInput("formulation", "found one with several outputs", remedy)
+            raise InvalidInput("formulation", "found one on scores, which does not know the classes", remedy)
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,16 +44,62 @@ def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> fl
 
 def _measure_slopes(value: Callable[[Array], float], z: Array, u: Array) -> float:
     """Measure how far the slopes of a loss along u and -u are below those that u claims; relative."""
-    square = max(float(u @ u), np.finfo(float).tiny)
+    square = max(float((u * u).sum()), np.finfo(float).tiny)
     step, at_z = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny), value(z)
     gains = [value(z + t * u) - at_z + t * square for t in (step, -step)]
     return max(0.0, *(-gain / (step * square) for gain in gains))
+
+
+def name_variables(term: Term, argument: Any) -> dict[str, Any]:
+    """Return the variables of a term that its user gave names, by these; `argument` is what the term is one of.
+
+    Raises
+    ------
+    InvalidInput
+        Two have the same name: a variable that is used twice is to be made once, outside of the functions.
+    """
+    known = {variable.id for variable in (argument, *term.variables.values())}
+    found = {v.id: v for part in (term.expression, *term.constraints) for v in part.variables() if v.id not in known}
+    named: dict[str, Any] = {}
+    for variable in found.values():
+        name = variable.name()
+        if name == f"{cp.settings.VAR_PREFIX}{variable.id}":
+            continue
+        if name in named:
+            remedy = "make a variable that is used twice once, outside of the functions, or give each a name of its own"
+            raise InvalidInput("variables", f"found two that are named {name!r}", remedy)
+        named[name] = variable
+    return named
+
+
+def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Array]:
+    """Return the values of the variables that a term's user named that are best at these numbers.
+
+    Constraints hold at a solver's numbers to its digits only, so there they may be off by as much.
+    """
+    near = cp.Variable(at.shape)
+    term = term_of(near)
+    own = name_variables(term, near)
+    if not own:
+        return {}
+    room = SATISFIED * max(1.0, float(np.abs(at).max())) if term.constraints else 0.0
+    problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
+    return dict(solve_model(Model(problem, own, {}), None, {}).variables)
 
 
 class _Unproven(Loss):
     """A loss whose conjugate is not known: nothing is proven, and multipliers are left as they are."""
 
     has_conjugate: ClassVar[bool] = False
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b that minimises the loss: by Brent's search for one score a sample, by cvxpy for several."""
+        if f.ndim == 1:
+            return super().best_intercept(f, y)
+        b = cp.Variable(f.shape[1:])
+        term = self.term(cp.multiply(y * np.ones(f.shape), f + np.ones((len(f), 1)) @ cp.reshape(b, (1, b.size), "C")))
+        problem = cp.Problem(cp.Minimize(term.expression), list(term.constraints))
+        return solve_model(Model(problem, {"b": b}, {}), None, {}).variables["b"]
 
     def dual_value(self, u: Array) -> float:
         return -np.inf
@@ -73,6 +119,7 @@ class ExpressionLoss(_Unproven):
     ``loss(z) + u'z`` at the solver's margins z. Further variables in it, such as slacks, are minimised over.
     """
 
+    any_shape: ClassVar[bool] = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
 
     def term(self, z: Any) -> Term:
@@ -80,6 +127,10 @@ class ExpressionLoss(_Unproven):
 
     def value(self, z: Array) -> float:
         return _evaluate("loss", self.express, z)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables in the expression that have a name."""
+        return _find_own_values(self.term, z)
 
     def multipliers(self, z: Array) -> Array:
         """Return 1/n_samples for every sample."""
@@ -131,6 +182,14 @@ class ConstrainedLoss(_Unproven):
     def value(self, z: Array) -> float:
         return self.loss.value(z)
 
+    @property
+    def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
+        return getattr(self.loss, "any_shape", False)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values at z of the variables that expression or constraints name."""
+        return _find_own_values(self.term, z)
+
     def multipliers(self, z: Array) -> Array:
         return self.loss.multipliers(z)
 
@@ -163,6 +222,10 @@ class ExpressionPenalty(Penalty):
 
     def value(self, w: Array) -> float:
         return _evaluate("penalty", self.express, w)
+
+    def own_values(self, w: Array) -> Mapping[str, Array]:
+        """Return the best values at w of the variables in the expression that have a name."""
+        return _find_own_values(self.term, w)
 
     def conjugate(self, edges: Edges) -> float:
         return np.inf

@@ -1,8 +1,8 @@
-"""A formulation without its data: a loss on margins and a penalty on weights."""
+"""A formulation without its data: a loss on margins or scores and a penalty on weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,14 +19,15 @@ from cvxens.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Formulation:
-    """minimise loss(z) + penalty(w) with z = y * (H w + b).
+    """minimise loss(z) + penalty(w) with z = y * (H w + b), or with the scores z = H w + b themselves.
 
     Parameters
     ----------
     loss : Loss, or callable
-        One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z
-        (n_samples,) to a convex cvxpy expression, whose bounds are taken from the solver. It may hold variables of its
-        own, such as slacks: they are minimised over.
+        One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z,
+        (n_samples,) or (n_samples, outputs), to a convex cvxpy expression, whose bounds are taken from the solver. It
+        may hold variables of its own, such as slacks or thresholds: they are minimised over, and those that have a name
+        come back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, symmetric in its entries.
@@ -35,14 +36,17 @@ class Formulation:
     nonnegative : bool
         Whether w >= 0.
     outputs : int or None
-        The number of scores per sample of a loss on several; None for one margin per sample.
+        The number of scores per sample of a loss on several; None for one margin or score per sample.
     maximise : bool
         Whether the formulation is stated as a maximum, so that objective and bound are reported with their signs
         changed.
     constraints : callable, optional
-        From the cvxpy variable z to a list of convex constraints on the margins. They count as a part of the loss, so
-        the pricing rule stays what it is; the bounds are then taken from the solver. Some constant score b must
-        satisfy them, or a score of 0 where there is no intercept, so that there is a point to start from.
+        From the cvxpy variable z to a list of convex constraints on the margins, or scores. They count as a part of the
+        loss, so the pricing rule stays what it is; the bounds are then taken from the solver. Some constant score b
+        must satisfy them, or a score of 0 where there is no intercept, so that there is a point to start from.
+    scores : bool
+        Whether the loss is on scores, and holds what it compares them with, such as targets: y is then left out. It
+        goes without saying where there are several outputs, and of losses that hold targets themselves.
 
     Examples
     --------
@@ -60,6 +64,13 @@ class Formulation:
     >>> fair = Formulation(
     ...     Hinge(1.0), L1(), intercept=True, constraints=lambda z: [cp.sum(z[:50]) == cp.sum(z[50:])]
     ... )
+
+    Least absolute deviations from targets t, as an expression in the scores:
+
+    >>> t = np.array([0.5, 2.0, 1.0])
+    >>> deviations = Formulation(lambda f: cp.norm1(t - f), L1(), intercept=True, scores=True)
+    >>> deviations.on_scores, deviations.signs(None, n_samples=3)
+    (True, array([1., 1., 1.]))
     """
 
     loss: Loss | Callable[[Any], Any]
@@ -69,6 +80,7 @@ class Formulation:
     outputs: int | None = None
     maximise: bool = False
     constraints: Callable[[Any], Sequence[Any]] | None = None
+    scores: bool = False
 
     def __post_init__(self) -> None:
         for name, part in (("loss", self.loss), ("penalty", self.penalty)):
@@ -115,15 +127,46 @@ class Formulation:
         """-1 for a maximum, 1 for a minimum."""
         return -1.0 if self.maximise else 1.0
 
-    def signs(self, y: Any) -> Array:
-        """The signs of the margins: labels `y`, or a column of ones where the loss is on scores and there are none."""
-        held = self.terms[0].batch_shape
-        if held[1:] != (() if self.outputs is None else (self.outputs,)):
+    @property
+    def on_scores(self) -> bool:
+        """True if the loss is on the scores H w + b; one on margins needs labels."""
+        return self.scores or self.outputs is not None or getattr(self.loss, "on_scores", False)
+
+    def signs(self, y: Any, n_samples: int | None = None) -> Array:
+        """Return the signs of the margins: labels `y`, or ones for the `n_samples` of a loss on scores.
+
+        Raises
+        ------
+        InvalidInput
+            The labels are no two classes, there are some for a loss on scores, or the loss holds targets for another
+            number of samples or outputs.
+        """
+        loss = self.terms[0]
+        held, outputs = loss.batch_shape, () if self.outputs is None else (self.outputs,)
+        if held[1:] != outputs and not getattr(loss, "any_shape", False):
             found = f"found {self.outputs} with a loss that does not hold so many targets per sample"
             remedy = "give the number of columns of the targets L of SquaredError(C, L), or None for other losses"
             raise InvalidInput("outputs", found, remedy)
-        if self.outputs is None:
+        if held and n_samples is not None and held[0] != n_samples:
+            found = f"found one that holds {held[0]} targets or prices, for {n_samples} samples"
+            raise InvalidInput("loss", found, "give it one per sample")
+        if not self.on_scores:
+            if y is None:
+                remedy = "give an array of labels -1 and +1, or the formulation scores=True"
+                raise InvalidInput("y", "found none for a loss on margins", remedy)
             return validation.signs(y, held[0] if held else None)
-        if y is not None:
-            raise InvalidInput("y", "found labels for a loss that holds its targets itself", "leave y out")
-        return np.ones((held[0], 1))
+        if y is not None and not np.array_equal(y, np.ones(np.shape(y))):
+            raise InvalidInput("y", "found labels for a loss on scores, which holds its targets itself", "leave y out")
+        if self.intercept and self.constraints is None and getattr(loss, "falls", False):
+            found = f"found True with {type(loss).__name__} on scores, which falls in all of them without end"
+            raise InvalidInput("intercept", found, "give intercept=False, or labels")
+        n_samples = held[0] if held else n_samples
+        if n_samples is None:
+            raise InvalidInput("n_samples", "found None with a loss on scores", "give the number of samples")
+        return np.ones((n_samples, *(() if self.outputs is None else (1,))))
+
+    def own_values(self, z: Array, w: Array) -> Mapping[str, Array]:
+        """Return the best values of the variables that loss and penalty name themselves, at margins z and weights w."""
+        loss, penalty = self.terms
+        found = [term.own_values(at) for term, at in ((loss, z), (penalty, w)) if hasattr(term, "own_values")]
+        return {name: value for values in found for name, value in values.items()}

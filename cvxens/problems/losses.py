@@ -69,6 +69,15 @@ class Loss(Protocol):
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
     """
 
+    on_scores: ClassVar[bool] = False
+    """True if it holds the targets that it compares scores with, so that z are scores and there are no labels."""
+
+    any_shape: ClassVar[bool] = False
+    """True if it takes any number of scores per sample without holding anything for them, as expressions do."""
+
+    falls: ClassVar[bool] = False
+    """True if it falls in every margin, so that no multiplier is negative."""
+
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The shape of the targets or prices that it holds per sample; () where it fits any number of samples."""
@@ -118,6 +127,7 @@ class Loss(Protocol):
 class SumOverSamples(Loss, Protocol):
     """A loss ``sum_i C_i phi(z_i)`` that falls in every margin, by at most `cap` C_i per unit: 0 <= u <= cap C."""
 
+    falls: ClassVar[bool] = True
     cap: ClassVar[float]
     C: Scalar
 
@@ -345,6 +355,7 @@ class HardMargin(Loss):
     (0.0, inf)
     """
 
+    falls: ClassVar[bool] = True
     floor: ClassVar[float] = 1.0
 
     def term(self, z: Any) -> Term:
@@ -391,6 +402,7 @@ class HardMargin(Loss):
 class CappedSimplex(Loss, Protocol):
     """A loss whose multipliers lie in the capped simplex ``sum u = 1, 0 <= u <= D``: a least margin with slacks."""
 
+    falls: ClassVar[bool] = True
     D: Scalar
 
     @property

@@ -181,7 +181,7 @@ class Problem:
     H : array-like of shape (n_samples, n_columns), Columns, or a LinearMap
         The hypotheses on the sample: H[i, j] = h_j(x_i). A kernel map stands for all functions in its space.
     y : array-like of shape (n_samples,), optional
-        Labels -1 and +1; None for a loss that holds targets.
+        Labels -1 and +1; None for a loss on scores.
 
     Attributes
     ----------
@@ -219,9 +219,8 @@ class Problem:
 
     def __init__(self, formulation: Formulation, H: Any, y: Any = None) -> None:
         self.formulation = formulation
-        # a map, or the ones of several scores, come with what flows inside and are not checked again
-        inside = isinstance(H, LinearMap) or (formulation.outputs is not None and y is not None)
-        self._place(H, y if inside else formulation.signs(y))
+        # a map comes with signs that flow inside and are not checked again
+        self._place(H, y if isinstance(H, LinearMap) else formulation.signs(y, validation.count_rows(H)))
 
     @final
     def _place(self, H: Any, y: Array, **parameters: float) -> None:
@@ -308,6 +307,10 @@ class Problem:
         b, z = cp.Variable(self.outputs, name=intercept), cp.Variable((len(self.y), *self.outputs), name="z")
         link = z == cp.multiply(self.signs, f + b if formulation.intercept else f)
         on_z, on_w = loss.term(z), penalty.term(v)
+        of_loss = {variable.id for variable in on_z.expression.variables()}
+        if shared := [variable.name() for variable in on_w.expression.variables() if variable.id in of_loss]:
+            both = f"found the variable {shared[0]!r}, which the loss has too"
+            raise InvalidInput("penalty", both, "put all that a variable of your own is in into the loss")
         total = self.unit * (on_z.expression + on_w.expression)
         sense = cp.Maximize(-total) if formulation.maximise else cp.Minimize(total)
         problem = cp.Problem(sense, [link, *tied, *on_z.constraints, *on_w.constraints])

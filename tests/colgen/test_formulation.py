@@ -210,7 +210,6 @@ def test_an_unbounded_formulation_fails_with_what_the_solvers_said():
 @pytest.mark.parametrize(
     ("loss", "outputs", "labels"),
     [
-        (cp.sum_squares, 2, None),
         (Hinge(1.0), 2, None),
         (SquaredError(1.0, y[:, None]), None, y),
         (SquaredError(1.0, y[:, None]), 2, None),

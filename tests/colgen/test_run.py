@@ -500,7 +500,7 @@ def test_labels_that_are_none(labels, message):
 
 
 def test_labels_where_the_loss_has_targets():
-    with pytest.raises(InvalidInput, match=r"^y: found labels for a loss that holds its targets"):
+    with pytest.raises(InvalidInput, match=r"^y: found labels for a loss on scores, which holds its targets"):
         column_generation(formulations.simplex_least_squares(y, 1.0), Stumps(X), y)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.colgen.protocols import MasterSolution, Priced
-from cvxens.colgen.restricted import FastMaster, intercept_of
+from cvxens.colgen.restricted import FastMaster
 from cvxens.errors import InvalidInput, NotSeparable, SolverFailed
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.duality import Edges
@@ -86,7 +86,7 @@ class CvxpyMaster(FastMaster):
         edges = Edges(priced.edge_bound, priced.edge_square_sum)
         if solution.w.size == 0 or penalty.shrink(edges) < 1 or not np.isfinite(penalty.conjugate(edges)):
             return -np.inf
-        z = self.restricted.y * (self.restricted.H @ solution.w + intercept_of(solution))
+        z = self.restricted.margins(solution)
         claimed = loss.value(z) + float((solution.u * z).sum()) - penalty.conjugate(edges)
         # the restricted optimum is no less than the optimum, so what a claim exceeds it by is the solver's error
         return min(claimed, solution.objective)
