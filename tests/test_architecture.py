@@ -28,6 +28,7 @@ ROOMS = {
     "rounding": {"types", "compensated"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},
+    "proofs": BASE | {"hypotheses", "problems"},
     "threads": BASE,
     "hypotheses": BASE | {"features", "threads", "trees"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "threads", "trees"},
@@ -37,7 +38,7 @@ ROOMS = {
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
     "colgen": BASE
-    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers"},
+    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers", "proofs"},
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features", "threads"},
     "estimators": BASE
     | {
@@ -51,6 +52,7 @@ ROOMS = {
         "storage",
         "colgen",
         "solvers",
+        "proofs",
     },
     "experiments": BASE | {"threads", "problems", "solvers", "estimators", "datasets"},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
@@ -70,6 +72,7 @@ ROOMS = {
         "datasets",
         "storage",
         "tables",
+        "proofs",
         "",
     },
     "": set(),

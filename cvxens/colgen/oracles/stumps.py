@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
@@ -87,6 +88,12 @@ class Stumps:
         self.square_sum = square_sum
         self.n_stumps = int((self.features.n_distinct - 1).sum()) + constant
         self._search = StumpSearch(self.features, every_place=square_sum)
+
+    @property
+    def statement(self) -> tuple[str, Array]:
+        """The name of the set in an exact proof, and the features (n_samples, n_features) that it is over."""
+        X: Any = self.sample
+        return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
