@@ -44,6 +44,9 @@ WEIGHT_GRID = 44
 MOST_ROUNDS = 20
 """Rounds of exact column generation: a float run to 1e-9 has all columns but a few."""
 
+LARGEST_PROGRAM = 500_000
+"""Entries of the columns up to which a vertex is looked for: the simplex method takes seconds for so many."""
+
 AT_BOUND = 1e-11
 """The distance from a bound, relative to the largest value, up to which the simplex method's numbers are at it."""
 
@@ -230,6 +233,8 @@ def prove(
         if weight
     ]
     found = None
+    if len(terms) * len(X) > LARGEST_PROGRAM:
+        as_given = True
     if not as_given and form.loss in LINEAR and form.penalty != "squared l2" and over not in checker.POOLS:
         found = _find_vertex(form, X, signs, terms)
     if found is None:
