@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import THREADS, name_columns
 from benchmarks._beside import run_beside
-from cvxens.threads import limit_threads
+from cvxens.limits import limit_threads
 
 NAMES = sorted(m.name for m in iter_modules([str(Path(__file__).parent)]) if not m.name.startswith("_"))
 

@@ -25,7 +25,10 @@ import json, sys
 from importlib import import_module
 from threadpoolctl import threadpool_limits
 import cvxens
-from cvxens.threads import limit_threads
+try:
+    from cvxens.limits import limit_threads
+except ImportError:  # where threads are in a module of their own
+    from cvxens.threads import limit_threads
 name, threads, settings, file = json.loads(sys.argv[1])
 module = import_module(f"benchmarks.{name}")
 for key, value in settings.items():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from cvxens.errors import InvalidInput
-from cvxens.threads import map_in_threads
+from cvxens.limits import map_in_threads
 from cvxens.validation import samples
 
 KEPT_TYPES = tuple(np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"))

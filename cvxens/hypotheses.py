@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 
 from cvxens.errors import InvalidInput
 from cvxens.features import column
-from cvxens.threads import map_slices, threads_for
+from cvxens.limits import map_slices, threads_for
 from cvxens.trees import Feature, Table, Tree
 from cvxens.types import Array
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.memory import SMALL, available
+from cvxens.limits import SMALL_ALLOCATION, available_memory
 
 MEBIBYTE = 2**20
 
@@ -78,15 +78,15 @@ class Oversized(ValueError):
 
 def room() -> int:
     """Return the bytes that a file may take in memory: half of what is left, as it is parsed next."""
-    return available() // 2
+    return available_memory() // 2
 
 
-def inflation_limit(stored: int, allowed: int = SMALL) -> int:
+def inflation_limit(stored: int, allowed: int = SMALL_ALLOCATION) -> int:
     """Return the bytes that a compressed file of `stored` bytes may inflate to; any file may to `allowed` ones.
 
     Examples
     --------
-    >>> inflation_limit(2**10) == SMALL, inflation_limit(2**20) == 100 * 2**20
+    >>> inflation_limit(2**10) == SMALL_ALLOCATION, inflation_limit(2**20) == 100 * 2**20
     (True, True)
     """
     return min(room(), max(allowed, USUAL_RATIO * stored))

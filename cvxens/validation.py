@@ -131,8 +131,8 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
-    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN or infinity."""
+def finite_array(argument: str, values: Any, ndim: int | None = None, infinite: bool = False) -> Array:
+    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN, or infinity unless it may be."""
     if hasattr(values, "toarray"):
         raise InvalidInput(argument, "found a sparse matrix", f"give a dense one, {argument}.toarray()")
     try:
@@ -151,8 +151,9 @@ def finite_array(argument: str, values: Any, ndim: int | None = None) -> Array:
         raise InvalidInput(argument, found, f"give an array of {ndim} dimensions")
     if array.size == 0:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
-    if not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    allowed = ~np.isnan(array) if infinite else np.isfinite(array)
+    if not allowed.all():
+        at = tuple(int(i) for i in np.argwhere(~allowed)[0])
         where, remedy = (f" at {list(at)}", "remove or impute NaN and infinity") if at else ("", "give a finite number")
         raise InvalidInput(argument, f"found {array[at]}{where}", remedy)
     return array
@@ -198,6 +199,21 @@ def same_length(argument: str, values: NDArray[Any], n_samples: int | None) -> N
     """Raise unless `values` has one row per sample."""
     if n_samples is not None and len(values) != n_samples:
         raise InvalidInput(argument, f"found {len(values)} rows for {n_samples} samples", "give one row per sample")
+
+
+def one_each(argument: str, values: Any, n: int, of: str) -> None:
+    """Raise unless there are `n` values, one for each of what `of` names."""
+    if len(values) != n:
+        raise InvalidInput(argument, f"found {len(values)} values for {n} {of}s", f"give one per {of}")
+
+
+def weights(argument: str, values: Any, n: int, of: str = "sample") -> Array:
+    """Return one finite number of at least 0 for each of what `of` names, not all of them 0."""
+    array = finite_array(argument, values, ndim=1)
+    one_each(argument, array, n, of)
+    if array.min() < 0 or array.max() <= 0:
+        raise InvalidInput(argument, f"found {array.min():g} to {array.max():g}", "give numbers >= 0, not all 0")
+    return array
 
 
 def count_rows(values: Any) -> int:

@@ -15,31 +15,29 @@ import cvxens
 PACKAGE = Path(cvxens.__file__).parent
 TESTS = Path(__file__).parent
 
-BASE = {"types", "errors", "validation", "memory", "deadline", "rounding", "docstrings"}
+BASE = {"types", "errors", "validation", "limits", "rounding", "docstrings"}
 
 ROOMS = {
     "types": set(),
     "errors": {"types"},
-    "memory": set(),
     "docstrings": set(),
-    "deadline": set(),
     "validation": {"types", "errors"},
+    "limits": {"types", "errors", "validation"},
     "compensated": {"types"},
     "rounding": {"types", "compensated"},
     "certificates": BASE,
     "problems": BASE | {"certificates"},
+    "hypotheses": BASE | {"features", "trees"},
     "proofs": BASE | {"hypotheses", "problems"},
-    "threads": BASE,
-    "hypotheses": BASE | {"features", "threads", "trees"},
-    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "threads", "trees"},
-    "features": BASE | {"threads"},
+    "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
+    "features": BASE,
     "trees": BASE,
     "storage": BASE,
     "tables": BASE,
     "datasets": BASE | {"storage", "tables"},
     "colgen": BASE
-    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "threads", "storage", "solvers", "proofs"},
-    "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features", "threads"},
+    | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "storage", "solvers", "proofs"},
+    "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
     "estimators": BASE
     | {
         "hypotheses",
@@ -54,7 +52,7 @@ ROOMS = {
         "solvers",
         "proofs",
     },
-    "experiments": BASE | {"threads", "problems", "solvers", "estimators", "datasets"},
+    "experiments": BASE | {"problems", "solvers", "estimators", "datasets"},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"hypotheses", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
@@ -86,7 +84,7 @@ LIBRARIES = {
     "rich": ("cli", "estimators.progress"),
     "numba": (
         "compensated",
-        "threads",
+        "limits",
         "hypotheses",
         "trees",
         "kernels",
@@ -96,7 +94,8 @@ LIBRARIES = {
     ),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
-    "pyarrow": ("datasets.tabular",),
+    "pyarrow": ("datasets.reading",),
+    "flint": ("proofs.rational",),
     "lazy_loader": ("", "problems.modelling"),
 }
 """Where a library may be imported: in these modules and what is below them."""
@@ -132,6 +131,7 @@ PUBLIC = [
     "kernels",
     "plotting",
     "problems",
+    "proofs",
     "solvers",
     "solvers.additive",
     "solvers.blockwise",

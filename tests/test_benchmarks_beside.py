@@ -24,10 +24,10 @@ def limit_threads(n):
 @pytest.fixture
 def checkouts(tmp_path, monkeypatch):
     """Two small trees with a package and a benchmark, the first of which is this one."""
-    for name in ("new", "old"):
+    for name, threads in (("new", "limits"), ("old", "threads")):
         for file, text in {
             "cvxens/__init__.py": f"NAME = {name!r}",
-            "cvxens/threads.py": THREADS,
+            f"cvxens/{threads}.py": THREADS,
             "benchmarks/__init__.py": "",
             "benchmarks/fits.py": BENCHMARK,
         }.items():

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures, column
-from cvxens.threads import available_threads, map_slices, threads_for
+from cvxens.limits import available_threads, map_slices, threads_for
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8, np.int16, np.int32, np.int64])

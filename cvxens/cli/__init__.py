@@ -1,5 +1,44 @@
-"""The command line."""
+"""The command `cvxens`: its sub-commands, and what becomes of errors."""
 
-from cvxens.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+from collections.abc import Sequence
+
+import click
+
+from cvxens import __version__
+from cvxens.cli.experiments import crosscheck, list_all, reproduce
+from cvxens.cli.models import INTERRUPTED, certify, export, fit, info, predict
+from cvxens.errors import CvxensError
+
+UNUSABLE = 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cvxens")
+def cvxens() -> None:
+    """Ensemble learning as convex modelling: look at data, fit, predict, certify, export, cross-check, reproduce.
+
+    Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
+    """
+
+
+for command in (info, fit, predict, certify, export, crosscheck, reproduce, list_all):
+    cvxens.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; an error that a person can mend is one line on standard error, without a traceback."""
+    try:
+        status = cvxens.main(args=arguments, prog_name="cvxens", standalone_mode=False)
+    except CvxensError as error:
+        click.echo(f"error: {error}", err=True)
+        status = UNUSABLE
+    except click.ClickException as error:
+        error.show()
+        status = UNUSABLE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        status = INTERRUPTED
+    sys.exit(status)

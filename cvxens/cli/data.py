@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 
 from cvxens.datasets import Dataset
-from cvxens.datasets.tabular import FileTable
+from cvxens.datasets.reading import FileTable
 from cvxens.errors import InvalidInput
 from cvxens.tables import NumericColumn, TableEncoder, columns_of, read_cells, spell
 

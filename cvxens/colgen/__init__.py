@@ -14,7 +14,7 @@ from cvxens.colgen.adaboost import (
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round
-from cvxens.deadline import Ending
+from cvxens.limits import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
 

@@ -23,8 +23,8 @@ from cvxens import validation
 from cvxens.colgen.protocols import Column, Hypothesis, Incumbent, Master, MasterSolution, Oracle, Priced, Round
 from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
-from cvxens.deadline import check_time
 from cvxens.errors import DataFileError, InvalidInput
+from cvxens.limits import check_time
 from cvxens.problems import DenseColumns, Formulation, Problem
 from cvxens.problems.maps import ColumnMap
 from cvxens.storage import Encoding, FileKind, check_place, nothing_else, qualified_name

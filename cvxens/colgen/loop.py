@@ -39,8 +39,8 @@ from cvxens.colgen.protocols import (
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.deadline import Deadline, Ending, TimeUp, limit_time
 from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import edge_of, edge_rounding
 from cvxens.problems.formulation import Formulation
 from cvxens.proofs import Proof, prove

@@ -61,21 +61,11 @@ SOLVERS: dict[type[Problem], Callable[[Any], Solution]] = {
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A two-class sample with features scaled to [0, 1].
+    """A two-class sample with features scaled to [0, 1]."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        In [0, 1].
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    note : str
-        How it was cut down, empty where it was not.
-    """
-
-    X: Array
-    y: Array
-    note: str = ""
+    X: Array  # (n_samples, n_features), in [0, 1]
+    y: Array  # (n_samples,), labels -1 and +1
+    note: str = ""  # how it was cut down, empty where it was not
 
     @classmethod
     def from_arrays(cls, X: Any, y: Any, random_state: int = 0) -> Sample:

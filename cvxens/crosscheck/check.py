@@ -27,45 +27,23 @@ ZERO = 1e-8
 
 @dataclass(frozen=True)
 class Side:
-    """One solver's answer.
-
-    Parameters
-    ----------
-    solver : str
-        Which one.
-    objective : float
-        Its optimum; inf where it proved that there is no feasible point, nan where it failed.
-    seconds : float
-        Wall-clock time, the model's set-up included.
-    """
+    """One solver's answer."""
 
     solver: str
-    objective: float
-    seconds: float
+    objective: float  # its optimum; inf where it proved that there is no feasible point, nan where it failed
+    seconds: float  # wall-clock time, the model's set-up included
 
 
 @dataclass(frozen=True)
 class Row:
-    """Two roads to one number, and the proof of it.
-
-    Parameters
-    ----------
-    formulation, source : str
-        Which formulation, and where it is from.
-    reference, fast : Side
-        The modelled problem and the fast path.
-    certificate : Certificate
-        The certificate of the fast path's answer.
-    note : str
-        What the row is over, and what had to be left out.
-    """
+    """Two roads to one number, and the proof of it."""
 
     formulation: str
     source: str
-    reference: Side
-    fast: Side
-    certificate: Certificate
-    note: str = ""
+    reference: Side  # the modelled problem
+    fast: Side  # the fast path
+    certificate: Certificate  # of the fast path's answer
+    note: str = ""  # what the row is over, and what had to be left out
 
     @property
     def relative_difference(self) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.datasets.tabular import FileTable
 from cvxens.errors import InvalidInput
 from cvxens.tables import NUMBER, TableEncoder
 from cvxens.types import Array
+
+if TYPE_CHECKING:
+    from cvxens.datasets.reading import FileTable
 
 Split = tuple[NDArray, NDArray]
 

@@ -1,4 +1,12 @@
-"""A data file's bytes, unpacked within the memory that is left, and the one error that all readers raise about it."""
+"""Data files in memory: unpacked within what is left of it, and read where they are of numbers alone.
+
+A `Source` is a file of any format, and raises the one error that all readers raise about it. Files of numbers are the
+text format of LIBSVM and SVMlight, and archives of numpy arrays, which are `X` and `y`, or `X_train`, `y_train` and
+perhaps `X_test`, `y_test`, or instead of each `X` the parts `data`, `indices`, `indptr`, `shape` of a CSR matrix
+(`data_train`, ...). Optional ones are the texts `source`, `note` and `splits`, the `feature_names`, the class names
+`labels` that whole numbers in `y` count, and row numbers `train_idx` and `test_idx`, each (n_splits, n_rows). Pickled
+objects are never loaded.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +16,22 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cvxens.datasets.dataset import Dataset, Split
 from cvxens.errors import DataFileError
-from cvxens.storage import Oversized, inflation_limit, read_bounded, read_file
+from cvxens.storage import PLAIN, UNREADABLE, Oversized, inflation_limit, read_bounded, read_file
 
 MEBIBYTE = 2**20
 
@@ -35,6 +47,17 @@ DECOMPRESSORS: dict[bytes, Callable[[BytesIO], Any]] = {
 
 LIBSVM_LINE = re.compile(rb"[+-]?[\d.]\S*(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?")
 LINES_TRIED = 20
+
+MOST_FEATURES = 2**22
+
+HEADERS: Mapping[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""Readers of shape, order and type, by the version of numpy's format; the third is of names that are not Latin."""
+
+LONGEST_HEADER = 2**16
+"""Bytes at the start of an array that have its header, of which numpy evaluates no more than 10,000."""
 
 
 @dataclass(frozen=True)
@@ -131,3 +154,137 @@ def _decompress(path: Path, raw: bytes) -> bytes:
     except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
         found, remedy = f"found a damaged or truncated compressed file ({error})", "fetch it anew"
     raise DataFileError(str(path), found, remedy)
+
+
+def read_libsvm(sources: Sequence[Source]) -> Dataset:
+    """Read a training part and perhaps a test part, both with the features of the two together.
+
+    Indices count from 1, or from 0 if index 0 occurs; the features are named ``x0``, ``x1``, ... `DataFileError` if a
+    line is malformed, its indices do not increase, or there are more than 2^22 features.
+    """
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_files
+
+    try:
+        X, y, *test = load_svmlight_files([BytesIO(source.content) for source in sources], zero_based="auto")
+    except (ValueError, OverflowError) as error:
+        raise sources[-1].error(
+            f"found malformed LIBSVM text, here or in {sources[0].path} ({error})",
+            "write each line as: label index:value index:value ..., with increasing indices",
+        ) from None
+    X_test, y_test = (csr_array(test[0]), test[1]) if test else (None, None)
+    names = _number_features(sources[0], X.shape[1])
+    return Dataset(csr_array(X), y, names, sources[0].stem, X_test=X_test, y_test=y_test)
+
+
+def read_npz(sources: Sequence[Source]) -> Dataset:
+    """Read an archive, which holds its own test part if there is one.
+
+    `DataFileError` if it is damaged, holds pickled objects, lacks the arrays named above, or declares arrays that are
+    too large for the memory that is left, or more than a hundred times its own size and than 256 MiB.
+    """
+    source = sources[0]
+    if len(sources) > 1:
+        found = "found an npz archive beside a separate test file"
+        raise sources[1].error(found, "put X_test and y_test into the one archive")
+    arrays = read_arrays(source)
+    parts = {end: features_of(source, arrays, end) for end in ("", "_train", "_test") if f"y{end}" in arrays}
+    part = next((end for end in ("", "_train") if parts.get(end) is not None), None)
+    if part is None:
+        raise source.error(
+            f"found no X and y, only the arrays {', '.join(arrays) or 'none'}",
+            "save X and y, or X_train, y_train, X_test and y_test, or their CSR parts",
+        )
+    X, y, X_test = parts[part], arrays[f"y{part}"], parts.get("_test")
+    if "feature_names" in arrays:
+        names = tuple(map(str, np.ravel(arrays["feature_names"])))
+    else:
+        names = _number_features(source, (0, *X.shape)[-1])
+    notes = [str(arrays[key]) for key in ("note", "splits") if key in arrays]
+    if classes := [f"{i} = {label}" for i, label in enumerate(np.ravel(arrays.get("labels", [])))]:
+        notes.append(f"y: {', '.join(classes)}")
+    return Dataset(
+        X=X,
+        y=y,
+        feature_names=names,
+        name=source.stem,
+        source=str(arrays.get("source", "")),
+        X_test=X_test,
+        y_test=None if X_test is None else arrays["y_test"],
+        notes=tuple(notes),
+        splits=_read_splits(source, arrays, y.size),
+    )
+
+
+def read_arrays(source: Source) -> dict[str, NDArray]:
+    """Read every array of an archive, once what all of them declare is known to fit; for errors see `read_npz`."""
+    try:
+        archive = ZipFile(BytesIO(source.content))
+        members = archive.infolist()
+        for member in members:
+            _check_header(archive, member)
+        declared, limit = sum(member.file_size for member in members), inflation_limit(source.stored, DENSE_LIMIT)
+        if declared <= limit:
+            # a member read as a whole has its checksum tested before numpy sees it
+            contents = ((member.filename, BytesIO(archive.read(member))) for member in members)
+            return {name.removesuffix(".npy"): np.load(content, allow_pickle=False) for name, content in contents}
+    except UNREADABLE as error:
+        found = f"found an npz archive that cannot be read ({error})"
+        raise source.error(found, "save plain numeric arrays with numpy.savez_compressed") from None
+    raise source.error(
+        f"found an npz archive of {source.stored / MEBIBYTE:,.1f} MiB that declares arrays of "
+        f"{declared / MEBIBYTE:,.0f} MiB, where the limit is {limit / MEBIBYTE:,.0f} MiB",
+        "save the parts of a CSR matrix, a smaller type, or an archive without compression",
+    )
+
+
+def features_of(source: Source, arrays: Mapping[str, NDArray], suffix: str) -> Any:
+    """Return X of the part whose arrays end so, None if it is not there; `DataFileError` for parts of no CSR matrix."""
+    if f"X{suffix}" in arrays:
+        return arrays[f"X{suffix}"]
+    keys = [f"{stem}{suffix}" for stem in ("data", "indices", "indptr", "shape")]
+    if not arrays.keys() >= {*keys}:
+        return None
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, shape = (arrays[key] for key in keys)
+    try:
+        X = csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=tuple(shape.tolist()))
+        X.check_format(full_check=True)
+    except (TypeError, ValueError) as error:
+        raise source.error(f"found parts of no CSR matrix ({error})", "save the parts of a valid csr_matrix") from None
+    return X
+
+
+def _number_features(source: Source, n_features: int) -> tuple[str, ...]:
+    """Return the names ``x0``, ``x1``, ..., which take memory too; `DataFileError` beyond 2^22 features."""
+    if n_features > MOST_FEATURES:
+        raise source.error(f"found {n_features} features", f"check the largest index; up to {MOST_FEATURES} are read")
+    return tuple(f"x{j}" for j in range(n_features))
+
+
+def _check_header(archive: ZipFile, member: ZipInfo) -> None:
+    """Raise one of `UNREADABLE` unless a member is an array of plain values that takes just the bytes it declares.
+
+    No more is inflated than its header, a few hundred bytes.
+    """
+    with archive.open(member) as stream:
+        start = BytesIO(stream.read(LONGEST_HEADER))
+    version = np.lib.format.read_magic(start)
+    if version not in HEADERS:
+        raise ValueError(f"{member.filename} in version {version} of numpy's format")
+    shape, _, dtype = HEADERS[version](start)
+    if dtype.kind not in PLAIN or not dtype.itemsize:
+        raise ValueError(f"{member.filename} of type {dtype}, whose values are not plain")
+    if start.tell() + prod(shape) * dtype.itemsize != member.file_size:
+        raise ValueError(f"{member.filename} of shape {shape} and type {dtype} in {member.file_size} bytes")
+
+
+def _read_splits(source: Source, arrays: Mapping[str, NDArray], n_samples: int) -> tuple[Split, ...]:
+    if not arrays.keys() >= {"train_idx", "test_idx"}:
+        return ()
+    rows = [arrays["train_idx"], arrays["test_idx"]]
+    if any(r.ndim != 2 or r.dtype.kind not in "ui" or r.size == 0 or r.max() >= n_samples or r.min() < 0 for r in rows):
+        found = "found train_idx and test_idx that are not row numbers of X"
+        raise source.error(found, "save integers, (n_splits, n_rows)")
+    return tuple(zip(*(r.astype(np.int64) for r in rows), strict=True))

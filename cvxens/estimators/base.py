@@ -17,12 +17,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
-from cvxens.deadline import limit_time
+from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.estimators.saving import Persistent
+from cvxens.limits import limit_time
 from cvxens.types import Array, Attempt
 
 T = TypeVar("T")
@@ -301,6 +302,53 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
 
 
 @dataclass(eq=False, repr=False)
+class CertifiedClassifier(Classifier):
+    """A classifier that can be held against the optimum of its problem on any sample."""
+
+    @abstractmethod
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
+
+    def certify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+    ) -> Certificate | list[Certificate]:
+        """Say how far the fitted classifier, or one of other weights, is from the optimum on a sample.
+
+        The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
+        was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features of any sample.
+        y : array-like of shape (n_samples,)
+            Its classes: those of the fitted sample, all of them.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional
+            Weights from anywhere; by default the fitted ones.
+        intercept : float or array-like, shaped as `intercept_`, optional
+            By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+
+        Returns
+        -------
+        Certificate or list of Certificate
+            Of the problem on that sample, over all hypotheses of the kernel, or of the oracle on that sample; a list
+            over the sub-problems where there are several, for which weights and intercept are lists as well.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
+        """
+        sample = self._read_again(X, y, sample_weight)
+        if weights is None:
+            weights = self.weights_ if hasattr(self, "weights_") else self.dual_coef_
+            intercept = self.intercept_ if intercept is None else intercept
+        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
+
+
+@dataclass(eq=False, repr=False)
 class Limited:
     """An estimator whose fits have a limit of time, and can be followed.
 
@@ -352,3 +400,9 @@ def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         raise InvalidInput(argument, f"found shape {array.shape}", f"give shape {shape}, as the fitted ones have")
     return array
+
+
+def refuse_intercept(intercept: Any) -> None:
+    """Raise unless an intercept for a problem that has none is left out, or 0 as the fitted one is."""
+    if intercept is not None and np.any(intercept):
+        raise InvalidInput("intercept", f"found {intercept!r:.100} for a problem without one", "leave it out")

@@ -40,11 +40,11 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.estimators.base import BinaryClassifier, Limited, check_shape
+from cvxens.estimators.base import BinaryClassifier, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of_ending
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
 from cvxens.types import Array
 
@@ -203,22 +203,21 @@ class CodedOracle:
 
 
 @dataclass(eq=False, repr=False)
-class Boosting(Limited, Probabilities, Vote):
+class Boosting(Probabilities, Vote):
     """An ensemble by boosting: a hypothesis a round, and a vote of all.
-
-    Parameters
-    ----------
-    oracle : str or callable
-        The weak learners, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per
-        feature), "perceptrons", "fourier", "trees", or a function from X to an oracle. Stumps take sparse X; trees take
-        NaN, and data frames with columns of categories, strings or booleans, whose values `features_` then lists.
-    random_state : int, RandomState instance or None
-        Seed of an oracle that samples.
 
     Attributes
     ----------
+    certificate_ : Certificate
+        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1, of several classes over the
+        pairs i of a sample and a class: `primal` is the smallest margin of the ensemble, `dual` a bound on that of
+        every vote. A `primal` below 0 says that the ensemble does not separate the classes, which soft margins are
+        for: `LPBoostClassifier`. `certify` bounds it by LL08 P3, solved to a relative gap of 0.001 or for `max_time`
+        seconds, where no margin is negative, and elsewhere by the largest edge under equal weights. A weak learner with
+        votes W_j for several classes counts max_k |W_jk|: codes with weights of that sum make them. P3 ignores sample
+        weights, except that a weight of 0 drops a sample.
     history_ : tuple of BoostingRound
-        Hypothesis, edge, weight and loss, round by round.
+        Hypothesis, of several classes with its code, edge, weight and loss, round by round.
     weak_learners_ : tuple of Hypothesis
         Functions from X to (n_samples,); each once.
     """
@@ -226,8 +225,6 @@ class Boosting(Limited, Probabilities, Vote):
     certified: ClassVar[str] = "the smallest margin of the vote"
 
     oracle: str | OracleFactory = "stumps"
-    _: KW_ONLY
-    random_state: Any = None
 
     @abstractmethod
     def _most_rounds(self, sample: Sample) -> int:
@@ -248,9 +245,6 @@ class Boosting(Limited, Probabilities, Vote):
     @abstractmethod
     def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
         """Return the fitted attributes of hypotheses with weights."""
-
-    def _accepts(self) -> Accepts:
-        return find_accepted(self.oracle)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)
@@ -281,37 +275,8 @@ class Boosting(Limited, Probabilities, Vote):
             "dual_weights_": sample.spread(pairs.lay_out(boosted.u)),
         }
 
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the margin of the ensemble, or of other weights of its weak learners, is from the largest.
-
-        Where no margin is negative, the largest one is found anew on that sample for the bound, to a relative gap of
-        0.001 or for `max_time` seconds; elsewhere the bound is the largest edge under equal weights of the samples, or
-        of pairs of a sample and a class. Votes W_j of a weak learner, one for each class, count max_k |W_jk|: codes
-        with weights of that sum make them. P3 ignores sample weights, except that a weight of 0 drops a sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-        weights : array-like, shaped as `weights_`, optional
-            Weights from anywhere; a negative one is that of -h. By default the ensemble's.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of the largest margin on that sample, over all weak learners of the oracle on it, and all codes. A list over
-            the sub-problems where there are several, for which weights are a list.
-        """
-        sample = self._read_again(X, y, sample_weight)
-        return self._map_problems(type(self)._certify, sample, weights=self.weights_ if weights is None else weights)
-
-    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        refuse_intercept(intercept)
         W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
         F = sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_))
         size, oracle = float(np.abs(np.atleast_2d(W.T)).max(axis=0).sum()), self._oracle(sample, pairs)
@@ -428,10 +393,6 @@ class AdaBoostClassifier(Boosting, BinaryClassifier):
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the largest margin, ``max_a min_i y_i (H a)_i`` over weights a >= 0 with sum 1: `primal` is the smallest
-        margin of the ensemble, `dual` a bound on that of every vote. A `primal` below 0 says that the ensemble does not
-        separate the classes, which soft margins are for: `LPBoostClassifier`.
     weights_ : ndarray of shape (n_weak_learners,)
         Their weights w, above 0. One weak learner without errors has the weight 1, and is alone.
     intercept_ : ndarray of shape ()
@@ -486,21 +447,19 @@ class CodedBoosting(Boosting):
     Parameters
     ----------
     oracle : str or callable
-        The weak learners of two classes, with values within [-1, 1]: "stumps" (all middle stumps), "quantile_stumps"
-        (at most 32 per feature), "perceptrons", "fourier", or a function from X to an oracle that prices several
-        outputs at once. Stumps take sparse X.
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
+        "fourier", or a function from X to an oracle of values within [-1, 1] that prices several outputs at once.
+        Stumps take sparse X.
     n_rounds : int
-        At most so many rounds. Fewer where no weak learner is better than chance.
+        At most so many rounds; fewer where no weak learner is better than chance. A round adds ``w v_k h(x)`` to every
+        F_k, h from the oracle and the code v in {-1, +1}^n_classes: the best pair of both up to 5 classes, for which
+        the bound of stumps is proven; above, h is priced with 16 random codes, and each h that is found gets the best
+        code for it.
     random_state : int, RandomState instance or None
         Seed of random codes, and of an oracle that samples.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the largest margin over the pairs of a sample and a class: `primal` is the smallest margin of the ensemble,
-        `dual` a bound on that of every vote. Proven for stumps and up to 5 classes.
-    history_ : tuple of BoostingRound
-        Hypothesis, with its code, edge, weight and loss, round by round.
     weights_ : ndarray of shape (n_weak_learners, n_classes)
         Their votes for the classes: w v, summed over the rounds.
     intercept_ : ndarray of shape (n_classes,)
@@ -539,9 +498,7 @@ class CodedBoosting(Boosting):
 class AdaBoostMHClassifier(CodedBoosting):
     """AdaBoost.MH: coordinate descent on sum_i sum_k exp(-Y_ik F_k(x_i)), Y_ik = 1 for the class of x_i and -1 else.
 
-    Schapire & Singer (1999), one of the peers of SL's Table III. A round adds ``w v_k h(x)`` to every F_k, h from the
-    oracle and the code v in {-1, +1}^n_classes: the best pair of both up to 5 classes; above, h is priced with 16
-    random codes, and each h that is found gets the best code for it. Two classes are AdaBoost. To weigh classes, weigh
+    Schapire & Singer (1999), one of the peers of SL's Table III. Two classes are AdaBoost. To weigh classes, weigh
     their samples.
 
     Examples
@@ -564,10 +521,8 @@ class AdaBoostMHClassifier(CodedBoosting):
 class AdaBoostECCClassifier(CodedBoosting):
     """AdaBoost.ECC: coordinate descent on sum_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i)) / 2).
 
-    Guruswami & Sahai (1999), one of the peers of SL's Table III. A round colours the classes by a code v in
-    {-1, +1}^n_classes, and adds ``w v_k h(x)`` to every F_k, h from the oracle: the best pair of both up to 5 classes;
-    above, h is priced with 16 random codes, and each h that is found gets the best code for it. As printed, a round has
-    one random code. Two classes are AdaBoost. To weigh classes, weigh their samples.
+    Guruswami & Sahai (1999), one of the peers of SL's Table III. A round colours the classes by a code, which is random
+    as printed. Two classes are AdaBoost. To weigh classes, weigh their samples.
 
     Examples
     --------

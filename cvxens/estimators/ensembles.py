@@ -32,11 +32,11 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import BinaryClassifier, ClassWeighted, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -65,19 +65,11 @@ PAIR_PRICE = 300.0
 
 
 @dataclass(eq=False, repr=False)
-class Ensemble(Limited, Vote):
+class Ensemble(Vote):
     """A weighted vote of weak learners found by column generation.
 
     Parameters
     ----------
-    oracle : str or callable
-        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
-        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
-        ``functools.partial(oracles.Perceptrons, refined=1)``. Stumps take sparse X; trees take NaN, and data frames
-        with columns of categories, strings or booleans, whose values `features_` then lists. Classifiers of
-        scikit-learn, as in ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take
-        what they take by themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are
-        sampled or learned, the last three, are heuristic: nothing is proven over all of them.
     columns_per_round : int, optional
         At most so many weak learners enter per round; None for the oracle's own choice.
     tol : float
@@ -90,8 +82,6 @@ class Ensemble(Limited, Vote):
         True if `fit` starts from the weak learners of the last fit, which was on other parameters or another sample of
         the same features; each sub-problem from its own, where the classes are the same. They count among the
         hypotheses that the certificate is over, also where the oracle has none of their kind on the new sample.
-    random_state : int, RandomState instance or None
-        Seed of an oracle that samples.
 
     Attributes
     ----------
@@ -99,8 +89,6 @@ class Ensemble(Limited, Vote):
         How far the ensemble is at most from the optimum over all hypotheses of the oracle.
     history_ : tuple of Round
         Objective, bound and times, round by round.
-    weak_learners_ : tuple of Hypothesis
-        Functions from X to (n_samples,).
     weights_ : ndarray of shape (n_weak_learners,)
         Their weights w.
     intercept_ : ndarray of shape ()
@@ -115,19 +103,10 @@ class Ensemble(Limited, Vote):
     max_columns: int | None = None
     solver: str = "fast"
     warm_start: bool = False
-    random_state: Any = None
-
-    @property
-    @abstractmethod
-    def oracle(self) -> str | OracleFactory:
-        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
 
     @abstractmethod
     def _formulation(self, sample: Sample) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
-
-    def _accepts(self) -> Accepts:
-        return find_accepted(self.oracle)
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
@@ -195,6 +174,7 @@ class Ensemble(Limited, Vote):
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
 
+<<<<<<< HEAD
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
@@ -300,6 +280,8 @@ class Ensemble(Limited, Vote):
             layout=layout or replace(Layout.of_width(table.shape[1]), labels=labels),
         )
 
+=======
+>>>>>>> main
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
@@ -327,7 +309,9 @@ def certify_ensemble(
     restricted.add(columns)
     outputs = restricted.problem.outputs
     point = {"w": check_shape("weights", weights, (len(hypotheses), *outputs)), "u": u}
-    if intercept is not None and formulation.intercept:
+    if not formulation.intercept:
+        refuse_intercept(intercept)
+    elif intercept is not None:
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)

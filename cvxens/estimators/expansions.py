@@ -26,15 +26,28 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation
-from cvxens.deadline import Deadline, Pace, limit_time, time_left
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
-from cvxens.estimators.machines import KernelFunction, TrainingKernel, default_gamma, share_variations
+from cvxens.estimators.base import (
+    BinaryClassifier,
+    CertifiedClassifier,
+    ClassWeighted,
+    Limited,
+    check_shape,
+    refuse_intercept,
+)
+from cvxens.estimators.machines import (
+    KernelFunction,
+    TrainingKernel,
+    certify_function,
+    default_gamma,
+    share_variations,
+)
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels.kernel import Kernel
+from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
 from cvxens.problems.losses import Exponential
 from cvxens.problems.penalties import SquaredL2
@@ -120,7 +133,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
+class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -133,10 +146,16 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
         1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     max_rank : int
-        At most so many pivots of the incomplete Cholesky factor: up to so many samples it is exact.
+        At most so many pivots of the incomplete Cholesky factor that the kernel matrix is replaced by, which takes
+        ``8 n_samples max_rank`` bytes; up to so many samples it is exact.
+    tol : float
+        The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
+        kernel is larger, there is a ConvergenceWarning.
 
     Attributes
     ----------
+    certificate_ : Certificate
+        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     kernel_ : FixedKernel
         The kernel as a function of two samples, with what it took from the training sample.
     support_ : ndarray of int, shape (n_support,)
@@ -188,35 +207,8 @@ class KernelExpansion(ClassWeighted, Limited, BinaryClassifier):
         """
         return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the function, or another one over the same support vectors, is from the optimum on a sample.
-
-        The kernel is as it was fitted: the function has the norm that it has, and the problem is solved anew on that
-        sample for the bound. What the estimator leaves to be chosen by default follows from that sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as `dual_coef_`, optional
-            Coefficients from anywhere; by default the fitted ones.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of the problem on that sample, with the exact kernel; a list over the sub-problems where there are several,
-            for which weights are a list as well.
-        """
-        sample = self._read_again(X, y, sample_weight)
-        return self._map_problems(type(self)._certify, sample, weights=self.dual_coef_ if weights is None else weights)
-
-    def _certify(self, sample: Sample, weights: Any) -> Certificate:
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
         inside = replace(sample, X=self.kernel_.clip(validation.samples(sample.X)))
         norm = float(c @ self._expand(self.support_vectors_, c))
@@ -320,13 +312,13 @@ def average_diagonal(diagonal: Array, sample: Sample) -> float:
 
 @dataclass(eq=False, repr=False)
 class SquaredSlacks(KernelExpansion):
-    """A function for the largest margin with squared slacks: 1 / (C weight) is added to the diagonal of the kernel.
+    """A function for the largest margin with squared slacks.
 
     Parameters
     ----------
     C : float, optional
         The price of squared slacks, in proportion to one over the kernel; 10 over the mean of k(x, x) by default. The
-        larger it is, the nearer to the hard margin.
+        larger it is, the nearer to the hard margin: 1 / (C weight) is added to the diagonal of the kernel matrix.
     """
 
     _: KW_ONLY
@@ -384,30 +376,17 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
 class RhoSVC(SquaredSlacks):
     """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
-    Its dual is that of the hard margin with 1/C added to the diagonal of the kernel matrix; a sample of weight s has
-    the price s C, and 1/(s C) there. By default the kernel
-    matrix is replaced by one of low rank, which is what grows with the samples: ``8 n_samples max_rank`` bytes. Its
-    certificate is nevertheless of the problem with the exact kernel.
+    Its dual is that of the hard margin with 1/C added to the diagonal of K; a sample of weight s has the price s C.
 
     Parameters
     ----------
-    tol : float
-        The relative gap, for the low-rank kernel, at which the fit is done. Where the gap to the optimum with the exact
-        kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "reference"}
         Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
-        whole matrix, for small samples.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. Ctrl-C
-        does the same: fewer pivots or steps, and a certificate that says what they are worth. "reference" has no state
-        to stop with, and keeps to no limit: Ctrl-C leaves the estimator as it was.
-    verbose : int
-        1 shows on the standard error how far the fit is.
+        whole matrix, for small samples. "reference" has no state to stop with, and keeps to no `max_time`: Ctrl-C
+        leaves the estimator as it was.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     dual_weights_ : ndarray of shape (n_samples,)
         u, at least 0 and with sum 1; the bound is from it.
 
@@ -463,19 +442,12 @@ class PartialSVM:
 class PartialSVMEnsembleClassifier(SquaredSlacks):
     """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
 
-    The updates go from the Parzen window to the rho-SVM of hard margin. Each iterate is a hypothesis, weighted by the
-    length of the update that it leads to; all are over the same samples, so the ensemble is one expansion. There is
-    next to nothing to tune but the kernel. The kernel matrix is replaced by one of low rank, which takes
-    ``8 n_samples max_rank`` bytes.
+    The updates go from the Parzen window to the rho-SVM, until its relative gap is `tol`. Each iterate is a hypothesis,
+    weighted by the length of the update that it leads to; all are over the same samples, so the ensemble is one
+    expansion. There is next to nothing to tune but the kernel.
 
     Parameters
     ----------
-    C : float, optional
-        1/C, over the weight of each sample, is added to the diagonal of the kernel matrix, which separates the
-        classes; by default 10 over the mean of k(x, x).
-    tol : float
-        The relative gap of the last SVM, with the low-rank kernel, at which updates end. Where its gap with the exact
-        kernel is larger, there is a ConvergenceWarning.
     max_updates : int
         At most so many updates.
 
@@ -552,24 +524,16 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
 class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     """RegAdaBoost (KIE06): min 1/n sum_i exp(-y_i f(x_i)) + lam |f|^2 over the functions of a kernel, no intercept.
 
-    By default the kernel matrix is replaced by one of low rank, which is what grows with the samples:
-    ``8 n_samples max_rank`` bytes. Its certificate is nevertheless of the problem with the exact kernel.
-
     Parameters
     ----------
     lam : float, optional
         Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
-    tol : float
-        The relative gap at which the fit is done, of "fast" that of the low-rank kernel. Where the gap to the optimum
-        with the exact kernel is larger, there is a ConvergenceWarning.
     solver : {"fast", "boosting"}
         Newton's method with the low-rank kernel; or boosting as printed, a kernel function a round, with the whole
         matrix and samples that weigh the same.
 
     Attributes
     ----------
-    certificate_ : Certificate
-        Of the problem with the exact kernel: what the low rank leaves out is part of the gap.
     dual_weights_ : ndarray of shape (n_samples,)
         u, the weighted loss of each sample; the bound is from it.
 
@@ -614,23 +578,24 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
         return trained
 
-    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, float]:
-        """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and lam."""
+    def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
+        """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
         K, y, tol = self._factor(kernel, X), sample.signs, validation.positive("tol", self.tol)
-        lam = self._choose_lam(K.diagonal + K.residual, sample)
-        w, u, certificate = minimise_exponential(K, y, _make_loss(sample), lam, tol)
-        # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (4 lam)
-        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (4 * lam), maximise=False)
+        # lam |f|^2 is ridge / 2 |f|^2
+        ridge = 2 * self._choose_lam(K.diagonal + K.residual, sample)
+        formulation = Formulation(Exponential(sample.weights / sample.weights.sum()), SquaredL2(ridge))
+        w, u, certificate = minimise_exponential(K, y, formulation, tol)
+        # the dual value is -loss*(-u) - |K^1/2 (y u)|^2 / (2 ridge)
+        certificate = move_dual(certificate, -evaluate_residual(kernel, X, K, y * u) / (2 * ridge), maximise=False)
+        # f = G w on the sample is f = K c over the pivots, where G is triangular: G_p' c = w
         coefficients = solve_triangular(K.G[K.pivots], w, lower=True, trans="T")
-        return Trained(K.pivots, coefficients, u, certificate), lam
+        return Trained(K.pivots, coefficients, u, certificate), formulation
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
-        (*_, optimum), lam = self._minimise(kernel, sample.X, sample)
-        with np.errstate(over="ignore"):
-            value = _make_loss(sample).value(sample.signs * f) + lam * norm
-        # the values of `f` and `norm` are taken as given
-        rounding = optimum.rounding + sum_error(len(f), abs(value))
-        return Certificate.between(value, optimum.dual, residuals={}, repair={}, rounding=rounding, note=optimum.note)
+        (*_, optimum), formulation = self._minimise(kernel, sample.X, sample)
+        # f and its norm are taken as given
+        dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
+        return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)
 
     def _boost(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         if np.ptp(sample.weights) > 0:
@@ -658,10 +623,6 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         return Trained(*find_support(), last[0].u, certificate)
 
 
-def _make_loss(sample: Sample) -> Exponential:
-    return Exponential(sample.weights / sample.weights.sum())
-
-
 def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:
     """Yield rows up to the first one within a relative gap."""
     for row in rows:
@@ -671,23 +632,26 @@ def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAd
 
 
 def minimise_exponential(
-    K: LowRankKernel, y: Array, loss: Exponential, lam: float, tol: float
+    K: LowRankKernel, y: Array, formulation: Formulation, tol: float
 ) -> tuple[Array, Array, Certificate]:
-    """Minimise loss(y G w) + lam |w|^2; returns w, u and the certificate of that.
+    """Minimise loss(y G w) + ridge / 2 |w|^2; returns w, u and the certificate of that.
 
     Examples
     --------
     >>> K = LowRankKernel(np.array([[1.0], [-1.0]]), np.array([0]), np.zeros(2))
-    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), Exponential(0.5), 0.1, 1e-9)
+    >>> formulation = Formulation(Exponential(0.5), SquaredL2(0.2))
+    >>> w, u, certificate = minimise_exponential(K, np.array([1.0, -1.0]), formulation, 1e-9)
     >>> w.round(3), u.round(3), certificate.holds(1e-9)
     (array([1.327]), array([0.133, 0.133]), True)
     """
-    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, 2 * lam, False, loss.multipliers, loss.curvature)
+    terms: Any = formulation.terms
+    (loss, penalty), problem = terms, Problem(formulation, K.G, y)
+    ridge = penalty.ridge
+    newton = SmoothProblem(np.ascontiguousarray(K.G.T), y, ridge, False, loss.multipliers, loss.curvature)
     with threadpool_limits(1, "blas"):
         at = newton.minimise(
             Iterate(np.zeros(K.rank), 0.0, np.zeros(len(y))),
-            lambda w, z, _: tol * (loss.value(z) + lam * float(w @ w)),
+            lambda w, z, _: tol * (loss.value(z) + ridge / 2 * float(w @ w)),
         )
     u = loss.multipliers(y * at.f)
-    problem = Problem(Formulation(loss, SquaredL2(2 * lam)), K.G, y)
     return at.w, u, problem.certify(w=at.w, u=u)

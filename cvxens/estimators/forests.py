@@ -25,7 +25,7 @@ from cvxens.estimators.samples import Accepts, Sample
 from cvxens.estimators.saving import Persistent
 from cvxens.kernels import TreeEnsemble
 from cvxens.kernels.tree_ensemble import KINDS
-from cvxens.memory import SMALL, available
+from cvxens.limits import SMALL_ALLOCATION, available_memory
 from cvxens.problems import simplex_codes
 from cvxens.solvers import (
     LeastSquaresExperts,
@@ -205,7 +205,7 @@ def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int,
     at_work = effective_n_jobs(n_jobs)
     solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
     needed = 8 * (solving + 2 * n * n_experts * n_outputs)
-    if needed > SMALL and needed > (room := available()):
+    if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
         raise InvalidInput(
             "X",
             f"found {n:,} samples, whose {n_experts} experts take {needed / 2**30:,.1f} GiB where "

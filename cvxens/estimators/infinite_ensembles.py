@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import signature
-from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -15,7 +13,6 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import get_tags
@@ -24,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited, check_shape
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
@@ -40,10 +37,10 @@ from cvxens.estimators.machines import (
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import rounds_of
+from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
-from cvxens.memory import available
+from cvxens.limits import available_memory
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
 from cvxens.tables import TableEncoder
@@ -70,7 +67,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 @final
 @estimator
-class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
+class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -95,24 +92,20 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
         "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
-        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, else
-        "blockwise".
+        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, which
+        "libsvm" and "reference" do not keep to, else "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
-    max_time : float, optional
-        Stop, with a ConvergenceWarning, after so many seconds; of each sub-problem where there are several. LIBSVM and
-        cvxpy do not keep to it.
     cache_size : float, optional
         MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
-    verbose : int
-        1 shows on the standard error that the fit goes on.
 
     Attributes
     ----------
     certificate_ : Certificate
-        How far the machine is at most from the optimum of P2, over the whole set of hypotheses.
+        How far the machine is at most from the optimum of P2, over the whole set of hypotheses. `certify` is about P1
+        with the kernel as it was fitted, and takes coefficients that have the sum 0.
     history_ : tuple of Level
         Objective, bound, support vectors and times, for every point that was certified.
     n_iter_ : int
@@ -208,56 +201,18 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
         random = validation.generator(random_state)
         return self._view_additive(lambda model: model.cells.sample(k, random))
 
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the machine, or another one over the same support vectors, is from the optimum on a sample.
-
-        LL08 P1 has the kernel as it was fitted: whatever the sample, the machine has the norm that it has. P2 is solved
-        anew on the sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as `dual_coef_`, optional
-            Coefficients from anywhere, with the sum 0; by default the fitted ones.
-        intercept : float, optional
-            By default the fitted one, with `weights` the best one.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of P1: `primal` is the machine's value, `dual` a bound on the optimum. A list over the sub-problems where
-            there are several, for which weights and intercept are lists as well.
-
-        Raises
-        ------
-        InvalidInput
-            The kernel is precomputed: its values between the samples are not known.
-        """
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
-        sample = self._read_again(X, y, sample_weight)
-        if weights is None:
-            weights, intercept = self.dual_coef_, self.intercept_ if intercept is None else intercept
-        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
-
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         v = check_shape("weights", weights, self.dual_coef_.shape)
+        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
-        machine = Expansion(self._kernel.function, self.support_vectors_, v, np.nan if intercept is None else intercept)
         solver = "blockwise" if self._kernel.scale is None else "additive"
-        trainer = make_trainer(self._kernel, sample.X, solver, self._room())
+        trainer, prices = make_trainer(self._kernel, sample.X, solver, self._room()), self.C_ * sample.weights
         certificate, solution = certify_expansion(
-            trainer, machine, sample.signs, self.C_ * sample.weights, self._limits()
+            trainer, self.support_vectors_, v, b, sample.signs, prices, self._limits()
         )
-        if solution.relative_gap > self.tol:
-            self._warn(solution.ending, solution.relative_gap)
+        self._warn(solution.ending, solution.certificate)
         return certificate
 
     def _accepts(self) -> Accepts:
@@ -292,8 +247,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
             rounds.tell(f"{trainer.solver}, {len(sample.labels)} samples")
             (solution,) = trainer.solve_path(sample.signs, sample.weights, [C], self._limits())
         certificate = trainer.certify(solution)
-        if certificate.relative_gap > self.tol:
-            self._warn(solution.ending, certificate.relative_gap)
+        self._warn(solution.ending, certificate)
         u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
         if isinstance(predictor, Expansion) and self._is_precomputed:
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
@@ -321,22 +275,20 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, BinaryClassifier):
 
     def _room(self) -> float:
         """Return the bytes that kernel rows may take."""
-        return (
-            available() / 4 if self.cache_size is None else 2**20 * validation.positive("cache_size", self.cache_size)
-        )
+        if self.cache_size is None:
+            return available_memory() / 4
+        return 2**20 * validation.positive("cache_size", self.cache_size)
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         # sub-problems have the gamma of all samples
         return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _limits(self) -> Limits:
-        max_time = inf if self.max_time is None else validation.positive("max_time", self.max_time)
-        return Limits(validation.positive("tol", self.tol), max_time, validation.random_state(self.random_state))
+        tol = validation.positive("tol", self.tol)
+        return Limits(tol, time_limit(self), validation.random_state(self.random_state))
 
-    def _warn(self, ending: Ending, gap: float) -> None:
-        remedy = REMEDIES.get(ending, "raise tol")
-        message = f"{type(self).__name__}: {ending.value}; the relative gap is {gap:.3g}, tol is {self.tol:g}: {remedy}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    def _warn(self, ending: Ending, certificate: Certificate) -> None:
+        warn_of_gap(self, certificate, self.tol, ending.value, REMEDIES.get(ending, "raise tol"))
 
     def _scores(self, X: Any) -> Array:
         self._kernel.check(X)
@@ -387,11 +339,8 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     best_estimator_ : InfiniteEnsembleSVC
         Fitted to all samples with the best parameters.
-    certificate_ : Certificate
-        How far the best estimator is at most from the optimum at its C and gamma; a list over the sub-problems of more
-        than two classes, as is `history_`.
-    history_ : tuple of Level
-        Of its fit.
+    certificate_, history_, classes_, n_features_in_, feature_names_in_ : as of `InfiniteEnsembleSVC`
+        Those of the best estimator.
     best_params_ : dict
         The first of the best in the order of `cv_results_`.
     best_score_ : float
@@ -406,12 +355,6 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         Number of folds.
     refit_time_ : float
         Seconds of the last fit.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X had names that are all strings.
 
     Examples
     --------
@@ -442,29 +385,10 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the parameters, then fit all samples.
+        """Choose the parameters, then fit all samples; arguments are those of `InfiniteEnsembleSVC.fit`.
 
-        Folds of which some are missing choose nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the
-        classifier as it was.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features; the kernel matrix if the kernel is "precomputed".
-        y : array-like of shape (n_samples,)
-            Classes, two or more.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on the price of each sample's slack, and on its part in scores that take weights; 0 or above.
-
-        Returns
-        -------
-        self
-            Fitted; an estimator whose fit fails stays as it was.
-
-        Raises
-        ------
-        InvalidInput
-            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        The weights of samples count in scores too, where these take any. Folds of which some are missing choose
+        nothing: Ctrl-C before the last fit is a KeyboardInterrupt and leaves the classifier as it was.
         """
         validation.n_jobs(self.n_jobs)
         template = self._make_template()
@@ -572,10 +496,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
     def _warn(self, gaps: Array, tol: float) -> None:
         told = f"the relative gap is above tol = {tol:g} in {int((gaps > tol).sum())} of {gaps.size} fits"
-        message = (
-            f"{type(self).__name__}: {told}, at most {gaps.max():.3g}: raise tol or max_time, or leave out large Cs"
-        )
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warn_of(self, f"{told}, at most {gaps.max():.3g}", "raise tol or max_time, or leave out large Cs")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

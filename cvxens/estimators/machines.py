@@ -23,8 +23,7 @@ from sklearn.svm import SVC
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import formulations
-from cvxens.deadline import TimeUp, time_left
+from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.kernels import (
     DecisionStump,
@@ -38,9 +37,9 @@ from cvxens.kernels import (
     Stump,
 )
 from cvxens.kernels.kernel import Kernel, Shape, check_inside
-from cvxens.memory import available
+from cvxens.limits import TimeUp, available_memory, time_left
 from cvxens.problems import Problem
-from cvxens.problems.losses import Hinge
+from cvxens.problems.losses import rise
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_path
@@ -391,7 +390,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
         whole = _has_room(kernel, len(X)) and (kernel.is_precomputed or _is_in_time(kernel, samples))
         rows = DenseRows(kernel.evaluate(samples)) if whole else CachedRows(kernel.function, samples, room)
         return RowsTrainer(kernel, X, solver, rows)
-    needed, left = 8 * len(X) ** 2, available()
+    needed, left = 8 * len(X) ** 2, available_memory()
     if needed > left and not kernel.is_precomputed:
         raise InvalidInput(
             "solver",
@@ -405,7 +404,7 @@ def make_trainer(kernel: TrainingKernel, X: Any, solver: Any, room: float, *, li
 
 def _has_room(kernel: TrainingKernel, n_samples: int) -> bool:
     """Return True if the kernel matrix takes at most half of the memory that is left, or is there already."""
-    return kernel.is_precomputed or 16 * n_samples**2 <= available()
+    return kernel.is_precomputed or 16 * n_samples**2 <= available_memory()
 
 
 def _is_in_time(kernel: TrainingKernel, X: Array) -> bool:
@@ -445,35 +444,64 @@ def _find_by_cvxpy(problem: KernelSVM, _tol: float) -> Array:
     return Problem(formulation, factor(K).F, problem.y).solve().duals["u"]
 
 
-def certify_expansion(
-    trainer: Trainer, machine: Expansion, y: Array, prices: Array, limits: Limits
-) -> tuple[Certificate, SVMSolution[Any]]:
-    """Hold a machine against LL08 P1 on the sample of a trainer, in the same space: P2 is solved there for the bound.
+def certify_function(
+    formulation: Formulation,
+    y: Array,
+    f: Array,
+    b: float | None,
+    norm: float,
+    *,
+    dual: float,
+    rounding: float,
+    note: str,
+    errors: Array | float = 0.0,
+    norm_error: float = 0.0,
+) -> Certificate:
+    """Hold a function with scores `f + b` and the squared norm `norm` against a dual value of a problem with a kernel.
 
-    The coefficients v of the machine are any with the sum 0, over any support vectors; an intercept of NaN stands for
-    the best one. Returns the certificate of the machine, and the solution of P2.
+    `errors` and `norm_error` bound what f and the norm are off by, `rounding` what the dual value is; b is the best
+    intercept if it is None, where the formulation has one.
     """
-    v, b = machine.coefficients, machine.intercept
+    terms: Any = formulation.terms
+    loss, penalty = terms
+    if b is None:
+        b = float(loss.best_intercept(f, y)) if formulation.intercept else 0.0
+    z = y * (f + b)
+    # an exponential loss overflows at margins that are far below 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        # loss(z) + ridge / 2 |w|^2
+        value = loss.value(z) + penalty.ridge / 2 * norm
+        # at the worst of the errors of f and of f + b
+        risen = rise(loss, z, errors + EPSILON * (np.abs(f) + abs(b)))
+    rounding += risen + penalty.ridge / 2 * norm_error + EPSILON * abs(value)
+    return Certificate.between(value, dual, residuals={}, repair={}, rounding=rounding, note=note)
+
+
+def certify_expansion(
+    trainer: Trainer, vectors: NDArray, v: Array, b: float | None, y: Array, prices: Array, limits: Limits
+) -> tuple[Certificate, SVMSolution[Any]]:
+    """Hold the machine `sum_i v_i k(x_i, x) + b` against LL08 P1 on the sample of a trainer, and solve P2 there for it.
+
+    The x_i are any `vectors`, the v_i any coefficients with the sum 0; None stands for the best intercept. Returns the
+    certificate of the machine, and the solution of P2.
+    """
     if abs(total := float(v.sum())) > UNBALANCED * float(np.abs(v).sum()):
         raise InvalidInput("weights", f"found the sum {total:.3g}", "give coefficients with the sum 0, as y'u = 0 is")
     (solution,) = trainer.solve_path(y, prices, [1.0], limits)
-    X = np.concatenate([trainer.X, machine.vectors])
-    (f, at_vectors), (f_errors, errors_at_vectors) = (np.split(a, [len(y)]) for a in _score(trainer.kernel, X, v))
-    hinge = Hinge(prices)
-    b = float(hinge.best_intercept(f, y)) if np.isnan(b) else b
-    # P1: 1/2 |w|^2 + sum_i C_i max(0, 1 - z_i), with |w|^2 = sum_ij v_i v_j k(x_i, x_j)
-    z = y * (f + b)
-    value = max(float(v @ at_vectors), 0.0) / 2 + hinge.value(z)
-    # at the worst of the errors of f, of f + b, and of the squared norm
-    risen = hinge.value(z - f_errors - EPSILON * (np.abs(f) + np.abs(b))) - hinge.value(z)
-    size = float(np.abs(v) @ np.abs(at_vectors)) / 2
-    of_norm = float(np.abs(v) @ errors_at_vectors) / 2 + sum_error(len(v), size)
-    certificate = Certificate.between(
-        value,
-        -solution.objective,
-        residuals={},
-        repair={},
-        rounding=risen + of_norm + sum_error(len(y), value) + solution.certificate.rounding,
+    scores, errors = _score(trainer.kernel, np.concatenate([trainer.X, vectors]), v)
+    (f, at_vectors), (f_errors, errors_at_vectors) = np.split(scores, [len(y)]), np.split(errors, [len(y)])
+    certificate = certify_function(
+        formulations.svm(prices),
+        y,
+        f,
+        b,
+        # |w|^2 = sum_ij v_i v_j k(x_i, x_j) = v'(K v), off by the errors of K v and of the sum
+        max(float(v @ at_vectors), 0.0),
+        errors=f_errors,
+        norm_error=float(np.abs(v) @ errors_at_vectors) + sum_error(len(v), float(np.abs(v) @ np.abs(at_vectors))),
+        # the optimum of P1 is minus that of P2
+        dual=-solution.objective,
+        rounding=solution.certificate.rounding,
         note="over all hypotheses of the kernel as it was fitted",
     )
     return certificate, solution

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.deadline import Ending, Pace, TimeUp
+from cvxens.limits import Ending, Pace, TimeUp
 
 T = TypeVar("T")
 

@@ -42,9 +42,7 @@ class Accepts:
 
     sparse: tuple[str, ...] = ()  # formats of sparse matrices; others become the first of them
     missing: bool = False  # NaN as a missing value
-    nominal: bool = (
-        False  # data frames with nominal columns: X gets their codes, the estimator's `features_` their kinds
-    )
+    nominal: bool = False  # data frames with nominal columns, whose codes X gets, and whose kinds `features_`
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
@@ -63,9 +61,7 @@ class Accepts:
         if reset:
             vars(estimator).pop("encoder_", None)
         elif hasattr(estimator, "encoder_"):
-            features = estimator.encoder_.accept(X)
-            # saved by version 0.1, before features had their names
-            X = features if hasattr(estimator, "feature_names_in_") else np.asarray(features)
+            X = estimator.encoder_.accept(X)
         if not self.nominal:
             return X
         if reset:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from textwrap import indent
 from typing import Any, TypeAlias
 
@@ -13,8 +14,9 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
-from cvxens.estimators.base import Classifier
+from cvxens.estimators.base import CertifiedClassifier, Limited
 from cvxens.estimators.multiclass import name_sides
+from cvxens.estimators.samples import Accepts, OracleFactory, find_accepted
 from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
 from cvxens.types import Array
 
@@ -25,15 +27,45 @@ Sides: TypeAlias = tuple[str, ...]
 
 
 @dataclass(eq=False, repr=False)
-class Vote(Classifier):
-    """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several."""
+class Vote(Limited, CertifiedClassifier):
+    """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several.
 
+    Parameters
+    ----------
+    oracle : str or callable
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
+        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Perceptrons, refined=1)``; boosting takes values within [-1, 1]. Stumps take sparse
+        X; trees take NaN, and data frames with columns of categories, strings or booleans, whose values `features_`
+        then lists. Classifiers of scikit-learn, as in
+        ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
+        themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
+        learned, such as the last three, are heuristic: nothing is proven over all of them.
+    random_state : int, RandomState instance or None
+        Seed of an oracle that samples.
+
+    Attributes
+    ----------
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).
+    """
+
+    _: KW_ONLY
+    random_state: Any = None
     certificate_: Certificate = field(init=False)
     history_: tuple[Any, ...] = field(init=False)
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
     intercept_: Array = field(init=False)
     dual_weights_: Array = field(init=False)
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str | OracleFactory:
+        """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
+
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
 
     def _scores(self, X: Any) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)

@@ -1,8 +1,18 @@
 """Tables and figures of the papers: our figures beside the published ones."""
 
 from cvxens.experiments.catalogue import EXPERIMENTS, experiment_of, of_paper
-from cvxens.experiments.experiment import Draw, Experiment, Generated, Method, Partitioned, Source, Split
-from cvxens.experiments.record import Cell, Published, Trial
+from cvxens.experiments.experiment import (
+    Cell,
+    Draw,
+    Experiment,
+    Generated,
+    Method,
+    Partitioned,
+    Published,
+    Source,
+    Split,
+    Trial,
+)
 from cvxens.experiments.run import cells
 
 __all__ = [

@@ -25,8 +25,16 @@ from cvxens.estimators import (
     SupervisedKernelRLSClassifier,
 )
 from cvxens.estimators.infinite_ensembles import PRICES, WIDTHS
-from cvxens.experiments.experiment import Experiment, Generated, Method, Partitioned, Source, Split, measure_error
-from cvxens.experiments.record import Published
+from cvxens.experiments.experiment import (
+    Experiment,
+    Generated,
+    Method,
+    Partitioned,
+    Published,
+    Source,
+    Split,
+    measure_error,
+)
 from cvxens.problems import RhoSVM
 from cvxens.solvers import Update, adaptive_updates, fixed_updates, solve_rho_svm
 from cvxens.types import Array

@@ -13,9 +13,8 @@ from threadpoolctl import threadpool_limits
 from cvxens import datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
-from cvxens.experiments.experiment import Draw, Experiment, Split
-from cvxens.experiments.record import Cell, Trial
-from cvxens.threads import limit_threads
+from cvxens.experiments.experiment import Cell, Draw, Experiment, Split, Trial
+from cvxens.limits import limit_threads
 
 Value = TypeVar("Value")
 

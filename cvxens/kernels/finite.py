@@ -136,13 +136,7 @@ class WeakLearner(InnerProduct):
         if not columns or not all(map(callable, columns)):
             raise InvalidInput("columns", f"found {len(columns)} columns", "give at least one, all of them callable")
         weights = np.full(len(columns), 1 / len(columns)) if self.weights is None else self.weights
-        weights = validation.finite_array("weights", weights, ndim=1)
-        if len(weights) != len(columns):
-            found = f"found {len(weights)} weights for {len(columns)} columns"
-            raise InvalidInput("weights", found, "give one per column")
-        if weights.min() < 0 or weights.max() <= 0:
-            found = f"found weights from {weights.min():g} to {weights.max():g}"
-            raise InvalidInput("weights", found, "give weights >= 0, not all 0")
+        weights = validation.weights("weights", weights, len(columns), "column")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "weights", as_tuple(weights))
 

@@ -165,7 +165,8 @@ class Kernel(FieldsOnly, ABC):
             (k, -np.abs(np.subtract.outer(k, x)) @ (scale * coefficients))
             for k, x, scale in zip(knots, vectors.T, scales, strict=True)
         ]
-        # what the kernel has beside the distances is the same everywhere: all features share it
+        # what K has beside the distances, a(x) + a(x'), adds a constant to f: sum_j c_j is 0, or a is constant. It is
+        # measured at one support vector, and all features share it
         there = sum(float(np.interp(at, *shape)) for at, shape in zip(vectors[0], shapes, strict=True))
         rest = (float(self(vectors[:1], vectors)[0] @ coefficients) - there) / len(shapes)
         return [(knots, values + rest) for knots, values in shapes]

@@ -5,10 +5,11 @@ Values -1 and +1 are false and true. Exclusive ors are products of kernels, `ker
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import exp, expm1, factorial
+from math import exp, factorial
 from typing import Any, final
 
 import numpy as np
@@ -21,7 +22,6 @@ from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, 
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile
-from cvxens.types import Array
 from cvxens.validation import RandomState
 
 LEVELS = 40
@@ -125,10 +125,37 @@ def or_(first: Kernel, second: Kernel) -> Logical:
 and_.source = or_.source = Logical.source  # type: ignore[attr-defined]
 
 
+class OfStumps(Ranged):
+    """A function of the stump kernel within ranges, ``g(K_S, Delta_S)``; its mass is that of K_S = Delta_S."""
+
+    neutral = True
+
+    @property
+    def stump(self) -> Stump:
+        return Stump(self.low, self.high)
+
+    @abstractmethod
+    def combine(self, K: Any, delta: float) -> Any:
+        """Compute g(K, Delta_S) for values of the stump kernel, a number or an array."""
+
+    def stump_mass(self, X: Any = None, Z: Any = None) -> float:
+        """Compute Delta_S, or raise an InvalidInput if there is no kernel with it."""
+        return self.stump.total_mass(X, Z)
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        check_ranges_known(self, X, Z)
+        stumps, delta = self.stump.tile(X, Z), self.stump_mass(X, Z)
+        return lambda rows, columns: self.combine(stumps(rows, columns), delta)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        delta = self.stump_mass(X, Z)
+        return float(self.combine(delta, delta))
+
+
 @final
 @documented
 @dataclass(frozen=True)
-class StumpRegion(Ranged):
+class StumpRegion(OfStumps):
     """K_L = (K_{L-1} + Delta_{L-1}) (K_S + Delta_S), with K_1 = K_S and Delta_L = 4^(L-1) Delta_S^L.
 
     LL08 Theorem 16 applied level by level: the regions of level L are q min(h, s) with h of level L - 1, s a stump
@@ -153,7 +180,6 @@ class StumpRegion(Ranged):
     high: Any = None
     equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
     source = "LL08 Theorem 16"
-    neutral = True
 
     def __post_init__(self) -> None:
         validation.whole("level", self.level)
@@ -163,27 +189,12 @@ class StumpRegion(Ranged):
     def homogeneity(self) -> float:
         return float(self.level)
 
-    @property
-    def stump(self) -> Stump:
-        return Stump(self.low, self.high)
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        check_ranges_known(self, X, Z)
-        stumps, delta = self.stump.tile(X, Z), self.stump.total_mass(X, Z)
-
-        def evaluate(rows: slice, columns: slice) -> Array:
-            K, mass = stumps(rows, columns), delta
-            k = K + delta
-            for _ in range(self.level - 1):
-                # K_L = (K_{L-1} + Delta_{L-1}) k, and Delta_L = 4 Delta_S Delta_{L-1}
-                K, mass = (K + mass) * k, 4 * delta * mass
-            return K
-
-        return evaluate
-
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        # 4^(L-1) Delta_S^L
-        return (4 * self.stump.total_mass(X, Z)) ** self.level / 4
+    def combine(self, K: Any, delta: float) -> Any:
+        k, mass = K + delta, delta
+        for _ in range(self.level - 1):
+            # K_L = (K_{L-1} + Delta_{L-1}) k, and Delta_L = 4 Delta_S Delta_{L-1}
+            K, mass = (K + mass) * k, 4 * delta * mass
+        return K
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         kernel: Kernel = self.stump
@@ -195,7 +206,7 @@ class StumpRegion(Ranged):
 @final
 @documented
 @dataclass(frozen=True)
-class DecisionTree(Ranged):
+class DecisionTree(OfStumps):
     """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1, for 0 < gamma < 1 / Delta_S.
 
     LL08 Theorem 18: the union of sets with the kernels ``gamma^L / L! (K_S + Delta_S)^L``, L = 1, 2, ..., each of
@@ -224,29 +235,19 @@ class DecisionTree(Ranged):
     high: Any = None
     equation = "exp(gamma (K_S + Delta_S)) - 1"
     source = "LL08 Theorem 18"
-    neutral = True
 
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
         super().__post_init__()
         if self.is_data_independent:
-            self._delta()
+            self.stump_mass()
 
-    @property
-    def stump(self) -> Stump:
-        return Stump(self.low, self.high)
-
-    def tile(self, X: Any, Z: Any) -> Tile:
-        check_ranges_known(self, X, Z)
-        stumps, delta = self.stump.tile(X, Z), self._delta(X, Z)
-        return lambda rows, columns: np.expm1(self.gamma * (stumps(rows, columns) + delta))
-
-    def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        return expm1(2 * self.gamma * self._delta(X, Z))
+    def combine(self, K: Any, delta: float) -> Any:
+        return np.expm1(self.gamma * (K + delta))
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random, n = validation.generator(random_state), validation.whole("n", n)
-        t = self.gamma * self._delta()
+        t = self.gamma * self.stump_mass()
         # the masses of (e^t - 1) + e^t sum_L gamma^L / L! K_S^L over e^t, as K_S^L has the mass Delta_S^L
         masses = np.array([1 - exp(-t), *(t**level / factorial(level) for level in range(1, LEVELS))])
         levels = random.choice(LEVELS, size=n, p=normalise_masses(masses)).tolist()
@@ -258,10 +259,10 @@ class DecisionTree(Ranged):
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)
-        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X)._delta()), SimplifiedLaplacian(self.gamma))
+        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X).stump_mass()), SimplifiedLaplacian(self.gamma))
 
-    def _delta(self, X: Any = None, Z: Any = None) -> float:
-        delta = self.stump.total_mass(X, Z)
+    def stump_mass(self, X: Any = None, Z: Any = None) -> float:
+        delta = super().stump_mass(X, Z)
         if self.gamma * delta >= 1:
             found = f"found {self.gamma!r} with a Delta_S of {delta:g}"
             raise InvalidInput("gamma", found, f"give a number below 1 / Delta_S = {1 / delta:g}, or use Laplacian")

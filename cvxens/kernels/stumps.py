@@ -7,9 +7,10 @@ counts thresholds between two values. The ranges within which thresholds lie are
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self, cast, final
+from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,30 +37,50 @@ class Ranged(Kernel):
 
     low: Any
     high: Any
+    ends: ClassVar[Mapping[str, int]] = {"low": 0, "high": 1}
+    """The parameters that are ends of ranges, and their rows in a box (2, n_features)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", as_tuple(self.low))
-        object.__setattr__(self, "high", as_tuple(self.high))
+        for end in self.ends:
+            object.__setattr__(self, end, as_tuple(getattr(self, end)))
 
     @property
     def is_data_independent(self) -> bool:
         return self.low is not None and self.high is not None
 
+    def domain(self, n_features: int) -> Array:
+        box = super().domain(n_features)
+        for end, row in self.ends.items():
+            if getattr(self, end) is not None:
+                values = validation.finite_array(end, getattr(self, end), ndim=1)
+                validation.one_each(end, values, n_features, "feature")
+                box[row] = values
+        return box
+
     def box(self) -> Array:
         """Return (low, high) as given, shape (2, n_features)."""
-        return check_box(self.low, self.high)
+        given = [getattr(self, end) for end in self.ends]
+        if any(values is None for values in given):
+            remedy = f"give {' and '.join(self.ends)}, or take kernel.with_ranges_of(X)"
+            raise InvalidInput(next(iter(self.ends)), "found no ranges", remedy)
+        low, high = box = self.domain(np.size(given[0]))
+        if (low > high).any():
+            feature = int(np.argmax(low > high))
+            found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
+            raise InvalidInput("low", found, "give low <= high")
+        return box
 
     def box_of(self, X: Array) -> Array:
-        """Return (low, high) for a sample, shape (2, n_features)."""
-        return find_box(self.low, self.high, X)
+        """Return (low, high) for a sample that must be within, its own where they are open; shape (2, n_features)."""
+        box = self.domain(X.shape[1])
+        box = np.where(np.isinf(box), [X.min(axis=0), X.max(axis=0)], box)
+        check_inside(box, X)
+        return box
 
     def with_ranges_of(self, X: Any) -> Self:
-        low, high = self.box_of(validation.finite_array("X", X, ndim=2))
-        ranged: Self = replace(cast("Any", self), low=low, high=high)
+        box = self.box_of(validation.finite_array("X", X, ndim=2))
+        ranged: Self = replace(cast("Any", self), **{end: box[row] for end, row in self.ends.items()})
         return ranged
-
-    def domain(self, n_features: int) -> Array:
-        return fill_domain(super().domain(n_features), self.low, self.high)
 
 
 class Additive(Kernel):
@@ -160,6 +181,7 @@ class DecisionStump(RangedStumps):
 
     def tile(self, X: Any, Z: Any) -> Tile:
         check_ranges_known(self, X, Z)
+        # K = 1/D sum_d (1 - 2 |x_d - x'_d| / range_d) = 1 - sum_d scale_d |x_d - x'_d| with scale_d = 2 / (D range_d)
         left, right = check_pair(X, Z)
         scale = _check_varies("X", _uniform_scales(self.box_of(left)))
         self.box_of(right)
@@ -180,7 +202,7 @@ class DecisionStump(RangedStumps):
 
 @final
 @dataclass(frozen=True)
-class HistogramIntersection(Additive):
+class HistogramIntersection(Ranged, Additive):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
     LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of half the stump
@@ -201,31 +223,27 @@ class HistogramIntersection(Additive):
     """
 
     high: Any = None
+    ends = {"high": 1}  # noqa: RUF012
     equation = "sum_d min(x_d, x'_d)"
     source = "LL08"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "high", as_tuple(self.high))
+    is_data_independent = True
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
-        self._box_of(join_samples(X, Z))
+        self.box_of(join_samples(X, Z))
         return measure(MINIMUM, X, Z)
 
     def diag(self, X: Any) -> Array:
         X, _ = check_pair(X)
-        self._box_of(X)
+        self.box_of(X)
         return X.sum(axis=1)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        _, high = self._box() if X is None else self._box_of(join_samples(*check_pair(X, Z)))
+        _, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
         return float(high.sum())
 
-    def with_ranges_of(self, X: Any) -> HistogramIntersection:
-        return HistogramIntersection(self._box_of(check_pair(X)[0])[1])
-
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        box, random = self._box(), validation.generator(random_state)
+        box, random = self.box(), validation.generator(random_state)
         features, thresholds = draw_places(box, box[1], n, random)
         drawn = zip(features.tolist(), thresholds.tolist(), strict=True)
         return tuple(hypotheses.Indicator(d, t) for d, t in drawn)
@@ -234,21 +252,14 @@ class HistogramIntersection(Additive):
         return np.full(X.shape[1], 0.5)
 
     def domain(self, n_features: int) -> Array:
-        return fill_domain(super().domain(n_features), np.zeros(n_features), self.high)
+        box = super().domain(n_features)
+        box[0] = 0.0
+        return box
 
     def shape_functions(self, vectors: Array, coefficients: Array, box: Array | None = None) -> list[Shape]:
         # g_d(t) = sum_j c_j min(t, x_jd) from t = 0 needs no range
         knots = [np.unique(np.append(0.0, x)) for x in vectors.T]
         return [(k, np.minimum.outer(k, x) @ coefficients) for k, x in zip(knots, vectors.T, strict=True)]
-
-    def _box_of(self, X: Array) -> Array:
-        return find_box(np.zeros(X.shape[1]), self.high, X)
-
-    def _box(self) -> Array:
-        if self.high is None:
-            remedy = "give the largest value of each feature, or take kernel.with_ranges_of(X)"
-            raise InvalidInput("high", "found none", remedy)
-        return check_box(np.zeros(len(self.high)), self.high)
 
 
 @final
@@ -298,8 +309,7 @@ class SimplifiedStump(Simplified, Additive):
         if self.scale is None:
             return None
         scale = validation.finite_array("scale", self.scale, ndim=1)
-        if len(scale) != n_features:
-            raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
+        validation.one_each("scale", scale, n_features, "feature")
         if scale.min() < 0:
             raise InvalidInput("scale", f"found {scale.min():g}", "give numbers of at least 0")
         return scale
@@ -350,6 +360,7 @@ class MiddleStump(Kernel):
         return self._columns
 
     def tile(self, X: Any, Z: Any) -> Tile:
+        # J hypotheses agree but for those with a threshold in between, as many as the ranks differ by: J - 2 |r - r'|_1
         X, Z = check_pair(X, Z)
         ranks = self._ranks(X)
         distance = measure(DIFFERENCE, ranks, ranks if Z is X else self._ranks(Z))
@@ -370,6 +381,7 @@ class MiddleStump(Kernel):
         The columns are stumps on the number of thresholds at or below each value; their inner products are the kernel.
         """
         ranks = self._ranks(validation.samples(X))
+        # k stumps with their thresholds between two neighbouring values: one column sqrt(k) sign(rank - t)
         counts = np.bincount(self._columns.features, minlength=ranks.shape[1]).astype(float)
         return StumpColumns(ranks, constant=False, ends=np.stack([np.zeros_like(counts), counts]), gap_scale=np.sqrt)
 
@@ -392,42 +404,6 @@ def as_tuple(values: Any) -> Any:
     return tuple(np.asarray(values).tolist()) if np.ndim(values) == 1 else values
 
 
-def check_box(low: Any, high: Any) -> Array:
-    """Return given ranges, shape (2, n_features), or raise an InvalidInput."""
-    if low is None or high is None:
-        raise InvalidInput("low", "found no ranges", "give low and high, or take kernel.with_ranges_of(X)")
-    low = validation.finite_array("low", low, ndim=1)
-    high = _check_end("high", high, len(low))
-    if (low > high).any():
-        feature = int(np.argmax(low > high))
-        found = f"found {low[feature]:g} for feature {feature}, above its high of {high[feature]:g}"
-        raise InvalidInput("low", found, "give low <= high")
-    return np.stack([low, high])
-
-
-def find_box(low: Any, high: Any, X: Array) -> Array:
-    """Return ranges that a sample must be within, its own where they are not given; shape (2, n_features)."""
-    low = X.min(axis=0) if low is None else _check_end("low", low, X.shape[1])
-    high = X.max(axis=0) if high is None else _check_end("high", high, X.shape[1])
-    box = np.stack([low, high])
-    check_inside(box, X)
-    return box
-
-
-def _check_end(argument: str, values: Any, n_features: int) -> Array:
-    end = validation.finite_array(argument, values, ndim=1)
-    if len(end) != n_features:
-        raise InvalidInput(argument, f"found {len(end)} numbers for {n_features} features", "give one per feature")
-    return end
-
-
-def fill_domain(box: Array, low: Any, high: Any) -> Array:
-    """Write the ends that are given over those of a box (2, n_features)."""
-    for row, name, end in zip(box, ("low", "high"), (low, high), strict=True):
-        row[:] = row if end is None else _check_end(name, end, len(row))
-    return box
-
-
 def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
     """Draw `n` features in proportion to their masses, and thresholds uniformly in their ranges."""
     features = random.choice(box.shape[1], size=validation.whole("n", n), p=normalise_masses(masses))
@@ -446,6 +422,7 @@ def draw_signs(
 
 def _uniform_scales(box: Array) -> Array:
     """Return 2 / (D (high_d - low_d)), and 0 for ranges of 0; shape (n_features,)."""
+    # a feature without a range has the same value in all samples: no distance, and no threshold to count
     width = box[1] - box[0]
     varies = width > 0
     return np.divide(2 / max(varies.sum(), 1), width, out=np.zeros_like(width), where=varies)
@@ -464,5 +441,6 @@ def _build_staircase(thresholds: Array, x: Array, coefficients: Array) -> Shape:
     # stump k is +1 at x_j if its threshold is at most x_j, so its weight is sum_j c_j less twice the c_j below it
     below = np.bincount(np.searchsorted(thresholds, x, side="right"), coefficients, len(thresholds) + 1)[:-1].cumsum()
     weights = coefficients.sum() - 2 * below
+    # g starts at minus the sum of the weights, and jumps by twice the weight at each threshold
     levels = 2 * np.append(0.0, weights.cumsum()) - weights.sum()
     return np.repeat(thresholds, 2), np.repeat(levels, 2)[1:-1]

@@ -16,8 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.memory import SMALL, available
-from cvxens.threads import map_in_threads
+from cvxens.limits import SMALL_ALLOCATION, available_memory, map_in_threads
 from cvxens.types import Array
 
 Tile: TypeAlias = Callable[[slice, slice], Array]
@@ -50,7 +49,7 @@ def check_features(argument: str, X: Array, n_features: int, whose: str) -> None
 def check_room(n_rows: int, n_columns: int, dtype: np.dtype) -> None:
     """Raise an InvalidInput unless a dense (n_rows, n_columns) matrix fits into the memory that is left."""
     needed = n_rows * n_columns * dtype.itemsize
-    if needed > SMALL and needed > (room := available()):
+    if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
         raise InvalidInput(
             "X",
             f"found {n_rows:,} x {n_columns:,} samples, whose {dtype} kernel matrix takes {needed / 2**30:,.1f} GiB "
@@ -73,7 +72,7 @@ def assemble(tile: Tile, shape: tuple[int, int], dtype: np.dtype, *, symmetric: 
         (rows, columns)
         for rows in _cut(shape[0])
         for columns in _cut(shape[1])
-        if not symmetric or columns.start >= rows.start
+        if not symmetric or columns.start >= rows.start  # else it is the transpose of another part
     ]
 
     def fill(k: int) -> None:

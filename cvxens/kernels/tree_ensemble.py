@@ -32,6 +32,7 @@ WIDTH = 16
 """Columns that go through the trees together: their sums at all nodes of a tree stay in a cache."""
 
 NONE_ABOVE, IDLE = -1, -2
+"""In place of a node above: there is none that counts, or the node itself does not count."""
 
 KINDS = ("leaf", "depth")
 """The nodes of a tree that count: its leaves, or all but the root."""
@@ -159,6 +160,7 @@ def list_passed(parent: Indices, kind: str) -> Codes:
     for node in range(1, len(parent)):
         depth[node] = depth[parent[node]] + 1
     # the root, at depth 0, is passed by all and does not count
+    # at a node of depth k its level k - 1 is itself, and the levels before are those of its parent
     passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
     for node in range(1, len(parent)):
         passed[node] = passed[parent[node]]
@@ -170,6 +172,7 @@ def list_above(parent: Indices, kind: str) -> Indices:
     """List the next node above each node that counts, (n_nodes,), as `TreeMatrix` has it."""
     if kind == "leaf":
         return np.full(len(parent), NONE_ABOVE)
+    # what is below the root has the root above, which does not count
     above = np.where(parent == 0, NONE_ABOVE, parent)
     above[0] = IDLE
     return above
@@ -238,10 +241,12 @@ def sum_through_trees(above: Indices, first: Indices, left: Indices, right: Indi
     product = np.zeros((left.shape[1], C.shape[1]))
     sums = np.empty((np.max(first[1:] - first[:-1]), C.shape[1]))
     for t in range(left.shape[0]):
+        # what each leaf gathers of C; what each node then has of all below it, and each leaf of all nodes above it
         sums[:] = 0.0
         for i in range(right.shape[1]):
             _add_row(C, i, sums, right[t, i])
         _sum_up_and_down(above[first[t] : first[t + 1]], sums)
+        # row i of Z_t times that: what its leaf has
         for i in range(left.shape[1]):
             _add_row(sums, left[t, i], product, i)
     return product
@@ -400,6 +405,7 @@ def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
 
 
 def _descend_branches(tree: Tree, columns: NDArray) -> Indices:
+    # the heaviest branch of every test, by training weight
     nodes, sizes = tree.nodes, tree.nodes.counts.sum(axis=1)
     inner = np.flatnonzero(tree.branches)
     heaviest = np.zeros(len(sizes), np.int64)

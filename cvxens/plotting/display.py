@@ -129,9 +129,7 @@ def name_features(names: Names, n_features: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x[{j}]" for j in range(n_features))
     given = validation.labels("feature_names", names)
-    if len(given) != n_features:
-        found = f"found {len(given)} names for {n_features} features"
-        raise InvalidInput("feature_names", found, "give one name per feature")
+    validation.one_each("feature_names", given, n_features, "feature")
     return tuple(str(name) for name in given)
 
 

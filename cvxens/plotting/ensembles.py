@@ -75,9 +75,11 @@ class Ensemble:
             return [("", cls(learners, W, names))]
         classes = read_fitted(estimator, "classes_")
         if hasattr(estimator, "codes_"):
+            # the score of class k is the inner product of its code with the coordinates
             W = W @ estimator.codes_.T
             W = W[:, 1:] if len(classes) == 2 else W
         elif len(classes) == 2:
+            # the sign of F_1 - F_0 decides; half of it is what `decision_function` returns
             W = (W[:, 1:] - W[:, :1]) / 2
         if W.shape[1] == 1:
             return [("", cls(learners, W[:, 0], names))]

@@ -249,9 +249,7 @@ class ShapeDisplay:
             self.axes_ = new_axes((2.4 * n_across + 0.6, 2.1 * n_down + 0.4), len(panels), n_across)
         else:
             self.axes_ = [check_axes(one) for one in np.ravel(np.asarray(ax, object)).tolist()]
-        if len(self.axes_) != len(panels):
-            found = f"found {len(self.axes_)} axes for {len(panels)} shapes"
-            raise InvalidInput("ax", found, "give one per shape, or None for a new figure")
+        validation.one_each("ax", self.axes_, len(panels), "shape")
         first = self.axes_[0]
         self.figure_: Figure | SubFigure = first.figure
         for one, panel in zip(self.axes_, panels, strict=True):
@@ -352,6 +350,5 @@ def _columns(X: Any, n_features: int) -> Sequence[Array | None]:
     if X is None:
         return [None] * n_features
     columns = validation.finite_array("X", X, ndim=2).T
-    if len(columns) != n_features:
-        raise InvalidInput("X", f"found {len(columns)} columns for {n_features} features", "give one per feature")
+    validation.one_each("X", columns, n_features, "feature")
     return list(columns)

@@ -64,14 +64,12 @@ class Trace:
     quantity: str = "objective"
 
     def __post_init__(self) -> None:
-        fields = ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]
-        for field in fields:
-            object.__setattr__(self, field, _check_numbers(field, getattr(self, field)))
-        lengths = [len(getattr(self, field)) for field in fields]
-        if len(set(lengths)) > 1:
-            raise InvalidInput(", ".join(fields), f"found lengths {lengths}", "give one number per round")
-        if not lengths[0]:
+        if np.size(self.objective) == 0:
             raise InvalidInput("history", "found no rounds", "give a run that has finished a round")
+        for field in ["objective", "bound", *(["seconds"] if self.seconds is not None else [])]:
+            values = validation.finite_array(field, getattr(self, field), ndim=1, infinite=True)
+            object.__setattr__(self, field, values)
+            validation.one_each(field, values, len(self.objective), "round")
 
     @classmethod
     def from_history(cls, history: Sequence[Any], name: str = "") -> Self:
@@ -237,17 +235,3 @@ def _column(history: Sequence[Any], attribute: str) -> Array:
         return np.array([getattr(row, attribute) for row in history], np.float64)
     except AttributeError:
         raise InvalidInput("history", f"found rows without {attribute}", REMEDY) from None
-
-
-def _check_numbers(argument: str, values: Any) -> Array:
-    """Return a float array of one dimension; infinities are kept, as there may be no bound yet."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        found = f"found something that is not numeric ({error})"
-        raise InvalidInput(argument, found, "give an array of numbers") from None
-    if array.ndim != 1:
-        raise InvalidInput(argument, f"found shape {array.shape}", "give one number per round")
-    if np.isnan(array).any():
-        raise InvalidInput(argument, "found NaN", "give infinity where there is no value yet")
-    return array

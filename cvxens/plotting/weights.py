@@ -65,12 +65,9 @@ class PathDisplay(Display):
         if C.min() <= 0 or len(np.unique(C)) < len(C):
             raise InvalidInput("C", f"found {C.tolist()}", "give distinct numbers above 0")
         coefficients = validation.finite_array("coefficients", self.coefficients, ndim=2)
-        if len(coefficients) != len(C):
-            found = f"found {len(coefficients)} rows for {len(C)} values of C"
-            raise InvalidInput("coefficients", found, "give one row for every C")
-        if self.names is not None and len(self.names) != coefficients.shape[1]:
-            found = f"found {len(self.names)} names for {coefficients.shape[1]} coefficients"
-            raise InvalidInput("names", found, "give one for every coefficient")
+        validation.one_each("coefficients", coefficients, len(C), "C")
+        if self.names is not None:
+            validation.one_each("names", self.names, coefficients.shape[1], "coefficient")
         validation.whole("n_named", self.n_named, least=0)
         order = np.argsort(C)
         self.C, self.coefficients = C[order], coefficients[order]

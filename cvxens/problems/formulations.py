@@ -337,6 +337,8 @@ def simplex_codes(n_classes: int) -> Array:
     """
     if n_classes < 2:
         raise InvalidInput("n_classes", f"found {n_classes}", "give at least two classes")
+    # a lower triangular factor of the wanted inner products, column by column, as Cholesky's: |code_j| = 1 gives the
+    # diagonal, and code_k'code_j = -1/(n_classes - 1) what is below it; the last class has no column of its own
     codes = np.zeros((n_classes, n_classes - 1))
     for j in range(n_classes - 1):
         codes[j, j] = np.sqrt(1 - codes[j] @ codes[j])
@@ -380,30 +382,20 @@ class SLSSVM(ColumnProblem):
 
     def __init__(self, H: ColumnsLike, L: Any, C: float, sample_weight: Any = None) -> None:
         self.L = check_codes(L)
-        self.weights = check_weights(sample_weight, len(self.L))
-        self._place(H, np.ones((len(self.L), 1)), C=C)
+        n = len(self.L)
+        self.weights = 1.0 if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
+        self._place(H, np.ones((n, 1)), C=C)
 
     def formulate(self, C: float) -> Formulation:
         """Return `simplex_least_squares`, with prices that may be 0."""
         return Formulation(SquaredError(C * self.weights, self.L), SquaredL2(), intercept=True, outputs=self.L.shape[1])
 
 
-def check_weights(sample_weight: Any, n_samples: int) -> float | Array:
-    """Return one finite number of at least 0 per sample, not all of them 0; None stands for 1."""
-    if sample_weight is None:
-        return 1.0
-    weights = validation.finite_array("sample_weight", sample_weight, ndim=1)
-    validation.same_length("sample_weight", weights, n_samples)
-    if weights.min() < 0 or weights.max() <= 0:
-        found = f"found {weights.min():g} to {weights.max():g}"
-        raise InvalidInput("sample_weight", found, "give weights of 0 or above, not all 0")
-    return weights
-
-
 def check_codes(L: Any) -> Array:
     """Return `L` as (n_samples, n_classes - 1) if its rows are simplex codes of at least two classes."""
     L = validation.finite_array("L", L)
     L = L[:, None] if L.ndim == 1 else validation.finite_array("L", L, ndim=2)
+    # rows that differ by rounding are one code
     codes = np.unique(np.round(L, 9), axis=0)
     wanted = np.full((len(codes), len(codes)), -1 / L.shape[1])
     np.fill_diagonal(wanted, 1.0)
@@ -490,7 +482,7 @@ class RhoSVM(KernelProblem):
             c = point["c"] / max(float(np.abs(point["c"]).max()), np.finfo(float).tiny)
         f, _ = products.scores(c)
         smallest, norm = float((self.y * f).min()), self.gram.form(c, f)
-        # the objective 2 t m - t^2 |w|^2 is largest at t = m / |w|^2
+        # at t w the objective 2 t m - t^2 |w|^2 is largest for t = m / |w|^2; where m <= 0, for t = 0
         c = c * (smallest / norm if min(smallest, norm) > 0 else 0.0)
         found = super().evaluate({"c": c, "u": u}, products)
         return replace(found, point={"c": c, "rho": np.asarray(found.z.min()), "u": found.point["u"]})
@@ -663,6 +655,7 @@ class SVMDual(KernelProblem):
         if errors is not None:
             z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
             # in this order nothing overflows that half_norm makes small
+            # P1 along t (w, b): t^2 |w|^2 / 2 + C sum max(0, 1 - t z), at t = 1 or where no sample has slack
             scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
             if scale != 1:
                 products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))

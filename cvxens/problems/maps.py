@@ -67,13 +67,7 @@ class Columns(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DenseColumns:
-    """An array H.
-
-    Parameters
-    ----------
-    H : ndarray of shape (n_samples, n_columns)
-        H[i, j] = h_j(x_i).
-    """
+    """An array H (n_samples, n_columns) with H[i, j] = h_j(x_i)."""
 
     H: Array
 
@@ -167,6 +161,7 @@ class StumpColumns:
         return max(float(self.scale.max()), float(self.constant))
 
     def scores(self, w: Array) -> Array:
+        # g_d(v) = sum_k w_k sign(v - t_k) = 2 sum_{k: t_k < v} w_k - sum_k w_k, by running sums over the slots
         steps = self._steps
         gaps = w[:-1] if self.constant else w
         jumps = np.zeros((steps.n_slots, *w.shape[1:]))
@@ -176,6 +171,7 @@ class StumpColumns:
         return steps.place @ staircase + (w[-1] if self.constant else 0)
 
     def edges(self, s: Array) -> Array:
+        # the edge of sign(x_d - t) is sum_i s_i - 2 sum_{i: x_id < t} s_i, the transpose of the same running sums
         steps = self._steps
         mass = np.zeros((steps.n_slots, *s.shape[1:]))
         mass[steps.slot_of_value + 1] = steps.place.T @ s
@@ -188,6 +184,7 @@ class StumpColumns:
         n_gaps = len(steps.width)
         g = cp.Variable((steps.place.shape[1], *w.shape[1:]))
         scaled = sparse.csr_matrix(sparse.diags_array(self.scale))
+        # g(next value) - g(value) = 2 w of the gap between, and g(first) + g(last) = 2 (w_below - w_above)
         jump_of_gap = steps.pick_inner @ scaled
         tied = [steps.rises @ g == 2 * (jump_of_gap @ w[:n_gaps])]
         tied += [steps.first_plus_last @ g == 2 * ((steps.pick_ends @ scaled) @ w[:n_gaps])]
@@ -219,6 +216,7 @@ class _Steps:
 
     @classmethod
     def from_sample(cls, X: Array, ends: Array | None) -> _Steps:
+        # feature j has the values first_value[j], ... of one long list, and one slot more, first_slot[j], ...
         n, d = X.shape
         uniques = [np.unique(X[:, j], return_inverse=True) for j in range(d)]
         counts = np.array([len(values) for values, _ in uniques])
@@ -226,15 +224,19 @@ class _Steps:
         first_slot = first_value + np.arange(d)
         low, high = (np.full(d, np.nan), np.full(d, np.nan)) if ends is None else ends
         edges = np.concatenate([np.r_[low[j], values, high[j]] for j, (values, _) in enumerate(uniques)])
+        # all values, with an end before and after those of each feature: a slot is between two entries of a feature;
+        # beside an end that is NaN it is no gap
         upper_of_slot = np.arange(counts.sum() + d) + np.repeat(np.arange(d), counts + 1) + 1
         lower, upper = edges[upper_of_slot - 1], edges[upper_of_slot]
         middle = lower / 2 + upper / 2
         slot = np.flatnonzero(upper > lower)
+        # place has a 1 for each value of a sample: scores are place times the staircases at all values
         value_of = first_value + np.stack([inverse.ravel() for _, inverse in uniques], axis=1)
         place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
         feature_of_value = np.repeat(np.arange(d), counts)
         last_value = first_value + counts - 1
         inner_value = np.delete(np.arange(counts.sum()), last_value)
+        # the column of each slot, -1 where it is no gap
         gap_at = np.full(len(upper_of_slot), -1)
         gap_at[slot] = np.arange(len(slot))
         slot_of_value = np.arange(counts.sum()) + feature_of_value
@@ -271,13 +273,7 @@ def _mark_columns(columns: Indices, n_columns: int) -> sparse.csr_matrix:
 
 @dataclass(frozen=True, eq=False)
 class Signed:
-    """[H, -H]: the negation-complete set of which `base` holds one of each pair.
-
-    Parameters
-    ----------
-    base : Columns
-        H.
-    """
+    """[H, -H]: the negation-complete set of which `base`, the columns H, holds one of each pair."""
 
     base: Columns
 
@@ -316,6 +312,7 @@ def gram(H: Columns) -> Array:
     K = np.empty((n, n))
     for first in range(0, n, GRAM_BLOCK):
         block = slice(first, min(first + GRAM_BLOCK, n))
+        # H H' e_i, for the samples i of a block
         K[:, block] = H.scores(H.edges(np.eye(n)[:, block]))
     return (K + K.T) / 2
 
@@ -469,7 +466,7 @@ class ColumnMap(LinearMap):
         """Summarise edges, larger by their errors; mending a balance moves an edge by at most ``missed max |H_ij|``."""
         counted, share = edges if one_sided else np.abs(edges), 1.0
         if errors is not None:
-            # a sum over the columns is rounded too
+            # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
             counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
         return Edges(float(counted.max()), squares, lambda: share * counted, 0.0)
@@ -533,6 +530,7 @@ class KernelMap(LinearMap):
 
         One coefficient is moved by `missed`, which changes the form by at most 2 |f_j| of it and K_jj of its square.
         """
+        # |(c + d e_j)'K (c + d e_j) - c'K c| <= 2 |d| |f_j| + d^2 K_jj
         moved = 2 * missed * (abs(float(f[np.abs(c).argmax()])) + missed * self.spread) if missed else 0.0
         return float((np.abs(c) * errors).sum()) + self.sum_error(c, f) + moved
 
@@ -615,6 +613,7 @@ def doubly_centred(K: Array) -> Array:
     """J K J with J = I - 11'/n: the same quadratic form wherever the coefficients sum to 0."""
     # a constant far from 0 beside the spread goes without rounding, before means lose digits to it
     K = K - K.flat[0]
+    # K - 1 r' - r 1' + mean(r) with r the means of its rows
     rows = K.mean(axis=0)
     return K - rows - rows[:, None] + rows.mean()
 
@@ -639,6 +638,7 @@ def check_kernel(K: Any, n_samples: int, *, conditionally: bool = False) -> Kern
 
 def factor(K: Array) -> Factor:
     """Factor a PSD matrix by its eigenvalues, negligible ones left out; a zero matrix by one column of zeros."""
+    # K = V diag(l) V': F = V sqrt(l), and c = V / sqrt(l) v has K c = F v and c'K c = |v|^2
     values, vectors = eigh(K)
     kept = values > NEGLIGIBLE * max(values[-1], np.finfo(float).tiny)
     if not kept.any():

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import lazy_loader
 import numpy as np
 
-from cvxens.deadline import check_time, time_left
 from cvxens.errors import CvxensError, InvalidInput, SolverFailed, SolverFallbackWarning
+from cvxens.limits import check_time, time_left
 from cvxens.types import Attempt, Point, Solution
 
 if TYPE_CHECKING:

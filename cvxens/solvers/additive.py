@@ -21,15 +21,14 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.compensated import two_sum
-from cvxens.deadline import Deadline, limit_time, time_is_up
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
+from cvxens.limits import Deadline, available_threads, limit_time, map_slices, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
-from cvxens.threads import available_threads, map_slices
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -164,14 +163,7 @@ class AdditiveKernel:
 def _checked_scale(scale: Any, n_features: int) -> Array:
     if scale is None:
         return np.ones(n_features)
-    scale = validation.finite_array("scale", scale, ndim=1)
-    if len(scale) != n_features:
-        raise InvalidInput("scale", f"found {len(scale)} numbers for {n_features} features", "give one per feature")
-    if (scale < 0).any() or not scale.any():
-        raise InvalidInput(
-            "scale", f"found {scale.min():g} to {scale.max():g}", "give numbers of at least 0, not all 0"
-        )
-    return scale
+    return validation.weights("scale", scale, n_features, "feature")
 
 
 @njit(cache=True, nogil=True)

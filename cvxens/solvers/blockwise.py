@@ -16,8 +16,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.deadline import Deadline, Pace, TimeUp, check_time, limit_time, was_cut
 from cvxens.errors import InvalidInput
+from cvxens.limits import Deadline, Pace, TimeUp, check_time, limit_time, was_cut
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import sum_error

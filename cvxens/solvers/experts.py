@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.limits import map_in_threads
 from cvxens.rounding import sum_error
 from cvxens.solvers.least_squares import factor_with_ridge
-from cvxens.threads import map_in_threads
 from cvxens.types import Array, Attempt
 from cvxens.validation import RandomState
 

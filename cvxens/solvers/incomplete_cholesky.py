@@ -13,8 +13,8 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
-from cvxens.deadline import Pace, interruptible
 from cvxens.errors import InvalidInput
+from cvxens.limits import Pace, interruptible
 from cvxens.types import Array
 
 BLOCK = 64

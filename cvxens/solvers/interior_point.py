@@ -23,9 +23,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from cvxens.deadline import TimeUp, check_time
+from cvxens.limits import TimeUp, available_threads, check_time, map_in_threads
 from cvxens.problems.losses import Loss
-from cvxens.threads import available_threads, map_in_threads
 from cvxens.types import Array
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from cvxens.deadline import Pace
+from cvxens.limits import Pace
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 

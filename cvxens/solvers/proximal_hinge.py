@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.deadline import TimeUp, check_time
+from cvxens.limits import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
 from cvxens.solvers.newton import Iterate, SmoothProblem, find_root

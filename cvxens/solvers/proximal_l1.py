@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.deadline import time_is_up
+from cvxens.limits import time_is_up
 from cvxens.rounding import EPSILON
 from cvxens.solvers.newton import solve_definite
 from cvxens.types import Array

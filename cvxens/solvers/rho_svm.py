@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.deadline import interruptible, time_is_up
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.limits import interruptible, time_is_up
 from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.problems.losses import SquaredHinge
 from cvxens.rounding import sum_error

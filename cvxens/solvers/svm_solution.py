@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify_evaluated, relative
-from cvxens.deadline import Ending
+from cvxens.limits import Ending
 from cvxens.problems import Evaluated, SVMDual
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution

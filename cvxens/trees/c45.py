@@ -17,12 +17,12 @@ import numpy as np
 from numba import njit
 from scipy.special import betaincinv
 
-from cvxens.deadline import check_time
 from cvxens.errors import InvalidInput
+from cvxens.limits import check_time
 from cvxens.trees.tables import Table
 from cvxens.trees.tree import Codes, Nodes, Tree
 from cvxens.types import Array
-from cvxens.validation import finite_array, labels, positive, same_length
+from cvxens.validation import labels, positive, weights
 
 TINY = 1e-10
 """Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
@@ -138,14 +138,10 @@ def fit_tree(
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
-    weights = np.ones(len(table)) if sample_weight is None else finite_array("sample_weight", sample_weight, ndim=1)
-    same_length("sample_weight", weights, len(table))
-    if weights.min() < 0 or weights.max() <= 0:
-        found = f"found weights from {weights.min():g} to {weights.max():g}"
-        raise InvalidInput("sample_weight", found, "give weights >= 0, not all 0")
+    mass = np.ones(len(table)) if sample_weight is None else weights("sample_weight", sample_weight, len(table))
     data = Training(table.columns, np.array([feature.n_values for feature in table.features]), codes, len(classes))
-    present = np.flatnonzero(weights > 0)
-    nodes, cases = grow(data, table.distinct, Cases(present, weights[present]), options)
+    present = np.flatnonzero(mass > 0)
+    nodes, cases = grow(data, table.distinct, Cases(present, mass[present]), options)
     if options.confidence is not None:
         nodes = prune(nodes, cases, data, options.confidence)
     return Tree(table.features, tuple(classes.tolist()), nodes)
@@ -222,6 +218,7 @@ def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tup
             continue
         if min(left, size - left) >= smallest:
             cuts += 1
+            # W gain = B(T) - B(below) - B(above)
             found = (whole - class_information(below) - class_information(above)) / total
             if found > gain + TINY:
                 # halves first, as the sum of two large values overflows; neighbouring floats have no midpoint
@@ -230,6 +227,7 @@ def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tup
                 gain, left_at_best, cut = found, left, middle
     if gain < 0:
         return gain, 0.0, cut
+    # W info = W log2 W - sum_b W_b log2 W_b over below, above and missing
     info = xlog2(total) - xlog2(left_at_best) - xlog2(size - left_at_best) - xlog2(total - size)
     return gain - np.log2(cuts) / total, info / total, cut
 
@@ -248,6 +246,7 @@ def best_split(data: Training, cases: Cases, min_cases: float) -> tuple[int, flo
             gains[f], infos[f] = nominal_split(data, f, cases, min_cases)
         else:
             gains[f], infos[f], cuts[f] = numeric_split(data, f, cases, min_cases)
+    # Quinlan (1993), section 2.2: the average keeps tests out that have a large ratio for their tiny split information
     useful = gains > TINY
     best, ratio = -1, 0.0
     average = gains[useful].mean() if useful.any() else 0.0
@@ -271,6 +270,7 @@ def divide(column: Array, n_branches: int, cut: float, cases: Cases) -> tuple[Co
             branch[i] = int(value) if np.isnan(cut) else int(value > cut)
             sizes[branch[i]] += cases.weights[i]
             lengths[branch[i]] += 1
+    # a branch that knows a case gets a part of all cases without a value too
     taken = lengths > 0
     lengths[taken] += (branch < 0).sum()
     starts = np.zeros(n_branches + 1, dtype=np.int64)
@@ -335,6 +335,7 @@ def predict_errors(counts: Array, confidence: float) -> Array:
 def prune(nodes: Nodes, cases: list[Cases], data: Training, confidence: float) -> Nodes:
     """Prune a tree and the cases at its nodes, as `grow` returns them, from the leaves to the root."""
     pruned = Nodes(nodes.feature.copy(), nodes.cut.copy(), nodes.first.copy(), nodes.counts.copy())
+    # predicted errors of every node as a leaf, and of the subtree below it: the sum over its branches
     branches = np.where(data.n_values > 0, data.n_values, 2)
     as_leaf = predict_errors(nodes.counts, confidence)
     as_tree = as_leaf.copy()

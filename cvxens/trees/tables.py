@@ -241,6 +241,7 @@ class Cells:
             return None
         if np.isfinite(column[~self.missing]).all():
             return column
+        # "inf" and "nan" among strings are words; among numbers infinity is a mistake
         if all(isinstance(value, str) for value in known):
             return None
         raise InvalidInput("X", f"found infinity in column {self.name!r}", "give finite numbers, None where missing")
@@ -304,6 +305,7 @@ def _is_never_a_number(value: Any) -> bool:
 
 
 def _label(value: Any) -> str:
+    # fifteen digits are what any decimal number keeps as a float
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         return f"{value:.15g}"
     return str(value).strip()

@@ -109,6 +109,7 @@ class Tree(FieldsOnly):
     @cached_property
     def _shares(self) -> Array:
         """The part of its parent's training weight that each node got."""
+        # only a leaf may have the size 0: what no training case reaches is not divided further
         sizes = self.nodes.counts.sum(axis=1)
         return sizes / sizes[self.parents]
 
@@ -199,6 +200,7 @@ def _descend(nodes: Nodes, branches: Codes, shares: Array, probabilities: Array,
             if branches[node] == 0:
                 out[i] += part * probabilities[node]
                 continue
+            # every branch, or the one of the value: a nominal feature has no cut, and its code is the branch
             value = columns[nodes.feature[node], i]
             if np.isnan(value):
                 low, high = 0, branches[node]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from command_line import WRITERS, run, small, write_csv, write_npz
 
 from cvxens import __version__
-from cvxens.cli.main import cvxens
+from cvxens.cli import cvxens
 from cvxens.crosscheck import cases
 from cvxens.problems import FORMULATIONS, SVMDual
 

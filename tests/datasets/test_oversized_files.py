@@ -14,7 +14,7 @@ import pytest
 
 from cvxens import load_model, storage
 from cvxens.colgen import Checkpoint, column_generation, formulations, oracles
-from cvxens.datasets import load_file, tabular
+from cvxens.datasets import load_file, reading
 from cvxens.errors import DataFileError
 from cvxens.storage import FileKind, Oversized, inflation_limit, read_bounded, read_file
 
@@ -151,7 +151,7 @@ def test_a_parquet_table_of_few_bytes_and_many_values(tmp_path):
 def test_a_table_whose_cells_take_more_than_is_left(tmp_path, monkeypatch):
     path = tmp_path / "cells.csv"
     path.write_text("a,b\n" + "1,2\n" * 1000)
-    monkeypatch.setattr(tabular, "available", lambda: 100_000)
+    monkeypatch.setattr(reading, "available_memory", lambda: 100_000)
     assert "cells, which take" in refusal(lambda: load_file(path))
 
 
@@ -166,7 +166,7 @@ def test_a_table_whose_cells_take_more_than_is_left(tmp_path, monkeypatch):
     ],
 )
 def test_a_file_without_end(monkeypatch, read):
-    monkeypatch.setattr(storage, "available", lambda: 8 * MEBIBYTE)
+    monkeypatch.setattr(storage, "available_memory", lambda: 8 * MEBIBYTE)
     refusal(lambda: read("/dev/zero"))
 
 

@@ -9,14 +9,14 @@ from joblib import Parallel, delayed
 from public_estimators import PUBLIC, TARGETS, X
 from sklearn.base import clone
 
-import cvxens.threads
+import cvxens.limits
 from cvxens import ColumnGenerationClassifier, InfiniteEnsembleSVC, LPBoostClassifier, RhoSVC
 from cvxens.colgen import column_generation, formulations, masters, oracles
 from cvxens.solvers import additive, interior_point
 
 if __name__ in {"__main__", "__mp_main__"}:  # not where doctests are collected
     # every computation that can use threads uses them, on a sample of any size
-    cvxens.threads.WORTH_A_THREAD = additive.WORTH_A_THREAD = interior_point.WORTH_A_THREAD = additive.BLOCK = 1
+    cvxens.limits.WORTH_A_THREAD = additive.WORTH_A_THREAD = interior_point.WORTH_A_THREAD = additive.BLOCK = 1
     warnings.simplefilter("ignore")
 
 SOLVERS = {

@@ -24,10 +24,10 @@ from cvxens import (
     PartialSVMEnsembleClassifier,
     RegAdaBoostClassifier,
     RhoSVC,
-    deadline,
+    limits,
 )
 from cvxens.colgen import Ending, column_generation, formulations, masters, oracles
-from cvxens.deadline import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
+from cvxens.limits import Pace, TimeUp, check_time, in_time, interruptible, limit_time, time_is_up, time_left
 
 X, Y = two_classes(60)
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -67,7 +67,7 @@ def ticks(monkeypatch):
             raise KeyboardInterrupt
         return float(now)
 
-    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=look))
+    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=look))
     return state
 
 
@@ -178,7 +178,7 @@ def test_no_step_is_begun_that_might_take_longer_than_what_is_left(ticks):
         while pace.allows_step():
             steps += 1
             for _ in range(4):
-                deadline.time.perf_counter()
+                limits.time.perf_counter()
         # every step takes six looks: four, and two of the pace's own
         assert steps == 3
 

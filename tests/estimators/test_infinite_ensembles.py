@@ -222,7 +222,7 @@ def test_large_samples_are_additive_or_by_blocks(monkeypatch):
     monkeypatch.setattr(machines, "SMALL", 100)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "libsvm"]
     assert fit("perceptron", max_time=60.0).solver_ == "blockwise"
-    monkeypatch.setattr(machines, "available", lambda: 100_000)
+    monkeypatch.setattr(machines, "available_memory", lambda: 100_000)
     assert [fit(kernel).solver_ for kernel in ("stump", "perceptron")] == ["additive", "blockwise"]
     cached = fit("perceptron", cache_size=0.05)
     monkeypatch.undo()
@@ -231,7 +231,7 @@ def test_large_samples_are_additive_or_by_blocks(monkeypatch):
 
 @pytest.mark.parametrize("solver", ["libsvm", "reference"])
 def test_a_matrix_without_room(solver, monkeypatch):
-    monkeypatch.setattr(machines, "available", lambda: 100_000)
+    monkeypatch.setattr(machines, "available_memory", lambda: 100_000)
     with pytest.raises(InvalidInput, match=r"150 samples.*GiB.*blockwise"):
         fit("perceptron", solver=solver)
 

@@ -105,7 +105,7 @@ def test_a_given_matrix():
 
 def test_a_matrix_that_does_not_fit(monkeypatch):
     dense = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("perceptron", tol=1e-8), Cs=CS).fit(X, Y)
-    monkeypatch.setattr(machines, "available", lambda: 50_000)
+    monkeypatch.setattr(machines, "available_memory", lambda: 50_000)
     cached = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("perceptron", tol=1e-8), Cs=CS).fit(X, Y)
     assert_array_equal(dense.cv_results_["mean_test_score"], cached.cv_results_["mean_test_score"])
 

@@ -338,12 +338,12 @@ RUNS = {"other": {"name": "os:system"}}
 FORGED = {
     "another library's function": (put("oracle", RUNS), "names os:system, which is not trusted"),
     "a function of ours that is no parameter": (
-        put("oracle", {"other": {"name": "cvxens.cli.main:main"}}),
-        "names cvxens.cli.main:main, which is not trusted",
+        put("oracle", {"other": {"name": "cvxens.cli:main"}}),
+        "names cvxens.cli:main, which is not trusted",
     ),
     "a call": (put("oracle", {"other": {"partial": [RUNS, {"tuple": ["true"]}, {"dict": []}]}}), "os:system"),
     "another library's record": (put("tol", {"record": "os:stat_result", "of": []}), "names os:stat_result"),
-    "no record": (put("tol", {"record": "cvxens.cli.main:main", "of": []}), "not a dataclass"),
+    "no record": (put("tol", {"record": "cvxens.cli:main", "of": []}), "not a dataclass"),
     "a record of other fields": (put("tol", {"record": "certificates.Certificate", "of": []}), "miss"),
     "another library's estimator": (
         put("tol", {"other": {"estimator": "sklearn.svm._classes:SVC", "of": {}}}),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cvxens
-from cvxens.threads import available_threads, limit_threads, map_in_threads
+from cvxens.limits import available_threads, limit_threads, map_in_threads
 
 SCRIPT = Path(__file__).with_name("fits_in_processes.py")
 

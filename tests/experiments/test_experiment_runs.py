@@ -17,7 +17,7 @@ from cvxens.experiments import (
     experiment_of,
     of_paper,
 )
-from cvxens.threads import available_threads
+from cvxens.limits import available_threads
 
 SMALL = Generated(make_twonorm, 20, 20)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_makers import EVERY
 
-import cvxens.memory
+import cvxens.limits
 from cvxens.errors import InvalidInput
 from cvxens.kernels import (
     DecisionStump,
@@ -96,7 +96,7 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
         (lambda: Stump().total_mass(), "low", "found no ranges"),
         (lambda: StumpRegion(2).sample(2), "low", "found no ranges"),
         (lambda: DecisionTree(0.1).sample(2), "low", "found no ranges"),
-        (lambda: HistogramIntersection().sample(2), "high", "found none"),
+        (lambda: HistogramIntersection().sample(2), "high", "found no ranges"),
         (lambda: Perceptron(2.0).sample(2), "radius", "n_features=None"),
         (lambda: Perceptron().total_mass(), "radius", "radius=None"),
         (lambda: Gaussian(1.0).sample(2), "n_features", "found none"),
@@ -122,9 +122,9 @@ def test_samples_of_features_that_the_kernel_does_not_have(name):
         (lambda: and_(Stump(), 1.0), "kernel", "found 1.0"),
         (lambda: or_(None, Stump()), "kernel", "found None"),
         (lambda: WeakLearner([1.0]), "columns", "found 1 columns"),
-        (lambda: WeakLearner([np.sum], [0.5, 0.5]), "weights", "found 2 weights for 1 columns"),
-        (lambda: WeakLearner([np.sum, np.sum], [0.5, -0.5]), "weights", "found weights from -0.5 to 0.5"),
-        (lambda: WeakLearner([np.sum], [0.0]), "weights", "found weights from 0 to 0"),
+        (lambda: WeakLearner([np.sum], [0.5, 0.5]), "weights", "found 2 values for 1 columns"),
+        (lambda: WeakLearner([np.sum, np.sum], [0.5, -0.5]), "weights", "found -0.5 to 0.5"),
+        (lambda: WeakLearner([np.sum], [0.0]), "weights", "found 0 to 0"),
         (lambda: WeakLearner([np.sum])(X), "columns", "found values of shape () on 3 samples"),
         (lambda: WeakLearner([lambda X: np.full(len(X), np.nan)])(X), "columns", "found nan"),
         (lambda: 0.0 * Stump(), "factor", "found 0.0"),
@@ -226,16 +226,16 @@ def test_a_matrix_that_does_not_fit_into_memory():
 
 
 def test_memory_is_what_the_system_leaves(monkeypatch, tmp_path):
-    monkeypatch.setattr(cvxens.memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(cvxens.memory, "CONTROL_GROUP", tmp_path / "memory.max")
-    physical = cvxens.memory.available()
+    monkeypatch.setattr(cvxens.limits, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(cvxens.limits, "CONTROL_GROUP", tmp_path / "memory.max")
+    physical = cvxens.limits.available_memory()
     (tmp_path / "memory.max").write_text("max\n")
-    assert cvxens.memory.available() == physical
+    assert cvxens.limits.available_memory() == physical
     (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:    300 kB\n")
-    assert cvxens.memory.available() == 300 * 1024
+    assert cvxens.limits.available_memory() == 300 * 1024
     (tmp_path / "memory.max").write_text("1000\n")
-    assert cvxens.memory.available() == 1000
+    assert cvxens.limits.available_memory() == 1000
     tiles.check_room(10, 100, np.dtype(float))
-    monkeypatch.setattr(tiles, "SMALL", 0)
+    monkeypatch.setattr(tiles, "SMALL_ALLOCATION", 0)
     tiles.check_room(1, 125, np.dtype(float))
     assert refused(lambda: tiles.check_room(1, 126, np.dtype(float))).argument == "X"

@@ -139,7 +139,7 @@ def test_an_estimator_of_several_classes_is_drawn_by_its_sub_problems(run, ax):
 @pytest.mark.parametrize(
     ("changes", "argument"),
     [
-        ({"objective": [1.0]}, "objective, bound, seconds"),
+        ({"objective": [1.0]}, "bound"),
         ({"objective": [], "bound": [], "seconds": []}, "history"),
         ({"objective": [np.nan, 1.0]}, "objective"),
         ({"seconds": 1.0}, "seconds"),

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs
-from cvxens.deadline import TimeUp, time_left
 from cvxens.errors import SolverFailed, SolverFallbackWarning
+from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers import interior_point

@@ -12,7 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
-from cvxens.deadline import Pace, TimeUp
+from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers.least_squares import ByColumns, BySamples

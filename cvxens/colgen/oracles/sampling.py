@@ -14,9 +14,9 @@ import numpy as np
 
 from cvxens.colgen.oracles.pool import rank, unite
 from cvxens.colgen.protocols import Column, Oracle, Priced
-from cvxens.deadline import in_time
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
+from cvxens.limits import in_time
 from cvxens.types import Array
 from cvxens.validation import generator, samples, signed_weights, whole
 

@@ -25,7 +25,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Stump
-from cvxens.threads import map_in_threads, map_slices, threads_for
+from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.types import Array
 from cvxens.validation import signed_weights, whole
 

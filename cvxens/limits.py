@@ -1,0 +1,397 @@
+"""What a computation may use: time, threads and memory. Said once by whoever knows, asked for by whoever computes.
+
+No argument is handed down: loops are many calls away from whoever knows a limit, some of them behind protocols that
+users implement. So limits are of a context, from the beginning of a fit down to its innermost loops.
+
+*Time.* Whoever is given a `max_time` enters `limit_time` at once; whatever iterates below it asks whether there is time
+left. A loop that has an incumbent ends with it where `time_is_up`; one that has none calls `check_time`, and whoever
+has a certified state catches `TimeUp`.
+
+*Threads.* `map_in_threads` is the one way to use several, within `limit_threads`. Compiled loops release the
+interpreter's lock, so ordinary threads run them side by side. numba's own threading layers do not serve: GNU OpenMP
+ends a process that forked after its first use, and the work queue one that calls it from two threads. The threads here
+are shared by all calls of a process; a forked child starts with none and makes its own.
+
+*Memory.* `available_memory` is what system and container still give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+from math import inf
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cvxens import validation
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Ending(Enum):
+    """Why an iteration ended."""
+
+    OPTIMAL = "the certified relative gap is within tol"
+    EXHAUSTED = "no hypothesis that the oracle finds improves"
+    STALLED = "the oracle proves no bound, and the objective has stopped improving"
+    ROUNDING = "rounding hides any progress"
+    MAX_COLUMNS = "max_columns reached"
+    MAX_ROUNDS = "max_rounds reached"
+    MAX_STEPS = "max_steps reached"
+    MAX_TIME = "max_time reached"
+    STOPPED = "stopped by the callback"
+    INTERRUPTED = "interrupted"
+    VIOLATED = "the bound is beyond the objective by more than rounding, so it is none"
+
+
+class TimeUp(Exception):
+    """There is no time left, in a loop that has nothing to show yet."""
+
+
+def _now() -> float:
+    return time.perf_counter()
+
+
+@dataclass
+class Deadline:
+    """A clock that runs from when it is made."""
+
+    max_time: float = inf  # in seconds
+    outer: Deadline | None = None  # one that holds as well
+    interrupted: bool = False  # True once Ctrl-C has ended it
+    cut: bool = False  # True once a loop has ended because of it
+    reserve: float = 0.0  # seconds that are to be left for what comes after the loops, such as a certificate
+    began: float = field(default_factory=_now)
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time since it began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, negative once it is over."""
+        own = -inf if self.interrupted else self.max_time - self.seconds
+        return (own if self.outer is None else min(own, self.outer.left)) - self.reserve
+
+    def restart(self) -> None:
+        """Begin anew: what was so far does not count."""
+        self.began = time.perf_counter()
+
+    def note_cut(self) -> None:
+        """Note that a loop has ended because of it, or of one around it."""
+        self.cut = True
+        if self.outer is not None:
+            self.outer.note_cut()
+
+    def interrupt(self) -> None:
+        """End it now, and those around it: Ctrl-C."""
+        self.interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
+
+
+_DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
+    """Let what is computed meanwhile be over after so many seconds from now, and within any limit around this one.
+
+    Limits around it do not hold if `alone`: sub-problems have limits of their own.
+
+    Examples
+    --------
+    >>> with limit_time(60.0), limit_time(inf):
+    ...     59.0 < time_left() <= 60.0, time_is_up()
+    (True, False)
+    """
+    deadline = Deadline(max_time, None if alone else _DEADLINE.get())
+    token = _DEADLINE.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _DEADLINE.reset(token)
+
+
+def time_left() -> float:
+    """Return the seconds that are left, inf without a limit, negative once time is up.
+
+    Examples
+    --------
+    >>> time_left()
+    inf
+    """
+    deadline = _DEADLINE.get()
+    return inf if deadline is None else deadline.left
+
+
+def was_cut() -> bool:
+    """Return True if a loop has ended because of the limit: what comes after it is to be brief."""
+    deadline = _DEADLINE.get()
+    return deadline is not None and deadline.cut
+
+
+def time_is_up() -> bool:
+    """Return True if there is no time left, for a loop that ends if so."""
+    return _ends(time_left() <= 0)
+
+
+def _ends(over: bool) -> bool:
+    """Return `over`, and note with the clocks that a loop has ended if so."""
+    if over and (deadline := _DEADLINE.get()) is not None:
+        deadline.note_cut()
+    return over
+
+
+def check_time() -> None:
+    """Raise `TimeUp` where there is no time left."""
+    if time_is_up():
+        raise TimeUp
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a loop that has an incumbent as a deadline would: what comes after it finds that time is up.
+
+    Without a limit around it, which every fit has, Ctrl-C is raised as ever.
+
+    Examples
+    --------
+    >>> with limit_time(inf) as deadline, interruptible():
+    ...     raise KeyboardInterrupt
+    >>> deadline.interrupted, deadline.left
+    (True, -inf)
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        deadline = _DEADLINE.get()
+        if deadline is None:
+            raise
+        deadline.interrupt()
+
+
+def in_time(items: Iterable[Item]) -> Iterator[Item]:
+    """Hand on items as long as there is time left, then raise `TimeUp`.
+
+    Examples
+    --------
+    >>> list(in_time("ab"))
+    ['a', 'b']
+    """
+    for item in items:
+        check_time()
+        yield item
+
+
+class Pace:
+    """Allows another step of a loop whose steps cannot be cut if there is time for one as long as the longest so far.
+
+    The `reserve` is the seconds that are to be left for what comes after the loop.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> [pace.allows_step() for _ in range(2)]
+    [True, True]
+    """
+
+    def __init__(self, reserve: float = 0.0) -> None:
+        self.reserve = reserve
+        self.longest = 0.0
+        self._last: float | None = None
+
+    def allows_step(self) -> bool:
+        """Ask before every step."""
+        now = time.perf_counter()
+        if self._last is not None:
+            self.longest = max(self.longest, now - self._last)
+        self._last = now
+        left = time_left() - self.reserve
+        return not _ends(left <= 0 or left < self.longest)
+
+
+WORTH_A_THREAD = 2**16
+"""Numbers that take longer to visit than another thread takes to wake, also on a busy machine."""
+
+_THREAD_LIMIT: ContextVar[int | None] = ContextVar("thread limit", default=None)
+
+
+def available_threads() -> int:
+    """Return how many threads a computation may use, at least 1.
+
+    By default one for each processor that the process may run on, or the environment's NUMBA_NUM_THREADS, which joblib
+    sets in its processes; never more than `limit_threads` allows. Within a task of `map_in_threads` it is 1.
+    """
+    limit = _THREAD_LIMIT.get()
+    most = _count_processors()
+    return most if limit is None else min(limit, most)
+
+
+def _count_processors() -> int:
+    from numba.core import config
+
+    return int(config.NUMBA_NUM_THREADS)
+
+
+@contextmanager
+def limit_threads(n_threads: int) -> Iterator[None]:
+    """Let computations use at most so many threads, at least 1, for a while.
+
+    Examples
+    --------
+    >>> with limit_threads(1):
+    ...     available_threads()
+    1
+    """
+    limit = validation.whole("n_threads", n_threads)
+    token = _THREAD_LIMIT.set(min(limit, available_threads()))
+    try:
+        yield
+    finally:
+        _THREAD_LIMIT.reset(token)
+
+
+def threads_for(n_entries: int) -> int:
+    """Return how many threads there is work for, that is to visit so many numbers in compiled code."""
+    return min(available_threads(), 1 + n_entries // WORTH_A_THREAD)
+
+
+def map_slices(task: Callable[[slice], Result], n_items: int, n_threads: int, *, guided: bool = False) -> list[Result]:
+    """Compute `task` of consecutive slices of ``range(n_items)``, one for each thread; the results are in their order.
+
+    With guided self-scheduling (Polychronopoulos & Kuck 1987) a slice is a share ``1 / n_threads`` of what is left, so
+    that few calls suffice and threads end at about the same time, also where one of them starts late.
+
+    Examples
+    --------
+    >>> map_slices(lambda part: (part.start, part.stop), 10, 2), map_slices(lambda part: part.start, 10, 2, guided=True)
+    ([(0, 5), (5, 10)], [0, 5, 8, 9])
+    """
+    starts = [0]
+    while starts[-1] < n_items:
+        left = n_items - starts[-1] if guided else n_items
+        starts.append(min(n_items, starts[-1] + -(-left // max(1, n_threads))))
+    return map_in_threads(task, list(map(slice, starts[:-1], starts[1:])), n_threads)
+
+
+def map_in_threads(task: Callable[[Item], Result], items: Sequence[Item], n_threads: int | None = None) -> list[Result]:
+    """Compute `task` of every item, several at a time; the results are in the order of the items.
+
+    The calling thread works too, and takes over whatever no other thread has begun. So a call from within a task, or
+    from many threads at once, never waits for a free thread. There are at most `n_threads`, and never more than
+    `available_threads`. What a task raises first is raised: items not yet begun are left out, none is still at work.
+
+    Examples
+    --------
+    >>> map_in_threads(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+    lanes = min(available_threads(), len(items))
+    lanes = lanes if n_threads is None else min(lanes, n_threads)
+    if lanes <= 1:
+        return [task(item) for item in items]
+    work = _Work(task, items)
+    others: list[Future[None]] = []
+    try:
+        # no comprehension: an interrupt must not lose those that have been handed over
+        for _ in range(lanes - 1):
+            others.append(_threads().submit(copy_context().run, work.do_as_other))  # noqa: PERF401
+        work.do()
+    finally:
+        work.stop()
+        for other in others:
+            if not other.cancel():
+                other.exception()
+    if work.failures:
+        raise work.failures[0]
+    return work.results
+
+
+class _Work:
+    """The items of one call, handed out one by one to whichever thread asks."""
+
+    def __init__(self, task: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        self.task, self.items = task, items
+        self.results: list[Any] = [None] * len(items)
+        self.failures: list[BaseException] = []
+        self._places = count()  # next() is atomic
+        self._stopped = False
+
+    def do(self) -> None:
+        """Do items until there are none left, or one has failed in another thread."""
+        while not self._stopped and (place := next(self._places)) < len(self.items):
+            self.results[place] = self.task(self.items[place])
+
+    def do_as_other(self) -> None:
+        """Do items in a thread of the pool: what is raised is kept for the calling thread."""
+        _THREAD_LIMIT.set(1)  # in a copy of the caller's context, whose deadline holds here too
+        try:
+            self.do()
+        except BaseException as failure:
+            self.failures.append(failure)
+            self.stop()
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        self._stopped = True
+
+
+_LOCK = threading.Lock()
+_POOL: ThreadPoolExecutor | None = None
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The threads of this process, made when first asked for."""
+    global _POOL  # noqa: PLW0603
+    with _LOCK:
+        if _POOL is None:
+            _POOL = ThreadPoolExecutor(_count_processors(), thread_name_prefix="cvxens")
+        return _POOL
+
+
+def _forget_threads() -> None:
+    """A forked child has none of its parent's threads, and the parent may have held the lock."""
+    global _LOCK, _POOL
+    _LOCK, _POOL = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+SMALL_ALLOCATION = 2**26
+"""Bytes that are allocated without asking."""
+
+MEMINFO = Path("/proc/meminfo")
+CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+def available_memory() -> int:
+    """Return the bytes that are left, as far as the system tells: unused memory, a container's limit.
+
+    Examples
+    --------
+    >>> available_memory() > 0
+    True
+    """
+    limits = []
+    if hasattr(os, "sysconf"):
+        limits += [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    if MEMINFO.exists():
+        limits += [1024 * int(found) for found in re.findall(r"MemAvailable: +(\d+) kB", MEMINFO.read_text())]
+    if CONTROL_GROUP.exists():
+        limits += [int(found) for found in re.findall(r"\d+", CONTROL_GROUP.read_text())]
+    return min(limits, default=sys.maxsize)
