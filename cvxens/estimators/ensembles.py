@@ -174,38 +174,6 @@ class Ensemble(Vote):
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
 
-<<<<<<< HEAD
-    def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
-    ) -> Certificate | list[Certificate]:
-        """Say how far the ensemble, or other weights of its weak learners, are from the optimum on a sample.
-
-        The formulation is solved anew on that sample, within the limits of the estimator, for the bound.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features of any sample.
-        y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`, where that takes them.
-        weights : array-like, shaped as `weights_`, optional
-            Weights from anywhere; by default the ensemble's.
-        intercept : float or array-like, shaped as `intercept_`, optional
-            By default the ensemble's, with `weights` the best one.
-
-        Returns
-        -------
-        Certificate or list of Certificate
-            Of the formulation on that sample, over all hypotheses of the oracle on it; a list over the
-            sub-problems where there are several, for which weights and intercept are lists as well.
-        """
-        sample = self._read_again(X, y, sample_weight)
-        if weights is None:
-            weights, intercept = self.weights_, self.intercept_ if intercept is None else intercept
-        return self._map_problems(type(self)._certify, sample, weights=weights, intercept=intercept)
-
     def prove(
         self,
         X: Any,
@@ -265,7 +233,7 @@ class Ensemble(Vote):
         hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
         if as_fitted:
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
-        labels = tuple(str(name) for name in sample.classes.tolist())
+        negative, positive = map(str, sample.classes.tolist())
         over, table = statement
         return prove(
             formulation,
@@ -277,11 +245,9 @@ class Ensemble(Vote):
             u=run.u,
             over=over,
             as_given=as_fitted,
-            layout=layout or replace(Layout.of_width(table.shape[1]), labels=labels),
+            layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
         )
 
-=======
->>>>>>> main
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
         oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs

@@ -20,6 +20,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,7 @@ class Form:
 
     @classmethod
     def from_formulation(cls, formulation: Formulation, n_samples: int, over: str) -> Form:
+        """Read a formulation; InvalidInput for terms that no exact proof is known for."""
         if over not in checker.HYPOTHESES:
             raise InvalidInput("over", f"found {over!r}", f"name one of {', '.join(sorted(checker.HYPOTHESES))}")
         loss, penalty = formulation.terms
@@ -287,6 +289,7 @@ class Form:
         )
 
     def to_document(self) -> dict[str, Any]:
+        """Return the formulation as a proof file has it."""
         prices = self.prices[:1] if len(set(self.prices)) == 1 else self.prices
         return {
             "loss": self.loss,
@@ -445,7 +448,8 @@ def _find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point
 def _evaluate_columns(X: Array, y: Array, columns: dict[tuple[int | None, float | None], float]) -> Array:
     """Evaluate ``y_i sign h(x_i)`` for every column, shape (n_samples, n_columns)."""
     parts = [
-        sign * (np.ones(len(X)) if feature is None else np.where(X[:, feature] >= threshold, 1.0, -1.0))
+        sign
+        * (np.ones(len(X)) if feature is None or threshold is None else np.where(X[:, feature] >= threshold, 1.0, -1.0))
         for (feature, threshold), sign in columns.items()
     ]
     return y[:, np.newaxis] * np.column_stack(parts)
@@ -522,7 +526,7 @@ def _solve_vertex(
         multipliers[i] = value
     limit = on_free[-1] if simplex else form.weight
     feasible = all(v >= 0 for v in found[:k]) and all(
-        0 <= v and (not soft or v <= c) for v, c in zip(multipliers, form.prices, strict=True)
+        v >= 0 and (not soft or v <= c) for v, c in zip(multipliers, form.prices, strict=True)
     )
     return (found[:k], found[-1] if form.intercept else Fraction(0), multipliers, limit) if feasible else None
 
@@ -536,7 +540,7 @@ def _price_exactly(form: Form, X: Array, s: list[int]) -> dict[tuple[int | None,
     for feature, column in enumerate(X.T.tolist()):
         order = sorted(range(len(s)), key=column.__getitem__)
         below, best = 0, (-1, 0, 0.0)
-        for i, j in zip(order, order[1:], strict=False):
+        for i, j in pairwise(order):
             below += s[i]
             if column[i] < column[j] and abs(total - 2 * below) > best[0]:
                 best = abs(total - 2 * below), total - 2 * below, column[j]

@@ -120,12 +120,12 @@ def is_true(document, path):
     z, w = y * f, np.array(list(merged.values()))
     weight = float(Fraction(form["weight"]))
     objective = {
-        "hinge": lambda: (prices * np.maximum(1 - z, 0)).sum(),
-        "hard": lambda: 0.0 if z.min() >= 1 - 1e-12 else np.inf,
-        "soft minimum": lambda: min(-r + (prices * np.maximum(r - z, 0)).sum() for r in z),
-        "exponential": lambda: (prices * np.exp(-z)).sum(),
-        "logistic": lambda: (prices * np.logaddexp(0, -z)).sum(),
-    }[form["loss"]]()
+        "hinge": (prices * np.maximum(1 - z, 0)).sum(),
+        "hard": 0.0 if z.min() >= 1 - 1e-12 else np.inf,
+        "soft minimum": min(-r + (prices * np.maximum(r - z, 0)).sum() for r in z),
+        "exponential": (prices * np.exp(-z)).sum(),
+        "logistic": (prices * np.logaddexp(0, -z)).sum(),
+    }[form["loss"]]
     objective += {"l1": weight * np.abs(w).sum(), "squared l2": weight / 2 * (w @ w), "simplex": 0.0}[form["penalty"]]
     best = solve_by_enumeration(form, np.column_stack(H), y, prices, weight)
     stated, bound = (float(Fraction(document["values"][name])) for name in ("objective", "bound"))
