@@ -429,6 +429,9 @@ def _balance(values: list[int], y: Array) -> None:
 def _find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point | None:
     """Find the optimum over all hypotheses over the rationals; None where that fails."""
     columns = {(feature, threshold): 1.0 if weight > 0 else -1.0 for feature, threshold, weight in terms}
+    if not columns:
+        # of an ensemble without weights: the best stumps under equal multipliers to begin with
+        columns = {key: sign for key, (_, sign) in _price_exactly(form, X, y.astype(int).tolist()).items()}
     for _ in range(MOST_ROUNDS):
         if (vertex := _solve_vertex(form, X, y, columns)) is None:
             return None
