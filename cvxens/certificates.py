@@ -237,7 +237,8 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
         It knows its arrays, its objective, its dual objective and how to repair a point.
     **arrays : array-like
         Any of the problem's arrays, from anywhere: `w`, `b`, `u`, ...; axes of length 1 do not matter. What is
-        missing is derived from what is there or replaced by a feasible default, and `repair` says so.
+        missing is derived from what is there or replaced by a feasible default, and `repair` says so: multipliers
+        are the slopes of the loss at the weights' margins, where it has kinks those that suit the weights best.
 
     Returns
     -------

@@ -746,6 +746,8 @@ def _prove(
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
     over, X = statement
+    if over == "one-sided pool" and not formulation.nonnegative:
+        over = "pool"
     hypotheses, w, b = point
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 

@@ -99,6 +99,14 @@ class Loss(Protocol):
     def multipliers(self, z: Array) -> Array:
         """Return ``-loss'(z)``; where there is more than one slope, one that `repair` makes optimal at w = 0."""
 
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return the least and the largest multiplier in -loss' at margins up to `near` from z; equal away from kinks.
+
+        What is here suits a smooth loss.
+        """
+        u = self.multipliers(z)
+        return u, u
+
     @abstractmethod
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
@@ -187,6 +195,10 @@ class Hinge(SumOverSamples):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, self.C)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return C below the kink at 1, 0 above it, and both at it."""
+        return np.where(z < 1 - near, self.C, 0.0), np.where(z <= 1 + near, self.C, 0.0)
 
     def rescaling(self, z: Array) -> float:
         """Return ``1 / min z`` where it spares all slack: the smallest margin is positive and below 1."""
@@ -374,6 +386,10 @@ class HardMargin(Loss):
     def multipliers(self, z: Array) -> Array:
         return np.ones(z.shape)
 
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return 0 above the margin 1, and anything from 0 on at it."""
+        return np.zeros(z.shape), np.where(z <= 1 + near, inf, 0.0)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip at 0 and balance the classes."""
         u = np.maximum(u, 0)
@@ -482,6 +498,11 @@ class SoftMinimumMargin(CappedSimplex):
 
     def multipliers(self, z: Array) -> Array:
         return np.full(z.shape, 1 / len(z))
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return D below rho, 0 above it, and both at it; the sum of all is 1."""
+        rho = self.margin(z)
+        return np.where(z < rho - near, self.D, 0.0), np.where(z <= rho + near, self.D, 0.0)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the exact b: rho - b is the soft minimum of the positive scores, rho + b of the negated negative ones.

@@ -474,10 +474,10 @@ class ColumnMap(LinearMap):
     def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Ask the penalty.
 
-        Where w >= 0, weights of rounding size, at most 1e-9 of the largest, may have edges below the threshold.
+        Where w >= 0, weights that a solver leaves, at most 1e-6 of the largest, may have edges below the threshold.
         """
         if one_sided:
-            counted = (w > 1e-9 * w.max()) | (edges >= penalty.threshold(w, edges))
+            counted = (w > 1e-6 * w.max()) | (edges >= penalty.threshold(w, edges))
             w, edges = w[counted], edges[counted]
         return penalty.stationarity(w, edges) if w.size else 0.0
 

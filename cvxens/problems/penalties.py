@@ -13,6 +13,9 @@ from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.types import Array
 
+STEP = 1e-5
+"""Step of the difference that measures a slope, relative to the weight."""
+
 
 class Penalty(Protocol):
     """A convex penalty on weights w; `edges` are H'(y u), one per weight.
@@ -54,6 +57,19 @@ class Penalty(Protocol):
     @abstractmethod
     def threshold(self, w: Array, edges: Array) -> float:
         """Return the edge above which an outside hypothesis improves, given the edges of those inside."""
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return the least and the largest slope at every weight, within which its edge is at the optimum.
+
+        What is here measures the slope in a weight that is not 0, and takes the `threshold` at 0, in both signs.
+        """
+        limit, of_w = np.full(w.shape, self.threshold(w, np.zeros(w.shape))), np.zeros(w.shape)
+        for j in np.flatnonzero(w):
+            step = np.zeros(w.size)
+            step[j] = STEP * abs(w.flat[j])
+            up, down = (self.value(w + side * step.reshape(w.shape)) for side in (1, -1))
+            of_w.flat[j] = (up - down) / (2 * step[j])
+        return np.where(w == 0, -limit, of_w), np.where(w == 0, limit, of_w)
 
     def primal_violation(self, w: Array) -> float:
         """Measure how far `w` is from the domain."""
@@ -101,6 +117,10 @@ class L1(Penalty):
         """Return the slope at 0."""
         return self.weight
 
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return the weight in the sign of w_j, and both signs where that is 0."""
+        return np.where(w > 0, self.weight, -self.weight), np.where(w < 0, -self.weight, self.weight)
+
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return max |w_j| (weight - edge_j sign w_j), relative to weight and sum |w|."""
         reduced = np.abs(w) * np.maximum(self.weight - edges * np.sign(w), 0)
@@ -140,6 +160,10 @@ class SquaredL2(Penalty):
     def threshold(self, w: Array, edges: Array) -> float:
         """Return the slope at 0, which is 0."""
         return 0.0
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return ``weight w_j``."""
+        return self.weight * w, self.weight * w
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return max |weight w_j - edge_j|, relative to the largest."""
@@ -181,6 +205,11 @@ class ElasticNet(Penalty):
         """Return the slope at 0."""
         return self.l1
 
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return those of the two parts added up."""
+        least, largest = L1(self.l1).slopes(w)
+        return least + self.l2 * w, largest + self.l2 * w
+
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return max |l2 w_j - sign(edge_j) max(|edge_j| - l1, 0)|, relative to the largest edge."""
         best = np.sign(edges) * np.maximum(np.abs(edges) - self.l1, 0)
@@ -213,6 +242,10 @@ class Simplex(Penalty):
     def threshold(self, w: Array, edges: Array) -> float:
         """Return the largest edge of those inside."""
         return float(edges.max(initial=-np.inf))
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return slopes relative to the largest edge: 0 for positive weights, at most 0 for others."""
+        return np.where(w > 0, 0.0, -np.inf), np.zeros(w.shape)
 
     def primal_violation(self, w: Array) -> float:
         """Return |sum w - 1| and max -w_j."""

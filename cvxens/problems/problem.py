@@ -25,6 +25,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Loss, dual_rounding, rise
 from cvxens.problems.maps import ColumnMap, Columns, KernelMap, LinearMap, as_columns
 from cvxens.problems.modelling import Model, cp, solve_model, tell_of_fallback
+from cvxens.problems.multipliers import DISTANCES, fit_slopes
 from cvxens.problems.penalties import Penalty
 from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Point, Solution
@@ -95,7 +96,7 @@ class Evaluated:
     >>> from cvxens.problems import SVMPrimal
     >>> evaluated = SVMPrimal([[1.0], [-1.0]], [1.0, -1.0], C=1.0).evaluate({"w": np.array([1.0])})
     >>> evaluated.primal, evaluated.dual, evaluated.z
-    (0.5, 0.0, array([1., 1.]))
+    (0.5, 0.5, array([1., 1.]))
     """
 
     problem: Problem
@@ -358,7 +359,7 @@ class Problem:
             shifted = loss.best_intercept(f, y) if balanced is not None else np.zeros(self.outputs)
         z = y * (f + shifted)
         if u is None:
-            u = loss.repair(loss.multipliers(z) if derives else np.zeros(z.shape), balanced)
+            u = self._derive_multipliers(w, z, y * w * ridge if derives else None)
 
         def value(scale: float) -> float:
             return loss.value(scale * z) + self.linear_map.penalise(penalty, scale * w, scale * f)
@@ -375,6 +376,37 @@ class Problem:
             if not products.precise:
                 products.add_edges(y * u, shrink * edges)
         return self.evaluate_at(w, shifted, u, products, b)
+
+    def _derive_multipliers(self, w: Array, z: Array, known: Array | None) -> Array:
+        """Return the multipliers with the highest dual value among `known` ones, 0 and those of -loss'(z).
+
+        At kinks those are taken that suit the weights best; as nobody knows how exact the weights are, that is done for
+        margins at several distances from a kink.
+        """
+        (loss, penalty), y, H = self.formulation.terms, self.signs, self.linear_map
+        balanced = y if self.intercept else None
+        candidates = [np.zeros(z.shape), *([] if known is None else [known])]
+        sums = [*([(y, 0.0)] if self.intercept else []), *([(np.ones(len(y)), 1.0)] if hasattr(loss, "caps") else [])]
+        seen: list[bytes] = []
+        for near in DISTANCES:
+            low, high = loss.slopes(z, near * max(1.0, float(np.abs(z).max())))
+            at = np.where(np.abs(w) <= near * np.abs(w).max(), 0.0, w)
+            if (key := b"".join(part.tobytes() for part in (low, high, at))) in seen:
+                continue
+            seen.append(key)
+            if np.array_equal(low, high) or H.symmetric or z.ndim > 1:
+                candidates.append(np.where(np.isfinite(high), (low + high) / 2, low))
+                continue
+            least, largest = penalty.slopes(at)
+            if self.nonnegative:
+                least = np.where(at == 0, -np.inf, least)
+            level = hasattr(penalty, "total")
+            candidates.append(fit_slopes((low, high), (least, largest), lambda U: H.edges((y * U.T).T), sums, level))
+
+        def value(u: Array) -> float:
+            return self.bound(u, H.summarise(y * u, H.edges(y * u), self.nonnegative))
+
+        return max((loss.repair(u, balanced) for u in candidates), key=value)
 
     @final
     def evaluate_at(

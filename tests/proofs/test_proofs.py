@@ -149,6 +149,20 @@ def test_pools_are_proven_with_their_values_and_signs():
     assert run.proof.document["formulation"]["hypotheses"] == "pool"
 
 
+def test_a_pool_without_negations_is_another_set():
+    H, y = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 1.0, -1.0, -1.0])
+    runs = [
+        column_generation(
+            Formulation(Hinge(0.9), L1(), nonnegative=True), oracles.Pool(H, negations=negations), y, exact=True
+        )
+        for negations in (True, False)
+    ]
+    sets = [run.proof.document["formulation"]["hypotheses"] for run in runs]
+    assert sets == ["pool", "one-sided pool"]
+    assert [float(run.proof.objective) for run in runs] == pytest.approx([run.certificate.primal for run in runs])
+    assert runs[0].proof.objective < runs[1].proof.bound
+
+
 def test_what_cannot_be_proven_exactly_is_named():
     X, y = small_sample(1)
     run = column_generation(Formulation(SquaredHinge(0.4), L1()), oracles.Stumps(X), y)
