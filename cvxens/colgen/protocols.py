@@ -103,6 +103,9 @@ class Oracle(Protocol):
     Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
     `edge_bound` raises InvalidInput.
 
+    Penalties on the rows of several outputs' weights (`RowNorms`) rank hypotheses by another norm of their edges than
+    the largest: then, and only then, `price` is given ``row_norm``, its order, and edges and bounds are such norms.
+
     ``negations = True`` declares that the set has -h with every h, as that of every oracle here has unless it is made
     one-sided. What does not declare it is priced under s and under -s where weights are free.
 
@@ -164,6 +167,8 @@ class MasterSolution:
     centred : float or ndarray of shape (n_outputs,), or None
         The intercept for columns less their centres, with the digits that b lacks where the centres are far from 0; b
         itself if None.
+    row_norm : float
+        The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
     """
 
     w: Array
@@ -176,6 +181,7 @@ class MasterSolution:
     exact: bool = True
     edges: Array | None = None
     centred: Array | None = None
+    row_norm: float = inf
 
 
 @dataclass(frozen=True)
