@@ -157,6 +157,7 @@ SHOWN_ELSEWHERE = {
     "HighsMaster": "made by column_generation, which shows it",
     "HingeMaster": "made by column_generation, which shows it",
     "InteriorPointMaster": "made by column_generation, which shows it",
+    "Proof": "what prove returns, which shows it",
     "LeastSquaresExperts": "what least_squares_experts returns, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",

@@ -82,6 +82,11 @@ class Layout:
     separator : str
     header : bool
         True if the first line names the columns.
+
+    Examples
+    --------
+    >>> Layout.of_width(2)
+    Layout(features=['x0', 'x1'], target='target', labels=('-1', '1'), kind='csv', separator=',', header=True)
     """
 
     features: Sequence[Any]
@@ -118,15 +123,6 @@ class Proof:
         The features.
     y : ndarray of shape (n_samples,)
         The labels, -1 and +1.
-
-    Examples
-    --------
-    >>> from cvxens.colgen import column_generation, formulations, oracles
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
-    >>> run = column_generation(formulations.soft_margin(C=0.4), oracles.Stumps(X), y)
-    >>> proof = prove(formulations.soft_margin(C=0.4), X, y, [c.hypothesis for c in run.columns], run.weights, u=run.u)
-    >>> proof.objective, proof.gap
-    (Fraction(6, 5), Fraction(0, 1))
     """
 
     document: dict[str, Any]
@@ -222,6 +218,15 @@ def prove(
     ------
     InvalidInput
         Another loss or penalty, or a hypothesis that is not of the set.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import column_generation, formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    >>> run = column_generation(formulations.soft_margin(C=0.4), oracles.Stumps(X), y)
+    >>> proof = prove(formulations.soft_margin(C=0.4), X, y, [c.hypothesis for c in run.columns], run.weights, u=run.u)
+    >>> proof.objective, proof.gap
+    (Fraction(6, 5), Fraction(0, 1))
     """
     X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
     signs = np.asarray(y, dtype=np.float64)

@@ -127,7 +127,7 @@ class Stumps:
         return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
 
     @property
-    def n_stumps(self) -> int:
+    def n_hypotheses(self) -> int:
         """The number of hypotheses, h and -h counted once."""
         return int((self.features.n_distinct - 1).sum()) + self.constant
 
