@@ -182,6 +182,8 @@ def attack(proof, path, n_mutations, seed):
 def exists(document, path):
     """Return True if there is a value at a path."""
     for key in path:
+        if not isinstance(document, dict | list):
+            return False
         try:
             document = document[key]
         except (KeyError, IndexError, TypeError):
