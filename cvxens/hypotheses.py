@@ -132,6 +132,44 @@ class Negated:
 
 
 @dataclass(frozen=True)
+class Scaled:
+    """The hypothesis factor h(x): what an l1 penalty makes of an h whose weight costs 1/factor.
+
+    Examples
+    --------
+    >>> half = Scaled(Stump(0, 0.5, 1), 0.5)
+    >>> print(half, -half, half([[0.0], [1.0]]))
+    0.5 (x[0] >= 0.5 -> +1) 0.5 (x[0] >= 0.5 -> -1) [-0.5  0.5]
+    """
+
+    hypothesis: Any
+    factor: float  # above 0
+
+    def __call__(self, X: Any, /) -> Any:
+        return self.factor * self.hypothesis(X)
+
+    def __neg__(self) -> Scaled:
+        return Scaled(negate(self.hypothesis), self.factor)
+
+    # h itself decides by what it lacks which of these there are
+    @property
+    def step(self) -> Step:
+        step = self.hypothesis.step
+        return Step(step.feature, step.threshold, self.factor * step.above, self.factor * step.below)
+
+    @property
+    def feature_shares(self) -> Any:
+        return self.hypothesis.feature_shares
+
+    @property
+    def feature_importances_(self) -> Any:
+        return self.hypothesis.feature_importances_
+
+    def __str__(self) -> str:
+        return f"{self.factor:.6g} ({self.hypothesis})"
+
+
+@dataclass(frozen=True)
 class Constant(_Rule):
     """The hypothesis h(x) = sign.
 

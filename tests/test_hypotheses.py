@@ -23,6 +23,7 @@ from cvxens.hypotheses import (
     LinearForm,
     Negated,
     Perceptron,
+    Scaled,
     SignedTree,
     Stump,
     TabulatedColumn,
@@ -46,6 +47,7 @@ EVERY = {
     "linear form": LinearForm((0, 2), (1.0, -0.5)),
     "kernel column": KernelColumn(linear_kernel, (1.0, 0.0, 2.0), -1),
     "tabulated": TabulatedColumn(1, 3, 1),
+    "scaled": Scaled(Stump(1, 0.5, -1), 0.25),
     "formula": Formula(XOR, (Stump(0, 0.0, 1), Perceptron((0.0, 0.6, 0.8), 0.0, -1)), -1),
 }
 every = pytest.mark.parametrize("h", EVERY.values(), ids=EVERY)
@@ -70,7 +72,7 @@ def test_hypotheses_are_values(h):
     assert len({twin, h, negate(h)}) == 2
 
 
-@pytest.mark.parametrize("name", ["constant", "stump", "indicator"])
+@pytest.mark.parametrize("name", ["constant", "stump", "indicator", "scaled"])
 def test_steps_are_what_their_hypotheses_do(name):
     for h in (EVERY[name], negate(EVERY[name]), Negated(EVERY[name])):
         feature, threshold, above, below = h.step

@@ -32,7 +32,8 @@ class Column:
     sample : array-like or data frame
         The training sample that the oracle prices on; shared, never copied.
     edge : float
-        ``sum_i s_i h(x_i)`` at the signed weights it was priced with (the largest over the outputs).
+        ``sum_i s_i h(x_i)`` at the signed weights it was priced with: over the outputs the largest, or another norm
+        that was asked for.
     """
 
     hypothesis: Hypothesis
@@ -104,6 +105,10 @@ class Oracle(Protocol):
 
     ``negations = True`` declares that the set has -h with every h, as that of every oracle here has unless it is made
     one-sided. What does not declare it is priced under s and under -s where weights are free.
+
+    Where a penalty takes the weights of a hypothesis over several outputs together, a run calls ``price(s, exclude=...,
+    row_norm=q)``, and the edge of a hypothesis is the norm of order q of its edges, whatever its sign. Oracles over
+    oracles ask for `largest`, the largest |h(x)|, to count rounding.
 
     Penalties on squares reach their optimum only with an oracle that heeds `exclude`; a run leaves out by itself what
     an oracle returns again.

@@ -39,13 +39,15 @@ from cvxens.hypotheses import (
     LinearForm,
     Negated,
     Perceptron,
+    Scaled,
     SignedTree,
     Stump,
     Wave,
     _unlike,
 )
 from cvxens.kernels.finite import Centred
-from cvxens.kernels.kernel import Clipped, Product, Scaled, Sum
+from cvxens.kernels.kernel import Clipped, Product, Sum
+from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
 from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
@@ -58,7 +60,7 @@ from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
-    *(Stump, Constant, Perceptron, Wave, Negated, Coded),
+    *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
     *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
@@ -71,7 +73,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.DecisionStump, kernels.Perceptron, kernels.SimplifiedPerceptron, kernels.DecisionTree),
     *(kernels.Laplacian, kernels.Gaussian, kernels.SimplifiedLaplacian, kernels.SimplifiedGaussian),
     *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
-    *(Centred, Sum, Scaled, Product, Logical, _take_values),
+    *(Centred, Sum, ScaledKernel, Product, Logical, _take_values),
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),

@@ -17,7 +17,7 @@ from cvxens.certificates import Certificate
 from cvxens.estimators.base import CertifiedClassifier, Limited
 from cvxens.estimators.multiclass import name_sides
 from cvxens.estimators.samples import Accepts, OracleFactory, find_accepted
-from cvxens.hypotheses import Constant, Hypothesis, Negated, SignedTree, with_names
+from cvxens.hypotheses import Constant, Hypothesis, Negated, Scaled, SignedTree, with_names
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -228,6 +228,9 @@ def _split_sign(hypothesis: Any) -> tuple[str, bool, float]:
     if isinstance(hypothesis, Negated):
         text, is_test, sign = _split_sign(hypothesis.hypothesis)
         return text, is_test, -sign
+    if isinstance(hypothesis, Scaled):
+        text, is_test, sign = _split_sign(hypothesis.hypothesis)
+        return text, is_test, hypothesis.factor * sign
     if isinstance(hypothesis, SignedTree):
         return str(hypothesis.tree), False, hypothesis.sign
     if hasattr(hypothesis, "test"):
@@ -268,4 +271,8 @@ def _stump(hypothesis: Any, names: Mapping[int, str]) -> dict[str, Any]:
     if step is None or step.above == step.below:
         return {}
     place = {"feature": names.get(step.feature, step.feature), "threshold": step.threshold}
-    return place | ({"sign": step.above} if step.above == -step.below else {"above": step.above, "below": step.below})
+    return place | (
+        {"sign": step.above}
+        if step.above == -step.below and abs(step.above) == 1
+        else {"above": step.above, "below": step.below}
+    )

@@ -21,6 +21,26 @@ class Edges:
     outside: float = inf  # at least the largest edge of all others
 
 
+def row_sizes(edges: Array, order: float = inf, one_sided: bool = False) -> Array:
+    """Return the size of every hypothesis's edges: their norm over the outputs, shape (n_columns,).
+
+    Where weights are one-sided, it is the most that nonnegative weights of norm 1 in the dual norm make of the edges.
+
+    Examples
+    --------
+    >>> row_sizes(np.array([[3.0, -4.0]]), 2.0), row_sizes(np.array([[3.0, -4.0]])), row_sizes(np.array([3.0, -4.0]))
+    (array([5.]), array([4.]), array([3., 4.]))
+    >>> row_sizes(np.array([[3.0, -4.0], [-1.0, -2.0]]), 2.0, one_sided=True)
+    array([ 3., -1.])
+    """
+    rows = edges.reshape(len(edges), -1) if edges.size else np.zeros((len(edges), 1))
+    counted = rows if one_sided else np.abs(rows)
+    largest = counted.max(axis=1)
+    if order == inf:
+        return largest
+    return np.where(largest > 0, np.linalg.norm(np.maximum(counted, 0.0), order, axis=1), largest)
+
+
 def balance_classes(u: Array, y: Array) -> Array:
     """Scale down the multipliers of the heavier class until y'u = 0; 0 <= u stays 0 <= u and no u grows."""
     positive = y > 0

@@ -158,3 +158,18 @@ def test_a_table_with_gaps_goes_from_training_to_new_rows(formulation, make):
     ).decision_function(pd.DataFrame(new))
     np.testing.assert_array_equal(run.decision_function(pd.DataFrame(new)), expected)
     np.testing.assert_array_equal(run.decision_function(pl.DataFrame(new)), expected)
+
+
+@pytest.mark.parametrize("row_norm", [1.0, 2.0])
+@pytest.mark.parametrize("name", EXACT)
+def test_hypotheses_are_ranked_and_bounded_by_a_norm_over_the_outputs(name, row_norm):
+    H, s = matrix(name), np.random.default_rng(1).normal(size=(36, 3))
+    sizes = np.linalg.norm(H.T @ s, row_norm, axis=1)
+    priced = EXACT[name](sample()[0]).price(s, row_norm=row_norm)
+    assert sizes.max() * (1 - 1e-14) <= priced.edge_bound <= sizes.max() * (1 + 1e-10)
+    assert priced.columns[0].edge == pytest.approx(sizes.max())
+    for column in priced.columns:
+        assert column.edge == pytest.approx(np.linalg.norm(column.values @ s, row_norm))
+    rest = EXACT[name](sample()[0]).price(s, [priced.columns[0].hypothesis], row_norm=row_norm)
+    assert rest.edge_bound == priced.edge_bound
+    assert rest.outside_bound <= sizes.max() * (1 + 1e-10)

@@ -151,7 +151,7 @@ def test_fixed_point_error(terms):
     rounded = sum(sign * int(units) for units, (_, sign) in zip(weights.integers[0], terms, strict=True))
     unit = Fraction(2) ** weights.exponent
     assert abs(exact - rounded * unit) <= weights.error * unit
-    assert abs(exact) <= weights.bound(abs(rounded))
+    assert abs(exact) <= weights.raised(abs(rounded) + weights.error)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.stumps import Stumps
+from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, Stump
 
 __all__ = [
     "Constant",
+    "Costed",
     "Fourier",
     "KernelColumns",
     "ParallelPerceptrons",
@@ -20,4 +22,5 @@ __all__ = [
     "Stump",
     "Stumps",
     "Trees",
+    "Union",
 ]

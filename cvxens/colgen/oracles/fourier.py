@@ -141,7 +141,7 @@ class Fourier(SampledOracle):
                 columns_per_round=self.columns_per_round,
             )
 
-    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         wave: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         centre = self.sample.mean(axis=0)
@@ -150,7 +150,7 @@ class Fourier(SampledOracle):
         theta_kappa = ascend((self.sample - centre) / self.sigma, output, start, self.refine)
         theta = theta_kappa[:-1] / self.sigma
         refined = Wave(tuple(theta.tolist()), float((theta_kappa[-1] + centre @ theta) % (2 * pi)))
-        return rank([column, evaluate(refined, self.sample, s)], 1)[0]
+        return rank([column, evaluate(refined, self.sample, s, row_norm)], 1)[0]
 
 
 def edge_and_gradient(X: Array, s: Array, theta_kappa: Array) -> tuple[float, Array]:

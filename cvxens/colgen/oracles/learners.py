@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ class Learner(ABC):
     sample: Any
     n_samples: int
     negations = True
+    largest = 1.0
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Learn from signed weights s = y u, and return the distinct hypotheses or their negations, best first.
 
         An output of zeros gets no hypothesis, and `exclude` is ignored: a learner finds what it finds. `edge_bound` is
@@ -42,7 +44,8 @@ class Learner(ABC):
         if not outputs.any():
             return Priced((), 0.0, 0.0)
         learnt = dict.fromkeys(self._learn(output) for output in outputs.T if output.any())
-        return Priced(rank((evaluate(hypothesis, self.sample, outputs) for hypothesis in learnt), len(learnt)))
+        evaluated = (evaluate(hypothesis, self.sample, outputs, row_norm) for hypothesis in learnt)
+        return Priced(rank(evaluated, len(learnt)))
 
     @abstractmethod
     def _learn(self, s: Array) -> Hypothesis:

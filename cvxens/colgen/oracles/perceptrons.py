@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class ParallelPerceptrons:
 
     source = "LL08 section 5"
     negations = True
+    largest = 1.0
 
     def __init__(self, X: Any, directions: Any, *, columns_per_round: int = 20) -> None:
         self.sample = samples(X)
@@ -54,12 +56,12 @@ class ParallelPerceptrons:
         limit = whole("columns_per_round", columns_per_round)
         self.stumps = Stumps(project(self.sample, self.directions), constant=False, columns_per_round=limit)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best perceptron of each direction, as `Oracle.price` says; the bounds are exact."""
         # the stumps of the projections that some of the hypotheses are
         perceptrons = [h for h in exclude if isinstance(h, Perceptron) and h.theta in self._projection_of]
         stumps = [Stump(self._projection_of[h.theta], h.alpha, h.sign) for h in perceptrons]
-        priced = self.stumps.price(s, stumps)
+        priced = self.stumps.price(s, stumps, row_norm)
         return replace(priced, columns=[self._embody(column) for column in priced.columns])
 
     def _embody(self, column: Column) -> Column:
@@ -134,12 +136,13 @@ class Perceptrons(SampledOracle):
         self._constant = Pool(np.ones((len(self.sample), 1)), embody=_make_constant, sample=self.sample)
         self._fixed = [] if resample else list(self._draw_blocks())
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the directions, the trained ones and the constant, as `Oracle.price` says.
 
         The bounds over fixed directions are exact; those over sampled ones are infinite.
         """
-        return unite([super().price(s, exclude), self._constant.price(s, exclude)], self.columns_per_round)
+        parts = super().price(s, exclude, row_norm), self._constant.price(s, exclude, row_norm)
+        return unite(parts, self.columns_per_round)
 
     @property
     def _n_refined(self) -> int:
@@ -150,7 +153,7 @@ class Perceptrons(SampledOracle):
         for chunk in chunks(len(directions), len(self.sample)):
             yield ParallelPerceptrons(self.sample, directions[chunk], columns_per_round=self._n_kept)
 
-    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         start: Any = column.hypothesis
         output = s[:, np.abs(s.T @ column.values).argmax()]
         w = start.sign * np.append(start.theta, -start.alpha)
@@ -158,7 +161,7 @@ class Perceptrons(SampledOracle):
         direction = w[:-1] / max(np.linalg.norm(w[:-1]), np.finfo(float).tiny)
         if np.ptp(project(self.sample, [direction])) == 0:
             return column
-        trained = ParallelPerceptrons(self.sample, [direction], columns_per_round=1).price(s, exclude)
+        trained = ParallelPerceptrons(self.sample, [direction], columns_per_round=1).price(s, exclude, row_norm)
         return rank([column, *trained.columns], 1)[0]
 
 

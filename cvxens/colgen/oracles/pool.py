@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, KernelColumn, TabulatedColumn, negate
-from cvxens.problems.duality import centres
+from cvxens.problems.duality import centres, row_sizes
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import finite_array, signed_weights, whole
 
@@ -37,15 +38,16 @@ def unite(parts: Iterable[Priced], limit: int) -> Priced:
     )
 
 
-def evaluate(hypothesis: Hypothesis, sample: Any, s: Array) -> Column:
-    """Return h or -h, the one with the largest edge under any output of `s` (n_samples, n_outputs)."""
+def evaluate(hypothesis: Hypothesis, sample: Any, s: Array, row_norm: float = inf) -> Column:
+    """Return h or -h, the one with the largest edge under any output of `s` (n_samples, n_outputs), with its size."""
     edges = s.T @ hypothesis(sample)
-    edge = float(edges[np.abs(edges).argmax()])
-    return Column(hypothesis if edge >= 0 else negate(hypothesis), sample, abs(edge))
+    rises = edges[np.abs(edges).argmax()] >= 0
+    size = float(row_sizes(edges[np.newaxis], row_norm)[0])
+    return Column(hypothesis if rises else negate(hypothesis), sample, size)
 
 
 class Pool:
-    """A finite set of hypotheses and their negations: the exact oracle over it.
+    """A finite set of hypotheses, mostly with their negations: the exact oracle over it.
 
     The edges are ``H's``; `edge_bound` and `edge_square_sum` add what the rounding of that product can have
     cost, and the sum counts equal columns as often as they occur. A column far from 0 is priced less its centre, whose
@@ -61,6 +63,8 @@ class Pool:
         What these hypotheses are evaluated on; by default the table H itself.
     columns_per_round : int
         The largest number of columns that are returned.
+    negations : bool
+        True if with every h the set has -h; False for a one-sided pool, which is another one where w >= 0.
 
     Raises
     ------
@@ -78,7 +82,6 @@ class Pool:
     """
 
     source = "KIE06 (7)"
-    negations = True
 
     def __init__(
         self,
@@ -87,17 +90,22 @@ class Pool:
         embody: Callable[[int, int], Hypothesis] | None = None,
         sample: Any = None,
         columns_per_round: int = 20,
+        negations: bool = True,
     ) -> None:
         self.H = finite_array("H", H, ndim=2)
         self.embody = embody or partial(_make_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
         self.columns_per_round = whole("columns_per_round", columns_per_round)
+        self.negations = negations
+        self.largest = float(np.abs(self.H).max())
         self._centres = centres(self.H.T)
         self._shifted = self.H - self._centres if self._centres.any() else self.H
-        self._largest = float(np.abs(self._shifted).max())
+        self._largest_shifted = float(np.abs(self._shifted).max())
 
     @classmethod
-    def of(cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20) -> Pool:
+    def of(
+        cls, hypotheses: Sequence[Hypothesis], X: Any, *, columns_per_round: int = 20, negations: bool = True
+    ) -> Pool:
         """Return the pool of some hypotheses, evaluated on the training sample X; equal ones count once.
 
         Examples
@@ -111,9 +119,9 @@ class Pool:
         distinct = tuple(dict.fromkeys(hypotheses))
         H = np.column_stack([h(X) for h in distinct])
         embody = partial(_make_signed, distinct)
-        return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round)
+        return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
         Of equal edges the lowest index comes first.
@@ -124,26 +132,37 @@ class Pool:
             np.array([fsum(of_output) for of_output in s.T.tolist()]) if self._centres.any() else np.zeros(s.shape[1])
         )
         by_output = self._shifted.T @ s + np.outer(self._centres, totals)
-        edges = by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)]
-        ranked = np.argsort(-np.abs(edges), kind="stable")
-        columns = list(islice(self._list_outside(edges, ranked, set(exclude)), self.columns_per_round))
+        if self.negations or row_norm < inf:
+            signs = np.sign(by_output[np.arange(len(by_output)), np.abs(by_output).argmax(axis=1)])
+            sizes = row_sizes(by_output, row_norm)
+        else:
+            signs, sizes = np.ones(len(by_output)), by_output.max(axis=1)
+        if not self.negations:
+            signs = np.ones(len(by_output))
+        ranked = np.argsort(-sizes, kind="stable")
+        columns = list(islice(self._list_outside(signs, sizes, ranked, set(exclude)), self.columns_per_round))
         # a computed inner product is off by at most n eps/2 |h|'|s| <= n eps/2 max|H| sum|s|, shifting by another eps/2
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
-        eps = float(np.finfo(float).eps)
-        rounding = (n_samples + 1) * eps * self._largest * float(np.abs(s).sum(axis=0).max())
-        rounding += 2 * eps * float(np.abs(self._centres).max() * np.abs(totals).max())
-        norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * eps)
-        largest = float(abs(edges[ranked[0]]))
+        rounding = (n_samples + 1) * EPSILON * self._largest_shifted * float(np.abs(s).sum(axis=0).max())
+        rounding += 2 * EPSILON * float(np.abs(self._centres).max() * np.abs(totals).max())
+        norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * EPSILON)
+        square_sum = (norm + rounding * by_output.size**0.5) ** 2
+        largest = float(sizes[ranked[0]])
+        if row_norm < inf:
+            # every output is off by as much, and the norm by a few roundings for each
+            rounding = rounding * s.shape[1] ** (1 / row_norm) + (s.shape[1] + 8) * EPSILON * largest
         outside = columns[0].edge + rounding if columns else 0.0
-        return Priced(columns, largest + rounding, (norm + rounding * by_output.size**0.5) ** 2, outside)
+        return Priced(columns, largest + rounding, square_sum, outside)
 
-    def _list_outside(self, edges: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]) -> Iterator[Column]:
+    def _list_outside(
+        self, signs: Array, sizes: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]
+    ) -> Iterator[Column]:
         """Yield the columns that are not excluded, in either sign, in the order of `ranked`."""
         for j in ranked.tolist():
-            sign = 1 if edges[j] >= 0 else -1
+            sign = 1 if signs[j] >= 0 else -1
             hypothesis = self.embody(j, sign)
             if not exclude or exclude.isdisjoint((hypothesis, self.embody(j, -sign))):
-                yield Column(hypothesis, self.sample, float(abs(edges[j])))
+                yield Column(hypothesis, self.sample, float(sizes[j]))
 
 
 def _make_tabulated(n_columns: int, index: int, sign: int) -> Hypothesis:
@@ -155,7 +174,7 @@ def _make_signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hyp
 
 
 class KernelColumns:
-    """The columns h(x) = k(x, x_l) at all training points x_l, and -h: the exact oracle over them.
+    """The columns h(x) = k(x, x_l) at all training points x_l, mostly with -h: the exact oracle over them.
 
     This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. Points that coincide make
     one column. A precomputed matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
@@ -169,6 +188,8 @@ class KernelColumns:
         The training points, finite. The matrix of up to n_samples**2 values is kept.
     columns_per_round : int
         The largest number of columns that are returned.
+    negations : bool
+        False for the columns without -h, where w >= 0: mixtures of densities, for one.
 
     Raises
     ------
@@ -186,9 +207,10 @@ class KernelColumns:
     """
 
     source = "KIE06 section 4"
-    negations = True
 
-    def __init__(self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20) -> None:
+    def __init__(
+        self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20, negations: bool = True
+    ) -> None:
         if not callable(kernel) or not isinstance(kernel, Hashable):
             raise InvalidInput(
                 "kernel", f"found {kernel!r}", "give a hashable kernel(X, Z), or use Pool(K) for a matrix K"
@@ -201,11 +223,18 @@ class KernelColumns:
         distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
         embody = partial(_make_kernel_column, kernel, X[distinct])
         self.sample = X
-        self.pool = Pool(K.take(distinct, axis=1), embody=embody, sample=X, columns_per_round=columns_per_round)
+        self.pool = Pool(
+            K.take(distinct, axis=1),
+            embody=embody,
+            sample=X,
+            columns_per_round=columns_per_round,
+            negations=negations,
+        )
+        self.negations, self.largest = negations, self.pool.largest
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""
-        return self.pool.price(s, exclude)
+        return self.pool.price(s, exclude, row_norm)
 
 
 def _make_kernel_column(kernel: Callable[[Any, Any], Any], centers: Array, index: int, sign: int) -> Hypothesis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import islice
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.features import SortedFeatures, column
 from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.problems.duality import row_sizes
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import sample_prices, signed_weights, whole
 
@@ -47,6 +50,7 @@ class QuantileStumps:
 
     source = "LL08 section 4"
     negations = True
+    largest = 1.0
 
     def __init__(
         self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50, sample_weight: Any = None
@@ -65,20 +69,24 @@ class QuantileStumps:
         self.places = [(j, threshold) for j, thresholds in enumerate(by_feature) for threshold in thresholds.tolist()]
         self.counts = [len(thresholds) for thresholds in by_feature]
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
         s = signed_weights(s, len(self.codes))
         edges = np.stack([self._edges(output) for output in s.T], axis=1)
         # n terms in cumulated bins, their total, the doubling and the difference: n eps sum|s| each at most
-        rounding = 4 * len(s) * float(np.finfo(float).eps) * float(np.abs(s).sum(axis=0).max())
-        sizes = np.abs(edges)
-        best = edges[np.arange(len(edges)), sizes.argmax(axis=1)]
+        rounding = 4 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())
+        sizes = row_sizes(edges, row_norm)
+        signs = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
+        square_sum = float(((np.abs(edges) + rounding) ** 2).sum())
+        if row_norm < inf:
+            # every output is off by as much, and the norm by a few roundings for each
+            rounding = rounding * s.shape[1] ** (1 / row_norm) + (s.shape[1] + 8) * EPSILON * float(sizes.max())
         known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in exclude}
-        ranked = np.argsort(-np.abs(best), kind="stable").tolist()
+        ranked = np.argsort(-sizes, kind="stable").tolist()
         found = (k for k in ranked if (self.places[k] if k < len(self.places) else None) not in known)
-        columns = [self._column(k, best[k]) for k in islice(found, self.columns_per_round)]
+        columns = [self._column(k, signs[k], sizes[k]) for k in islice(found, self.columns_per_round)]
         outside = columns[0].edge + rounding if columns else 0.0
-        return Priced(columns, float(sizes.max()) + rounding, float(((sizes + rounding) ** 2).sum()), outside)
+        return Priced(columns, float(sizes.max()) + rounding, square_sum, outside)
 
     def _edges(self, s: Array) -> Array:
         """Return the edges ``sum s - 2 sum_{x < threshold} s`` of every stump, and last that of the constant."""
@@ -89,10 +97,10 @@ class QuantileStumps:
         ]
         return np.append(total - 2 * np.concatenate(below), total)
 
-    def _column(self, k: int, edge: float) -> Column:
+    def _column(self, k: int, edge: float, size: float) -> Column:
         sign = 1 if edge >= 0 else -1
         hypothesis = Stump(*self.places[k], sign) if k < len(self.places) else Constant(sign)
-        return Column(hypothesis, self.sample, float(abs(edge)))
+        return Column(hypothesis, self.sample, float(size))
 
 
 def _choose_thresholds(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import in_time
@@ -32,6 +33,7 @@ class SampledOracle(ABC):
 
     refinement_name: ClassVar[str]
     negations = True
+    largest = 1.0
 
     def __init__(self, X: Any, resample: bool, columns_per_round: int, random_state: Any, refinement: int) -> None:
         self.sample = samples(X)
@@ -41,17 +43,17 @@ class SampledOracle(ABC):
             found = f"{self.refinement_name}={refinement} needs resample=True"
             raise InvalidInput(self.refinement_name, found, "a fixed set cannot be refined")
         self._random = generator(random_state)
-        self._fixed: list[Oracle] = []
+        self._fixed: list[Any] = []
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says; the bounds over sampled ones are infinite."""
         s = signed_weights(s, len(self.sample))
-        blocks: Iterable[Oracle] = self._fixed or self._draw_blocks()
-        found = unite((block.price(s, exclude) for block in in_time(blocks)), self._n_kept)
+        blocks: Iterable[Any] = self._fixed or self._draw_blocks()
+        found = unite((block.price(s, exclude, row_norm) for block in in_time(blocks)), self._n_kept)
         if not self.resample:
             return found
         n_refined = self._n_refined
-        refined = [self._refine(column, s, exclude) for column in in_time(found.columns[:n_refined])]
+        refined = [self._refine(column, s, exclude, row_norm) for column in in_time(found.columns[:n_refined])]
         return Priced(rank([*refined, *found.columns[n_refined:]], self.columns_per_round), distinct=True)
 
     @property
@@ -64,11 +66,11 @@ class SampledOracle(ABC):
         return max(self.columns_per_round, self._n_refined)
 
     @abstractmethod
-    def _draw_blocks(self) -> Iterator[Oracle]:
+    def _draw_blocks(self) -> Iterator[Any]:
         """Sample hypotheses, and yield them as exact oracles."""
 
     @abstractmethod
-    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis]) -> Column:
+    def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         """Return a column of an edge at least as large."""
 
 

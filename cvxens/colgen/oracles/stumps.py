@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Collection, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import inf, ldexp, nextafter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,10 +23,12 @@ from numpy.typing import DTypeLike, NDArray
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures
-from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.hypotheses import Constant, Hypothesis, Scaled, Stump
 from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.problems.duality import row_sizes
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import signed_weights, whole
+from cvxens.validation import finite_array, signed_weights, whole
 
 BITS = 61
 """The magnitudes of an output's weights add up to 2**61 at most, so ``total - 2 below`` fits into 64 bits."""
@@ -39,6 +41,9 @@ N_LANES = 4
 
 NO_BOUND = 2**62
 """Above every edge, see `BITS`."""
+
+NONE = -NO_BOUND
+"""The size of the best stump where there is none."""
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -56,6 +61,12 @@ class Stumps:
         Finite, at least one feature that varies; sparse X and small integers stay what they are.
     constant : bool
         True if h(x) = 1 and h(x) = -1 belong to the set.
+    signs : array-like of shape (n_features,), optional
+        +1 for stumps that rise with the feature alone, -1 for those that fall, 0 for both, as by default. With w >= 0
+        the score is then monotone in that feature; free weights make no difference between them.
+    costs : array-like of shape (n_features,), optional
+        What a unit of a feature's stumps costs, above 0; by default 1, as the constant does. Hypotheses are divided by
+        their cost (`Scaled`), so that an l1 penalty of their weights is one weighted by the costs.
     columns_per_round : int or None
         At most so many columns are returned; None for the best stump of every feature.
     square_sum : bool
@@ -71,51 +82,100 @@ class Stumps:
     x[0] >= 0.5 -> +1 1.0
     x[1] >= 4.5 -> -1 1.0
     always -> +1 0.6
+
+    Rising stumps, of which those of the first feature cost twice as much:
+
+    >>> rising = Stumps(X, signs=[1, 1], costs=[2.0, 1.0], constant=False)
+    >>> for column in rising.price(np.array([-0.2, 0.3, 0.5])).columns:
+    ...     print(column.hypothesis, column.edge)
+    0.5 (x[0] >= 0.5 -> +1) 0.5
+    x[1] >= 3.5 -> +1 0.0
     """
 
     source = "LL08 section 4; DBS02"
     negations = True
 
     def __init__(
-        self, X: Any, *, constant: bool = True, columns_per_round: int | None = None, square_sum: bool = True
+        self,
+        X: Any,
+        *,
+        constant: bool = True,
+        signs: Any = None,
+        costs: Any = None,
+        columns_per_round: int | None = None,
+        square_sum: bool = True,
     ) -> None:
         self.features = SortedFeatures(X)
         self.sample = self.features.X
         self.constant = constant
-        every = self.features.n_features + 1
+        n_features = self.features.n_features
+        every = n_features + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.n_stumps = int((self.features.n_distinct - 1).sum()) + constant
+        self.sides = np.zeros(n_features, np.int64) if signs is None else _check_sides(signs, n_features)
+        self.factors = np.ones(n_features) if costs is None else 1 / _check_costs(costs, n_features)
+        self.negations = not self.sides.any()
         self._search = StumpSearch(self.features, every_place=square_sum)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    @property
+    def n_stumps(self) -> int:
+        """The number of hypotheses, h and -h counted once."""
+        return int((self.features.n_distinct - 1).sum()) + self.constant
+
+    @property
+    def largest(self) -> float:
+        """The largest |h(x)| of all hypotheses."""
+        return max(float(self.factors.max()), float(self.constant))
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
-        edge by what the rounding of `s` to fixed point can have cost, at most ``n_samples * 2**-60 * sum |s|``;
-        `edge_square_sum` is sharp to about ``n_samples * 2**-52``.
+        edge by what the rounding of `s` to fixed point can have cost, at most ``n_samples * 2**-60 * sum |s|``, and of
+        costs and norms that of a few operations; `edge_square_sum` is sharp to about ``n_samples * 2**-52``.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
-        best = self._search.best(self._make_query(weights, exclude), self.columns_per_round)
-        ranked = np.flatnonzero(best.places)
-        ranked = ranked[np.argsort(-np.abs(best.edges[ranked]), kind="stable")][: self.columns_per_round]
-        found: list[tuple[int, Hypothesis]] = [
-            (abs(int(best.edges[j])), self._make_stump(j, best)) for j in ranked.tolist()
-        ]
-        total = int(weights.totals[np.abs(weights.totals).argmax()])
-        if self.constant and not {Constant(1), Constant(-1)} & set(exclude):
-            insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
+        query, n_outputs = self._make_query(weights, exclude), len(weights.totals)
+        if row_norm == inf:
+            best = self._search.best(query, self.columns_per_round, self.factors)
+            total: float = int(np.abs(weights.totals).max())
+            error: float = weights.error
+            share = 0.0
+        else:
+            best = self._search.best_by_rows(query, row_norm)
+            total = float(row_sizes(weights.totals.astype(np.float64)[np.newaxis], row_norm)[0])
+            # conversions to floats, their powers, the sum of these and its root are rounded
+            error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
+        if (self.factors != 1).any():
+            share += 8 * EPSILON
+        open_features = np.flatnonzero(best.places)
+        sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
+        ranked = open_features[np.argsort(-sizes[open_features], kind="stable")][: self.columns_per_round]
+        found: list[tuple[Any, Hypothesis]] = [(sizes[j], self._make_stump(j, best)) for j in ranked.tolist()]
+        # what is open and what there is at all, each with its error
+        outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
+        every = ((best.largest + error) * self.factors).tolist()
+        if self.constant:
+            every.append(total + error)
+            if not {Constant(1), Constant(-1)} & set(exclude):
+                outside.append(total + error)
+                most = weights.totals[np.abs(weights.totals).argmax()]
+                insort(found, (total, Constant(1 if most >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            Column(hypothesis, self.sample, weights.real(edge)) for edge, hypothesis in found[: self.columns_per_round]
+            Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        largest = max(int(best.largest.max()), abs(total) * self.constant)
-        outside = weights.bound(found[0][0] if found else 0)
-        return Priced(columns, weights.bound(largest), self._bound_square_sum(weights, best), outside)
+        return Priced(
+            columns,
+            weights.raised(max(every), share),
+            self._bound_square_sum(weights, best),
+            weights.raised(max(outside, default=0.0), share),
+        )
 
     def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
         """Turn excluded stumps into places that are closed."""
         thresholds: dict[int, list[float]] = {}
-        for stump in exclude:
+        for hypothesis in exclude:
+            stump = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
             if isinstance(stump, Stump):
                 thresholds.setdefault(stump.feature, []).append(stump.threshold)
         places = [np.empty(0, np.int64)]
@@ -124,20 +184,40 @@ class Stumps:
             values = self.features.entry_values[self.features.entries(feature)]
             places.append(np.searchsorted(values, thresholds[feature]))
             counts[feature + 1] = len(thresholds[feature])
-        return Query(weights.integers, weights.totals, weights.positives, np.concatenate(places), np.cumsum(counts))
+        closed = np.concatenate(places), np.cumsum(counts)
+        return Query(weights.integers, weights.totals, weights.positives, *closed, self.sides)
 
     def _make_stump(self, feature: int, best: Best) -> Hypothesis:
         threshold = self.features.threshold(feature, best.places[feature])
-        return Stump(feature, threshold, 1 if best.edges[feature] >= 0 else -1)
+        rises = best.edges[feature] >= 0 if self.sides[feature] == 0 else self.sides[feature] > 0
+        stump = Stump(feature, threshold, 1 if rises else -1)
+        factor = float(self.factors[feature])
+        return stump if factor == 1 else Scaled(stump, factor)
 
     def _bound_square_sum(self, weights: FixedPoint, best: Best) -> float:
         if not self.square_sum:
             return inf
-        squares = best.squares.sum() + self.constant * (weights.totals.astype(np.float64) ** 2).sum()
-        rounding = (self.features.n_samples + self.features.n_features + 8) * np.finfo(float).eps
-        # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(number of edges)
-        norm = np.sqrt(squares * (1 + rounding)) + weights.error * np.sqrt(self.n_stumps * len(weights.totals))
-        return weights.real_square(norm**2)
+        n_outputs, places = len(weights.totals), self.features.n_distinct - 1
+        squares = (best.squares * self.factors**2).sum()
+        squares += self.constant * (weights.totals.astype(np.float64) ** 2).sum()
+        rounding = (self.features.n_samples + self.features.n_features + 8) * EPSILON
+        # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(sum of factor^2 over all edges)
+        length = np.sqrt((float(places @ self.factors**2) + self.constant) * n_outputs * (1 + rounding))
+        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+
+
+def _check_sides(signs: Any, n_features: int) -> Ints:
+    sides = finite_array("signs", signs, ndim=1)
+    if len(sides) != n_features or not np.isin(sides, [-1, 0, 1]).all():
+        raise InvalidInput("signs", f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
+    return sides.astype(np.int64)
+
+
+def _check_costs(costs: Any, n_features: int) -> Array:
+    checked = finite_array("costs", costs, ndim=1)
+    if len(checked) != n_features or checked.min() <= 0:
+        raise InvalidInput("costs", f"found {costs!r:.100}", f"give a number above 0 for each of {n_features} features")
+    return checked
 
 
 class FixedPoint(NamedTuple):
@@ -172,7 +252,7 @@ class FixedPoint(NamedTuple):
         positives = np.maximum(integers, 0).sum(axis=1)
         return cls(integers, integers.sum(axis=1), positives, exponent, int(np.ceil(lost)) + (mass > 0))
 
-    def real(self, units: int) -> float:
+    def real(self, units: float) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
 
@@ -181,9 +261,9 @@ class FixedPoint(NamedTuple):
         with np.errstate(over="ignore"):
             return float(np.ldexp(square, 2 * self.exponent))
 
-    def bound(self, units: int) -> float:
-        """Return a float that no exact edge exceeds if no rounded edge exceeds `units`."""
-        return nextafter(self.real(units + self.error), inf) if units + self.error else 0.0
+    def raised(self, units: float, share: float = 0.0) -> float:
+        """Return a float that is at least so many units, and `share` of them more."""
+        return nextafter(self.real(units + abs(units) * share), inf) if units else 0.0
 
 
 class Bins(NamedTuple):
@@ -274,32 +354,36 @@ def _choose_rest(rows: NDArray[np.int32], codes: NDArray[np.uint8], n_samples: i
 class Best(NamedTuple):
     """The best open stump of every output and feature, in the units of the weights, (n_outputs, n_features) each."""
 
-    edges: Ints  # the edge of sign +1 that is largest by magnitude
+    edges: Ints  # the edge of sign +1 at the best place
     places: Ints  # where it is; 0 if no place is open
-    largest: Ints  # the largest magnitude of an edge, closed or open
+    sizes: NDArray[Any]  # the edge of its better side there, or of its only one: what is ranked; `NONE` at place 0
+    largest: NDArray[Any]  # the largest size, closed or open
     squares: Array  # the sum of squared edges over the places that were visited
 
     def merge_outputs(self) -> Best:
-        """Return the best of all outputs, of equal edges the lowest place, all shapes (n_features,); squares add up."""
-        magnitudes = np.abs(self.edges)
-        winning = np.where(magnitudes == magnitudes.max(axis=0), self.places, NO_BOUND).argmin(axis=0)
-        edges, places = (np.take_along_axis(a, winning[np.newaxis], axis=0)[0] for a in (self.edges, self.places))
-        return Best(edges, places, self.largest.max(axis=0), self.squares.sum(axis=0))
+        """Return the best of all outputs, of equal sizes the lowest place, all shapes (n_features,); squares add up."""
+        winning = np.where(self.sizes == self.sizes.max(axis=0), self.places, NO_BOUND).argmin(axis=0)
+        edges, places, sizes = (
+            np.take_along_axis(a, winning[np.newaxis], axis=0)[0] for a in (self.edges, self.places, self.sizes)
+        )
+        return Best(edges, places, sizes, self.largest.max(axis=0), self.squares.sum(axis=0))
 
 
 class Query(NamedTuple):
-    """Signed weights in fixed point, and the places of the stumps that are excluded."""
+    """Signed weights in fixed point, the places of the stumps that are excluded, and the sides of all."""
 
     integers: Ints
     totals: Ints
     positives: Ints
     closed: Ints  # places that must not be answered with, feature by feature
     closed_starts: Ints  # (n_features + 1,)
+    sides: Ints  # (n_features,), 1 for rising stumps alone, -1 for falling ones, 0 for both
 
     def empty_answer(self) -> Best:
         """Return the answer before any place was visited."""
-        edges, places, largest = np.zeros((3, len(self.totals), len(self.closed_starts) - 1), np.int64)
-        return Best(edges, places, largest, np.zeros(edges.shape))
+        edges, places, sizes, largest = np.zeros((4, len(self.totals), len(self.closed_starts) - 1), np.int64)
+        sizes[:] = largest[:] = NONE
+        return Best(edges, places, sizes, largest, np.zeros(edges.shape))
 
 
 class SortedScan(NamedTuple):
@@ -319,7 +403,7 @@ class BinBounds(NamedTuple):
 
     slots: Ints  # (n_binned,), which scanned feature a binned one is, -1 if it is none
     below: Ints  # (n_outputs, n_scanned, n_bins)
-    reach: Ints  # shaped as `below`, of the magnitude of edges; -1 if there are none
+    reach: Ints  # shaped as `below`, of the sizes of edges; below all sizes if there are none
 
 
 class StumpSearch:
@@ -332,14 +416,17 @@ class StumpSearch:
 
     def __init__(self, features: SortedFeatures, *, every_place: bool) -> None:
         wide = features.n_distinct > N_BINS
-        self.n_features = features.n_features
+        self.features, self.n_features = features, features.n_features
         self.bins = cut_into_bins(features, np.flatnonzero(~wide | (not every_place)))
         self.scan = _prepare_scan(features, np.flatnonzero(wide), None if every_place else self.bins)
         self.slots = np.where(wide, np.cumsum(wide) - 1, -1)[self.bins.features]
-        self.known = (N_BINS, -1) if not every_place else (1, NO_BOUND)
+        self.known = (N_BINS, NONE - 1) if not every_place else (1, NO_BOUND)
 
-    def best(self, query: Query, count: int) -> Best:
-        """Return the best open stump of every feature over all outputs, exact for the `count` largest edges."""
+    def best(self, query: Query, count: int, factors: Array) -> Best:
+        """Return the best open stump of every feature over all outputs.
+
+        It is exact for those features whose sizes, times their factors, are the `count` largest.
+        """
         n_bins, reach = self.known
         shape = len(query.totals), len(self.scan.features), n_bins
         bounds = BinBounds(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
@@ -354,12 +441,38 @@ class StumpSearch:
 
         map_slices(visit_bins, n_outputs * len(self.bins.features), n_threads, guided=True)
         # a bin can be left out if its bound is below the best edge of its feature, or below the `count` best of all
-        top = np.abs(best.edges).max(axis=0)
+        top = best.sizes.max(axis=0)
         rank = max(self.n_features - count, 0)
-        floor = np.maximum(top[self.scan.features], np.partition(top, rank)[rank])
-        bounds.reach[bounds.reach < floor[:, np.newaxis]] = -1
+        least = np.partition(top * factors, rank)[rank] / factors
+        # what floats round off the least one that counts is left to be visited
+        least = np.clip(least - np.abs(least) * 4 * EPSILON, NONE, NO_BOUND).astype(np.int64)
+        floor = np.maximum(top, least)[self.scan.features]
+        bounds.reach[bounds.reach < floor[:, np.newaxis]] = NONE - 1
         map_slices(visit_places, n_outputs * len(self.scan.features), n_threads, guided=True)
         return best.merge_outputs()
+
+    @cached_property
+    def every_scan(self) -> SortedScan:
+        """All features, to be scanned all the way."""
+        return _prepare_scan(self.features, np.arange(self.n_features), None)
+
+    def best_by_rows(self, query: Query, order: float) -> Best:
+        """Return the best open stump of every feature, and its size, by the norm of its edges over the outputs.
+
+        A norm knows no sides: weights over several outputs have either sign.
+        """
+        weights, n_threads = np.ascontiguousarray(query.integers.T), threads_for(query.integers.size * self.n_features)
+        shape = self.n_features
+        nothing = np.full(shape, -inf)
+        best = Best(np.zeros(shape, np.int64), np.zeros(shape, np.int64), nothing, nothing.copy(), np.zeros(shape))
+
+        def visit(tasks: slice) -> None:
+            _visit_rows((tasks.start, tasks.stop), query, weights, self.every_scan, order, best)
+
+        # made before threads ask for it
+        assert len(self.every_scan.features) == shape
+        map_slices(visit, shape, n_threads, guided=True)
+        return best
 
 
 def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> SortedScan:
@@ -385,10 +498,11 @@ def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, bounds: BinBou
 def _visit_bins_of_feature(task: int, query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
     """Visit the bins of one feature under the weights of one output."""
     o, f = task // len(bins.features), task % len(bins.features)
-    edge, place, largest, squares = 0, 0, 0, 0.0
+    size, edge, place, largest, squares = NONE, 0, 0, NONE, 0.0
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
     feature, slot = bins.features[f], bounds.slots[f]
+    side = query.sides[feature]
     shut = _list_closed(feature, query)
     sums = _sum_bins(o, f, query, bins, slot >= 0)
     below = 0
@@ -396,16 +510,16 @@ def _visit_bins_of_feature(task: int, query: Query, bins: Bins, bounds: BinBound
         here = query.totals[o] - 2 * below
         if b > 0:
             squares += float(here) * float(here)
-            if abs(here) >= abs(edge):
-                edge, place, largest = _compare((edge, place, largest), here, cuts[b], shut)
+            if _size(here, side) >= size:
+                size, edge, place, largest = _compare((size, edge, place, largest), (here, side), cuts[b], shut)
         if slot >= 0:
             # inside the bin `below` gains some of these weights only
-            reach = max(abs(here - 2 * sums[0, b]), abs(here - 2 * sums[1, b]))
+            reach = max(_size(here - 2 * sums[0, b], side), _size(here - 2 * sums[1, b], side))
             bounds.below[o, slot, b] = below
-            bounds.reach[o, slot, b] = reach if mixed[b] else -1
+            bounds.reach[o, slot, b] = reach if mixed[b] else NONE - 1
         below += sums[0, b] + sums[1, b]
     best.edges[o, feature], best.places[o, feature] = edge, place
-    best.largest[o, feature], best.squares[o, feature] = largest, squares
+    best.sizes[o, feature], best.largest[o, feature], best.squares[o, feature] = size, largest, squares
 
 
 @njit(cache=True)
@@ -443,15 +557,15 @@ def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: 
     """Visit the places of one feature under the weights of one output."""
     o, f = task // len(scan.features), task % len(scan.features)
     feature = scan.features[f]
-    edge, place, largest = best.edges[o, feature], best.places[o, feature], best.largest[o, feature]
-    squares = best.squares[o, feature]
+    size, edge, place = best.sizes[o, feature], best.edges[o, feature], best.places[o, feature]
+    largest, squares, side = best.largest[o, feature], best.squares[o, feature], query.sides[feature]
     entries = slice(scan.starts[feature], scan.starts[feature + 1])
     rows, changes = scan.rows[entries], scan.changes[entries]
     shut = _list_closed(feature, query)
     weights, total = query.integers[o], query.totals[o]
     zeros = _weight_of_zeros(weights, total, rows) if scan.has_zeros[feature] else 0
     for b in range(bounds.reach.shape[2]):
-        if bounds.reach[o, f, b] >= abs(edge):
+        if bounds.reach[o, f, b] >= size:
             below, cut = bounds.below[o, f, b], scan.cut_starts[f] + b
             for k in range(scan.cuts[cut] + 1, scan.cuts[cut + 1]):
                 row = rows[k - 1]
@@ -459,10 +573,43 @@ def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: 
                 if changes[k]:
                     here = total - 2 * below
                     squares += float(here) * float(here)
-                    if abs(here) >= abs(edge):
-                        edge, place, largest = _compare((edge, place, largest), here, k, shut)
+                    if _size(here, side) >= size:
+                        size, edge, place, largest = _compare((size, edge, place, largest), (here, side), k, shut)
     best.edges[o, feature], best.places[o, feature] = edge, place
-    best.largest[o, feature], best.squares[o, feature] = largest, squares
+    best.sizes[o, feature], best.largest[o, feature], best.squares[o, feature] = size, largest, squares
+
+
+@njit(cache=True, nogil=True)
+def _visit_rows(
+    tasks: tuple[int, int], query: Query, weights: Ints, scan: SortedScan, order: float, best: Best
+) -> None:
+    """Compare the norms over the outputs, of the order 1 or 2 or any other, at all places; weights (n, n_outputs)."""
+    n_samples, n_outputs = weights.shape
+    for feature in range(tasks[0], tasks[1]):
+        entries = slice(scan.starts[feature], scan.starts[feature + 1])
+        rows, changes = scan.rows[entries], scan.changes[entries]
+        shut = _list_closed(feature, query)
+        zeros, below = query.totals.copy(), np.zeros(n_outputs, np.int64)
+        for row in rows:
+            if row < n_samples:
+                zeros -= weights[row]
+        size, place, largest, squares = -np.inf, 0, -np.inf, 0.0
+        for k in range(1, len(rows)):
+            row = rows[k - 1]
+            below += weights[row] if row < n_samples else zeros
+            if changes[k]:
+                total = 0.0
+                for o in range(n_outputs):
+                    edge = abs(float(query.totals[o] - 2 * below[o]))
+                    squares += edge * edge
+                    # times a power of two, so that no power of a size overflows
+                    total += (edge * 2.0**-61) ** order
+                own = total ** (1 / order) * 2.0**61
+                largest = max(largest, own)
+                if own > size and k not in shut:
+                    size, place = own, k
+        best.edges[feature], best.places[feature], best.sizes[feature] = 1, place, size
+        best.largest[feature], best.squares[feature] = largest, squares
 
 
 @njit(cache=True)
@@ -475,12 +622,21 @@ def _weight_of_zeros(weights: Ints, total: int, rows: NDArray[np.int32]) -> int:
 
 
 @njit(cache=True)
-def _compare(best: tuple[int, int, int], edge: int, place: int, shut: Ints) -> tuple[int, int, int]:
-    """Return edge, place and largest magnitude after a stump whose edge is no smaller than the best one's."""
-    best_edge, best_place, largest = best
-    largest = max(largest, abs(edge))
-    loses = abs(edge) == abs(best_edge) and 0 < best_place < place
-    return (best_edge, best_place, largest) if loses or place in shut else (edge, place, largest)
+def _size(edge: int, side: int) -> int:
+    """Return the edge of the better side of a stump, of sign +1 or -1, or of the only one."""
+    return abs(edge) if side == 0 else side * edge
+
+
+@njit(cache=True)
+def _compare(
+    best: tuple[int, int, int, int], edge_and_side: tuple[int, int], place: int, shut: Ints
+) -> tuple[int, int, int, int]:
+    """Return size, edge, place and largest size after a stump whose size is no smaller than the best one's."""
+    size, edge, best_place, largest = best
+    here = _size(*edge_and_side)
+    largest = max(largest, here)
+    loses = here == size and 0 < best_place < place
+    return (size, edge, best_place, largest) if loses or place in shut else (here, edge_and_side[0], place, largest)
 
 
 @njit(cache=True)

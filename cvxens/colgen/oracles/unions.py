@@ -1,0 +1,197 @@
+"""Oracles made of oracles: the union of sets, and sets whose hypotheses have prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from math import inf
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from cvxens import validation
+from cvxens.colgen.oracles.pool import rank, unite
+from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis, Scaled, negate
+from cvxens.rounding import EPSILON
+
+MOST_CALLS = 200
+"""The calls in which the hypotheses that are best for their cost are looked for; a search cut short still bounds."""
+
+
+class Union:
+    """The union of the sets of several oracles on one sample: as exact as they are all.
+
+    A hypothesis that belongs to two of the sets counts twice in `edge_square_sum`, so that under penalties on squares
+    the sets should have none in common: of several sets of stumps, one has the constant.
+
+    Parameters
+    ----------
+    *oracles : Oracle
+        At least one, all of the same sample.
+    columns_per_round : int, optional
+        The largest number of columns that are returned; by default all that the oracles return.
+
+    Raises
+    ------
+    InvalidInput
+        There is no oracle, or one of another sample.
+
+    Examples
+    --------
+    >>> from cvxens.colgen.oracles import KernelColumns, Stumps
+    >>> from cvxens.kernels import Gaussian
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> bumps_and_steps = Union(Stumps(X), KernelColumns(Gaussian(0.2), X), columns_per_round=2)
+    >>> for column in bumps_and_steps.price(np.array([-1.0, 1.0, 1.0, -1.0])).columns:
+    ...     print(column.hypothesis, round(column.edge, 3))
+    x[0] >= 0.5 -> +1 2.0
+    Gaussian(gamma=0.2, n_features=None)(x, (1)) 0.551
+    """
+
+    source = "closure of the sets"
+
+    def __init__(self, *oracles: Oracle, columns_per_round: int | None = None) -> None:
+        if not oracles:
+            raise InvalidInput("oracles", "found none", "give at least one oracle")
+        for oracle in oracles:
+            validation.offers("oracles", oracle, "price", "sample")
+            if not _are_equal(oracle.sample, oracles[0].sample):
+                raise InvalidInput("oracles", "found two of other samples", "make all of the same X")
+        self.oracles = oracles
+        self.sample = oracles[0].sample
+        self.columns_per_round = (
+            None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
+        )
+        self.negations = all(getattr(oracle, "negations", False) for oracle in oracles)
+        self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
+        """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
+        parts = [oracle.price(s, exclude, **row_norm) for oracle in self.oracles]
+        return unite(parts, self.columns_per_round or sum(len(part.columns) for part in parts))
+
+
+def _are_equal(sample: Any, other: Any) -> bool:
+    """Return True if two samples are the same object, or the same numbers."""
+    if sample is other:
+        return True
+    if issparse(sample) != issparse(other) or np.shape(sample) != np.shape(other):
+        return False
+    return not (sample != other).nnz if issparse(sample) else np.array_equal(np.asarray(sample), np.asarray(other))
+
+
+class Costed:
+    """The hypotheses of an oracle divided by what a unit of their weight costs.
+
+    An l1 penalty over them is the weighted one, ``sum_h cost(h) |w_h|``: the length of a rule, the price of what it
+    measures. Hypotheses whose cost is not 1 are `Scaled`. One cost for all, as in a `Union`, is exact. Where the cost
+    is a function, the best hypotheses for their cost are looked for by asking again without those that are known, until
+    no other one can have a larger edge for its cost, as nothing costs less than `least`; that is exact for oracles that
+    heed `exclude` and say by an `outside_bound` what is left.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The hypotheses.
+    cost : float or callable
+        A number above 0, or a function from a hypothesis to one; it costs what its negation does. For stumps, features
+        have costs by ``Stumps(X, costs=...)``, which is faster.
+    least : float, optional
+        Nothing costs less; needed where `cost` is a function.
+
+    Raises
+    ------
+    InvalidInput
+        A cost is not above 0, or is below `least`.
+
+    Examples
+    --------
+    >>> from cvxens.colgen.oracles import Stumps
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> dear_from_one_on = Costed(Stumps(X), lambda h: 3.0 if h.step.threshold > 1 else 1.0, least=1.0)
+    >>> for column in dear_from_one_on.price(np.array([-1.0, -1.0, 2.0])).columns:
+    ...     print(column.hypothesis, round(column.edge, 3))
+    x[1] >= 0.5 -> +1 2.0
+    x[0] >= 0.5 -> +1 2.0
+    0.333333 (x[0] >= 1.5 -> +1) 1.333
+    always -> +1 0.0
+    """
+
+    source = "weighted l1 penalties"
+
+    def __init__(self, oracle: Oracle, cost: float | Callable[[Any], float], *, least: float | None = None) -> None:
+        validation.offers("oracle", oracle, "price", "sample")
+        self.oracle = oracle
+        self.sample = oracle.sample
+        self.negations = getattr(oracle, "negations", False)
+        self.cost = cost if callable(cost) else validation.positive("cost", cost)
+        if callable(cost) and least is None:
+            raise InvalidInput("least", "found none with a function as cost", "give a number that no cost is below")
+        self.least = validation.positive("least", self.cost if least is None else least)
+        self.largest = getattr(oracle, "largest", inf) / self.least
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
+        """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
+        return self._search(s, set(exclude), row_norm) if callable(self.cost) else self._scale_all(s, exclude, row_norm)
+
+    def scale(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis divided by its cost."""
+        factor = self._find_factor(hypothesis)
+        return hypothesis if factor == 1 else Scaled(hypothesis, factor)
+
+    def _find_factor(self, hypothesis: Hypothesis) -> float:
+        cost = validation.positive("cost", self.cost(hypothesis) if callable(self.cost) else self.cost)
+        if cost < self.least:
+            raise InvalidInput("least", f"found {self.least:g}, while {hypothesis} costs {cost:g}", "give a lower one")
+        return 1 / cost
+
+    def _scale_all(self, s: Any, exclude: Collection[Hypothesis], row_norm: dict[str, float]) -> Priced:
+        """Ask once: with one cost for all, the best are those of the oracle."""
+        factor = 1 / self.least
+        own = [h.hypothesis if isinstance(h, Scaled) and h.factor == factor else h for h in exclude]
+        answer = self.oracle.price(s, own if factor != 1 else exclude, **row_norm)
+        columns = [Column(self.scale(c.hypothesis), c.sample, factor * c.edge) for c in answer.columns]
+        bounds = (_raised(bound, factor) for bound in (answer.edge_bound, answer.edge_square_sum, answer.outside_bound))
+        edge_bound, square_sum, outside = bounds
+        return Priced(columns, edge_bound, _raised(square_sum, factor), outside, answer.distinct)
+
+    def _search(self, s: Any, exclude: set[Hypothesis], row_norm: dict[str, float]) -> Priced:
+        """Ask until what is left cannot be better than the best that is not excluded.
+
+        What is excluded counts in the bound on all edges, so the oracle is told to leave out only what it has answered.
+        """
+        known: set[Hypothesis] = set()
+        columns: list[Column] = []
+        everything, outside, square_sum = 0.0, 0.0, inf
+        for _ in range(MOST_CALLS):
+            answer = self.oracle.price(s, list(known), **row_norm)
+            new = [column for column in answer.columns if column.hypothesis not in known]
+            square_sum = min(square_sum, answer.edge_square_sum)
+            # the edge of one that is answered may exceed what it is said to be as far as that of the best one may
+            slack = max(answer.outside_bound - new[0].edge, 0.0) if new and answer.outside_bound < inf else 0.0
+            for column in new:
+                known.add(column.hypothesis)
+                scaled, factor = self.scale(column.hypothesis), self._find_factor(column.hypothesis)
+                bound = _raised(column.edge + slack, factor)
+                everything = max(everything, bound)
+                if exclude.isdisjoint((scaled, negate(scaled))):
+                    columns.append(Column(scaled, column.sample, factor * column.edge))
+                    outside = max(outside, bound)
+            # nothing but what has been answered so far, the last answer included, has an edge above this
+            rest = _raised(max(answer.outside_bound, 0.0), 1 / self.least)
+            if not new or rest <= outside or rest == inf:
+                break
+        return Priced(
+            rank(columns, len(columns)),
+            max(everything, rest),
+            _raised(_raised(square_sum, 1 / self.least), 1 / self.least),
+            max(outside, rest),
+            answer.distinct,
+        )
+
+
+def _raised(bound: float, factor: float) -> float:
+    """Return a bound times a factor, raised by what rounding may have cost."""
+    return bound * factor + abs(bound * factor) * 4 * EPSILON if bound < inf else inf

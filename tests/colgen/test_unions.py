@@ -1,0 +1,172 @@
+"""Unions of oracles, hypotheses with costs, one-sided pools: against enumerations of all hypotheses."""
+
+from functools import partial
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import PlainTable, noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens.colgen import Ending, Formulation, column_generation, oracles
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Scaled, Stump, negate
+from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+
+KERNEL = partial(rbf_kernel, gamma=0.1)
+
+
+def all_hypotheses(X, *, constant=True):
+    """Every middle stump of sign +1, and the constant."""
+    stumps = [
+        Stump(j, float(low / 2 + high / 2), 1)
+        for j in range(X.shape[1])
+        for low, high in zip(np.unique(X[:, j])[:-1], np.unique(X[:, j])[1:], strict=True)
+    ]
+    return [*stumps, *([Constant(1)] if constant else [])]
+
+
+def truth(H, y, loss, penalty, costs=1.0, *, nonnegative=False, intercept=True):
+    """The optimum over the columns of H divided by their costs, by cvxpy."""
+    w, b, z = cp.Variable(H.shape[1], nonneg=nonnegative), cp.Variable(), cp.Variable(len(y))
+    on_z, on_w = loss.term(z), penalty.term(w)
+    link = z == cp.multiply(y, (H / costs) @ w + (b if intercept else 0))
+    problem = cp.Problem(cp.Minimize(on_z.expression + on_w.expression), [link, *on_z.constraints, *on_w.constraints])
+    return problem.solve(cp.CLARABEL)
+
+
+@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), ElasticNet(0.4, 0.3)], ids=lambda p: type(p).__name__)
+@settings(deadline=None, max_examples=4)
+@given(seed=st.integers(0, 10**6))
+def test_a_union_reaches_the_optimum_over_all_of_its_sets(seed, penalty):
+    X, y = noisy(24, 2, seed)
+    oracle = oracles.Union(oracles.Stumps(X), oracles.KernelColumns(KERNEL, X))
+    H = np.column_stack([*(h(X) for h in all_hypotheses(X)), KERNEL(X, np.unique(X, axis=0))])
+    run = column_generation(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.5), penalty), rel=2e-6)
+
+
+def test_a_union_is_as_closed_and_as_exact_as_its_sets():
+    X, y = noisy(20, 2, 1)
+    stumps, one_sided = oracles.Stumps(X), oracles.Pool(X, sample=X, negations=False)
+    assert oracles.Union(stumps, stumps).negations
+    assert not oracles.Union(stumps, one_sided).negations
+    trees = oracles.SklearnLearner(DecisionTreeClassifier(max_depth=2), X)
+    assert oracles.Union(stumps, trees).price(y).edge_bound == np.inf
+    with pytest.raises(InvalidInput, match=r"^oracles: found two of other samples"):
+        oracles.Union(stumps, oracles.Stumps(X + 1))
+    with pytest.raises(InvalidInput, match=r"^oracles: found two of other samples"):
+        oracles.Union(stumps, oracles.Stumps(csr_array(X)))
+    with pytest.raises(InvalidInput, match=r"^oracles: found none"):
+        oracles.Union()
+    assert len(oracles.Union(stumps, one_sided, columns_per_round=2).price(y).columns) == 2
+    assert oracles.Union(oracles.Stumps(csr_array(X)), oracles.Stumps(csr_array(X))).price(y).columns
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 10**6))
+def test_a_one_sided_pool_has_its_hypotheses_alone(seed, nonnegative):
+    X, y = noisy(20, 2, seed)
+    K = KERNEL(X, X)
+    oracle = oracles.KernelColumns(KERNEL, X, negations=False)
+    formulation = Formulation(Logistic(0.8), L1(0.3), nonnegative=nonnegative, intercept=True)
+    run = column_generation(formulation, oracle, y)
+    assert run.certificate.proven
+    expected = truth(K, y, Logistic(0.8), L1(0.3), nonnegative=nonnegative)
+    assert run.certificate.primal == pytest.approx(expected, rel=2e-6)
+    assert all(column.hypothesis.sign > 0 for column in run.columns)
+    assert (run.weights >= 0).all() or not nonnegative
+
+
+def cost(h):
+    """What a hypothesis of either sign costs."""
+    return 1.5 if isinstance(h, Constant) else 1.0 + 0.5 * h.feature + (h.threshold > 4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n_excluded=st.integers(0, 30),
+    outputs=st.integers(1, 2),
+    row_norm=st.sampled_from([2.0, np.inf]),
+)
+def test_answers_with_costs_are_those_of_brute_force(seed, n_excluded, outputs, row_norm):
+    X, _ = noisy(15, 2, seed)
+    rng = np.random.default_rng(seed)
+    s = rng.normal(size=(15, outputs))
+    oracle = oracles.Costed(oracles.Stumps(X), cost, least=1.0)
+    hypotheses = all_hypotheses(X)
+    excluded = [oracle.scale(h) for h in rng.permutation(np.array(hypotheses, dtype=object))[:n_excluded]]
+    sizes = np.array([np.linalg.norm(h(X) @ s, row_norm) / cost(h) for h in hypotheses])
+    is_open = np.array([oracle.scale(h) not in excluded for h in hypotheses])
+    priced = oracle.price(s, excluded, row_norm=row_norm)
+    assert sizes.max() <= priced.edge_bound <= sizes.max() * (1 + 1e-10) or (
+        priced.edge_bound >= sizes.max() and not is_open.any()
+    )
+    best = sizes[is_open].max(initial=0.0)
+    assert best <= priced.outside_bound * (1 + 1e-14)
+    if is_open.any():
+        assert priced.outside_bound <= best * (1 + 1e-10)
+        assert priced.columns[0].edge == pytest.approx(best)
+    squares = sum(((h(X) @ s) ** 2).sum() / cost(h) ** 2 for h in hypotheses)
+    assert priced.edge_square_sum >= squares
+    for column in priced.columns:
+        assert {column.hypothesis, negate(column.hypothesis)}.isdisjoint(excluded)
+        assert column.edge == pytest.approx(np.linalg.norm(column.values @ s, row_norm))
+
+
+@pytest.mark.parametrize("penalty", [L1(0.7), ElasticNet(0.5, 0.4)], ids=lambda p: type(p).__name__)
+@settings(deadline=None, max_examples=4)
+@given(seed=st.integers(0, 10**6))
+def test_costs_that_are_a_function_reach_the_weighted_optimum(seed, penalty):
+    X, y = noisy(24, 2, seed)
+    hypotheses = all_hypotheses(X)
+    H, costs = np.column_stack([h(X) for h in hypotheses]), np.array([cost(h) for h in hypotheses])
+    formulation = Formulation(Hinge(0.5), penalty, intercept=True)
+    run = column_generation(formulation, oracles.Costed(oracles.Stumps(X), cost, least=1.0), y)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.5), penalty, costs), rel=2e-6)
+
+
+@pytest.mark.parametrize("penalty", [L1(0.7), SquaredL2()], ids=lambda p: type(p).__name__)
+def test_one_cost_for_each_set_of_a_union(penalty):
+    X, y = noisy(24, 2, 7)
+    bumps = oracles.Costed(oracles.KernelColumns(KERNEL, X), 0.25)
+    oracle = oracles.Union(oracles.Costed(oracles.Stumps(X), 1.0), bumps)
+    centres = np.unique(X, axis=0)
+    stumps = [h(X) for h in all_hypotheses(X)]
+    H, costs = np.column_stack([*stumps, KERNEL(X, centres)]), np.r_[np.ones(len(stumps)), np.full(len(centres), 0.25)]
+    run = column_generation(Formulation(Hinge(0.5), penalty, intercept=True), oracle, y)
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.5), penalty, costs), rel=2e-6)
+    assert {type(column.hypothesis) for column in run.columns} >= {Scaled}
+
+
+def test_a_search_of_an_oracle_that_heeds_nothing_or_knows_nothing_ends():
+    X, y = noisy(20, 2, 3)
+    deaf = oracles.Costed(PlainTable(X), lambda h: 1.0 + h.index, least=1.0)
+    assert len(deaf.price(y).columns) == 2
+    unbounded = oracles.Costed(PlainTable(X, bounded=False), lambda h: 1.0 + h.index, least=1.0)
+    assert unbounded.price(y).edge_bound == np.inf
+
+
+def test_costs_that_cannot_be_are_refused():
+    X, y = noisy(20, 2, 3)
+    stumps = oracles.Stumps(X)
+    with pytest.raises(InvalidInput, match=r"^least: found none with a function"):
+        oracles.Costed(stumps, lambda h: 1.0)
+    with pytest.raises(InvalidInput, match=r"^cost: found 0.0"):
+        oracles.Costed(stumps, 0.0)
+    with pytest.raises(InvalidInput, match=r"^least: found 2, while .* costs 1"):
+        oracles.Costed(stumps, lambda h: 1.0, least=2.0).price(y)
+    with pytest.raises(InvalidInput, match=r"^cost: found -1.0"):
+        oracles.Costed(stumps, lambda h: -1.0, least=2.0).price(y)
