@@ -65,6 +65,7 @@ class SortedFeatures:
         self._column = _read_sparse if sparse else _read_dense
         self.entry_values = np.empty(self.starts[-1], self.X.dtype)
         map_in_threads(self._sort_values, range(self.n_features))
+        # sorted, so that a feature whose first value is its last one is constant
         if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 

@@ -97,7 +97,15 @@ LIBRARIES = {
 
 WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality"},
-    "problems.penalties": {"problems.modelling", "problems.duality", "problems.losses"},
+    "problems.penalties": {
+        "problems.curves",
+        "problems.modelling",
+        "problems.duality",
+        "problems.losses",
+        "problems.structure",
+    },
+    "problems.structure": {"problems.curves"},
+    "problems.curves": set(),
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
@@ -107,7 +115,7 @@ WITHIN = {
     "estimators.parameters": set(),
     "estimators.progress": set(),
     "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": set(),
+    "estimators.machines": {"estimators.base", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 

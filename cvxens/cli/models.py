@@ -195,7 +195,7 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
         return f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses"
     from cvxens.colgen.oracles import Stumps
 
-    return f"all {Stumps(train.features(model)).n_stumps:,} stumps"
+    return f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:
@@ -336,9 +336,9 @@ def export(model: str, out: Path) -> int:
     """Write the saved MODEL to FILE as ONNX.
 
     That can be done with ensembles of stumps, and with machines whose kernel is a sum over features, such as that of
-    stumps. The graph takes the features as numbers, X (n, n_features) of float64, and
-    returns label and scores. Of a model that was fitted to a table with columns of text, the property "columns" says
-    in JSON how they became numbers: a list is of the categories, a number is the median.
+    stumps. The graph takes the features as numbers, X (n, n_features) of float64, and returns label and scores. Of a
+    model that was fitted to a table with columns of text, the property "columns" says in JSON how they became numbers:
+    a list is of the categories, a number is the median.
     """
     import json
 

@@ -166,13 +166,13 @@ class Recorder:
         """What the oracle declares."""
         return getattr(self.oracle, "negations", False)
 
-    def price(self, s: Array, /, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
         # multipliers of a master that was cut short are not found again, so no answer to them is recorded
         check_time()
         call = self.recorded[len(self.calls)] if self._is_playing and self.calls else None
         if call is None:
-            priced = self.oracle.price(s, exclude=exclude)
+            priced = self.oracle.price(s, exclude=exclude, **options)
             call = self._write_answer(s, priced)
             if self._is_playing and call != self.recorded[0]:
                 raise mismatch_error("another sample or oracle")

@@ -41,8 +41,9 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
-from cvxens.problems.duality import edge_of, edge_rounding
+from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
+from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import check_own_parts
 from cvxens.types import Array
 
@@ -258,8 +259,8 @@ class _Columns:
         if edges is None or len(edges) != len(self.entered):
             edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
         # with w >= 0 a negative edge is no way to improve
-        sizes = np.abs(edges) if solution.closed is None else edges
-        squares = np.square(np.maximum(sizes, 0.0))
+        squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
+        squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
         foreign = set(self.unmatched_start.values())
         own = np.array([column.hypothesis not in foreign for column in self.entered], dtype=bool)
         answered = self._largest_edge(priced, solution)
@@ -279,7 +280,8 @@ class _Columns:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
-        return ask(self.oracle, solution.s, exclude)
+        options = {} if solution.row_norm == inf else {"row_norm": solution.row_norm}
+        return ask(self.oracle, solution.s, exclude, **options)
 
     def _match_start(self, priced: Priced, solution: MasterSolution) -> bool:
         """Match an answer with columns of the start; True if one of them hid others, so that pricing is repeated."""
@@ -300,8 +302,8 @@ class _Columns:
         if min(priced.edge_bound, priced.outside_bound) == inf:
             return largest
         for column in priced.columns:
-            edges = edge_of(column.values, solution.s)
-            largest = max(largest, float(np.max(np.abs(edges) if solution.closed is None else edges)))
+            edges = edge_of(column.values, solution.s)[np.newaxis]
+            largest = max(largest, float(_measure_edges(edges, solution)[0]))
             if column.edge <= solution.threshold:
                 # it will not enter, and answers may be kept for long
                 vars(column).pop("values", None)
@@ -327,6 +329,11 @@ class _Columns:
     def _contradicted(self, found: str) -> InvalidInput:
         remedy = "return bounds that hold for all its hypotheses, or inf where it has none"
         return InvalidInput("oracle", f"found {name_of(self.oracle)} with {found}", remedy)
+
+
+def _measure_edges(edges: Array, solution: MasterSolution) -> Array:
+    """Return the sizes of edges, one for each column, as the penalty ranks them."""
+    return row_sizes(edges, solution.row_norm, one_sided=solution.closed is not None)
 
 
 def _evaluate(hypothesis: Hypothesis, sample: Any, n_samples: int) -> Column:
@@ -532,6 +539,7 @@ def column_generation(
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
+    check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     check_own_parts(formulation, y, len(signs))
     return _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
 

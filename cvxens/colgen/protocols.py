@@ -15,10 +15,26 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cvxens.certificates import relative
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSample:
+    """Rows that are linear combinations of samples: the values of a hypothesis on them are ``D h(X)``."""
+
+    X: Any
+    D: csr_array  # (n_rows, n_samples)
+
+    def __len__(self) -> int:
+        return int(self.D.shape[0])
+
+    def evaluate(self, hypothesis: Hypothesis) -> Array:
+        """Return the values of a hypothesis on the rows, shape (n_rows,)."""
+        return self.D @ np.asarray(hypothesis(self.X), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +59,8 @@ class Column:
     @cached_property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
-        return self.hypothesis(self.sample)
+        sample = self.sample
+        return sample.evaluate(self.hypothesis) if isinstance(sample, CombinedSample) else self.hypothesis(sample)
 
 
 @dataclass(frozen=True)
@@ -102,6 +119,9 @@ class Oracle(Protocol):
 
     Its bounds are believed as far as its own hypotheses do not contradict them: a run that meets one with an edge above
     `edge_bound` raises InvalidInput.
+
+    Penalties on the rows of several outputs' weights (`RowNorms`) rank hypotheses by another norm of their edges than
+    the largest: then, and only then, `price` is given ``row_norm``, its order, and edges and bounds are such norms.
 
     ``negations = True`` declares that the set has -h with every h, as that of every oracle here has unless it is made
     one-sided. What does not declare it is priced under s and under -s where weights are free.
@@ -164,6 +184,8 @@ class MasterSolution:
     centred : float or ndarray of shape (n_outputs,), or None
         The intercept for columns less their centres, with the digits that b lacks where the centres are far from 0; b
         itself if None.
+    row_norm : float
+        The order of the norm over the outputs by which the penalty ranks the edges of a hypothesis.
     """
 
     w: Array
@@ -176,6 +198,7 @@ class MasterSolution:
     exact: bool = True
     edges: Array | None = None
     centred: Array | None = None
+    row_norm: float = inf
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ every formulation whose terms have these. How far it solves a round's problem is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,7 +103,7 @@ class Restricted:
         # while nothing is feasible, any positive edge is a step towards it
         threshold = threshold if np.isfinite(objective) else min(threshold, 0.0)
         closed = np.zeros(0, dtype=bool) if formulation.nonnegative else None
-        return MasterSolution(w, b, u, self.y * u, objective, threshold, closed)
+        return MasterSolution(w, b, u, self.y * u, objective, threshold, closed, row_norm=penalty.row_norm)
 
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
@@ -115,11 +115,12 @@ class Restricted:
         w, u, edges = found.w, self.balance(found.u), found.edges
         if not np.array_equal(u, found.u):
             edges = problem.H.edges(self.y * u)
-        threshold = problem.penalty.threshold(w, edges)
+        threshold = problem.penalty.threshold(w, edges if self.formulation.nonnegative else np.abs(edges))
         closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None
         outside = found.b - self.centres @ w if self.centres.any() else found.b
         objective = self.formulation.sense * found.primal
-        return MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, edges=edges, centred=found.b)
+        solution = MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, centred=found.b)
+        return replace(solution, edges=edges, row_norm=problem.penalty.row_norm)
 
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""

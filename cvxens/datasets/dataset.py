@@ -149,6 +149,7 @@ def as_signs(y: Any, *, classes: Any = None) -> Array:
     >>> as_signs([10, 10], classes=[9, 10])
     array([1., 1.])
     """
+    # cleaned together, so that classes and labels are of one type
     stated = np.ravel(np.asarray(y if classes is None else classes))
     labels = clean_labels(np.concatenate([stated, np.asarray(y)]) if np.ndim(y) == 1 else y)
     two, y = np.unique(labels[: stated.size]), labels[stated.size :]

@@ -606,6 +606,7 @@ def _drop_comments(rows: Sequence[Row]) -> tuple[list[Row], int]:
         return kept, 0
     first = marked.index(False) if kept else len(marked)
     if first and kept:
+        # the comment above the first row is the header, if it has a cell for each of its cells, and that is none
         line, above = rows[first - 1]
         header, *cells = (row for _, row in kept)
         if len(above) == len(header) > 1 and not _is_header(header, cells):

@@ -148,6 +148,7 @@ class Ensemble(Vote):
         """Generate columns within the limits of the parameters, while callbacks follow the rounds."""
 
         def follow(step: Step) -> bool:
+            """Show a round, and end its task; True ends the run, as a callback says."""
             best, columns = step.incumbent.solution, step.incumbent.columns
 
             def fitted() -> dict[str, Any]:
@@ -157,6 +158,7 @@ class Ensemble(Vote):
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
+            # the next round has begun by now, unless this was the last one
             if not stop and step.relative_gap > self.tol:
                 rounds.begin()
             return stop

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from typing import Any, ClassVar, NamedTuple, final
@@ -27,25 +27,12 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Ending, Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import (
-    BinaryClassifier,
-    CertifiedClassifier,
-    ClassWeighted,
-    Limited,
-    check_shape,
-    refuse_intercept,
-)
-from cvxens.estimators.machines import (
-    KernelFunction,
-    TrainingKernel,
-    certify_function,
-    default_gamma,
-    share_variations,
-)
+from cvxens.estimators.base import check_shape, refuse_intercept
+from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import rounds_of, warn_of_gap
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
 from cvxens.problems import Problem, RegularizedExpLoss, RhoSVM
@@ -60,7 +47,7 @@ from cvxens.solvers import (
     solve_low_rank_rho_svm,
     solve_rho_svm,
 )
-from cvxens.solvers.blockwise import expand
+from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
@@ -84,7 +71,7 @@ FACTOR_SHARE = 0.5
 """Of the time that is left, for the low-rank factor; Newton's steps cost less than it did."""
 
 LARGE = 25_000
-"""Samples up to which all kernel values are evaluated once, for the certificate."""
+"""Samples up to which all kernel values, 6e8 of them, are evaluated once for the certificate."""
 
 NEGLIGIBLE = 1e-6
 """The share of a quadratic form up to which a bound on what the low rank leaves out of it will do."""
@@ -133,7 +120,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class KernelExpansion(KernelMachine):
     """A function `f(x) = sum_j c_j k(x, x_j)` over some of the training samples.
 
     Parameters
@@ -142,9 +129,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
         "middle-stump" (all middle stumps: scaling features does not matter to it), "stump", "histogram-intersection",
         "decision-stump", "perceptron", "decision-tree", "laplacian", "gaussian", one of `cvxens.kernels`, or a function
         from two samples to the matrix between them; PSD. All but the first want features of one scale.
-    gamma : float, optional
-        Of the last three that have a name; by default half of its upper limit, 1 / (n_features X.std()), and
-        1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     max_rank : int
         At most so many pivots of the incomplete Cholesky factor that the kernel matrix is replaced by, which takes
         ``8 n_samples max_rank`` bytes; up to so many samples it is exact.
@@ -177,7 +161,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
     dual_weights_: Array = field(init=False)
     kernel: Any = "middle-stump"
     _: KW_ONLY
-    gamma: float | None = None
     max_rank: int = 500
     tol: float = 1e-4
 
@@ -199,14 +182,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
             found.append(kernel.shape_functions(part.support_vectors_, part.dual_coef_, part.kernel_.box))
         return self._show(found)
 
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the sum of |weights| of the stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
-
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
         c = check_shape("weights", weights, self.dual_coef_.shape)
@@ -218,13 +193,6 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         """Hold a function with scores f and squared norm `norm` against the optimum on a sample within the ranges."""
 
-    def _accepts(self) -> Accepts:
-        return Accepts()
-
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
-
     def _fix_kernel(self, sample: Sample) -> tuple[FixedKernel, Array]:
         """Return the kernel, and the sample as it takes it."""
         X = validation.samples(sample.X)
@@ -233,6 +201,15 @@ class KernelExpansion(ClassWeighted, Limited, CertifiedClassifier, BinaryClassif
     def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         with limit_time(FACTOR_SHARE * time_left()):
             return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+
+    def _train(self, solve: Callable[[FixedKernel, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
+        """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
+        kernel, X = self._fix_kernel(sample)
+        with rounds_of(self) as rounds, limit_time(inf) as clock:
+            rounds.tell(f"{len(X)} samples")
+            trained = solve(kernel, X, sample)
+        warn_of_gap(self, trained.certificate, validation.positive("tol", self.tol), *explain_shortfall(clock))
+        return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
         self, sample: Sample, kernel: FixedKernel, support: NDArray[np.intp], coefficients: Array
@@ -336,6 +313,7 @@ class SquaredSlacks(KernelExpansion):
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
         svm = solve_low_rank_rho_svm(K, sample.signs, min(self.tol, BOUND))
+        # v'(K + ridge) v at v = y u bounds the optimum for every kernel; the exact one is K = G G' + E
         dual = svm.certificate.dual + evaluate_residual(kernel, sample.X, K, svm.coefficients)
         value = evaluate_rho_svm(sample.signs * f, norm, K.ridge)
         # the values of `f` and `norm` are taken as given
@@ -361,12 +339,14 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
 
     def slope(tau: float) -> float:
+        # half the derivative in tau, which rises with tau
         return tau * norm - float((z / ridge) @ np.maximum(1 - tau * z, 0))
 
     tau = 0.0
     if 0 < norm < np.inf and slope(0.0) < 0:
-        # at twice sum_i max(z_i, 0) / ridge_i / |w|^2 the slope is above 0
+        # slope(tau) >= tau |w|^2 - sum_i max(z_i, 0) / ridge_i; the zero of that, doubled, is clear of rounding
         tau = brentq(slope, 0.0, 2 * float((np.maximum(z, 0) / ridge).sum()) / norm, xtol=np.finfo(float).tiny)
+    # norm may be infinite
     length = tau**2 * norm if tau > 0 else 0.0
     return 1 / (length + float((np.maximum(1 - tau * z, 0) ** 2 / ridge).sum()))
 
@@ -406,13 +386,7 @@ class RhoSVC(SquaredSlacks):
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         is_fast = validation.one_of("solver", self.solver, ["fast", "reference"]) == "fast"
-        kernel, X = self._fix_kernel(sample)
-        with rounds_of(self) as rounds, limit_time(inf) as clock:
-            rounds.tell(f"{len(X)} samples")
-            trained = (self._solve_low_rank if is_fast else self._solve_whole)(kernel, X, sample)
-        tol = validation.positive("tol", self.tol)
-        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
-        return self._make_attributes(sample, kernel, trained)
+        return self._train(self._solve_low_rank if is_fast else self._solve_whole, sample)
 
     def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
         K = self._factor_with_ridge(kernel, X, sample)
@@ -489,6 +463,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
                 """Add up all u so far, weighted as the ensemble weighs its hypotheses."""
                 nonlocal total, eta
                 for update in updates:
+                    # an iterate that no update follows counts as the one before
                     eta = update.eta if update.eta > 0 else eta
                     total = total + eta * update.u
                     yield update
@@ -561,22 +536,12 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         return ROUNDS if self.solver == "boosting" else 0
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
-        kernel, X = self._fix_kernel(sample)
-        trained = (self._solve_low_rank if self._merges() else self._boost)(kernel, X, sample)
-        return self._make_attributes(sample, kernel, trained)
+        return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
 
     def _choose_lam(self, diagonal: Array, sample: Sample) -> float:
         return (
             PENALTY * average_diagonal(diagonal, sample) if self.lam is None else validation.positive("lam", self.lam)
         )
-
-    def _solve_low_rank(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
-        with rounds_of(self) as rounds, limit_time(inf) as clock:
-            rounds.tell(f"{len(X)} samples")
-            trained, _ = self._minimise(kernel, X, sample)
-        tol = validation.positive("tol", self.tol)
-        warn_of_gap(self, trained.certificate, tol, *explain_shortfall(clock))
-        return trained
 
     def _minimise(self, kernel: FixedKernel, X: Array, sample: Sample) -> tuple[Trained, Formulation]:
         """Solve the problem of low rank; returns the optimum, certified for the exact kernel, and the formulation."""
@@ -597,11 +562,14 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
         return certify_function(formulation, sample.signs, f, None, norm, dual=dual, rounding=rounding, note=note)
 
-    def _boost(self, kernel: FixedKernel, X: Array, sample: Sample) -> Trained:
+    def _boost(self, sample: Sample) -> dict[str, Any]:
+        """Boost a kernel function a round until the gap is within `tol`; returns the fitted attributes."""
         if np.ptp(sample.weights) > 0:
             raise InvalidInput("sample_weight", "found weights that differ with solver='boosting'", "give 'fast'")
+        kernel, X = self._fix_kernel(sample)
         K, tol = kernel(X, X), validation.positive("tol", self.tol)
         problem = RegularizedExpLoss(K, sample.signs, self._choose_lam(K.diagonal(), sample))
+        # of the rounds the last one is kept, as each has the coefficients of all samples
         last: deque[RegAdaBoostRound] = deque(maxlen=1)
 
         def find_support() -> tuple[NDArray[np.intp], Array]:
@@ -620,7 +588,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         if not rounds.stopped:
             ending = rounds.ending.value if rounds.ending else "boosting has ended"
             warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise tol")
-        return Trained(*find_support(), last[0].u, certificate)
+        return self._make_attributes(sample, kernel, Trained(*find_support(), last[0].u, certificate))
 
 
 def _stop_within(rows: Iterable[RegAdaBoostRound], tol: float) -> Iterator[RegAdaBoostRound]:

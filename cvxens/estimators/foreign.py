@@ -98,6 +98,7 @@ class ForeignVote:
 
 
 def _read_adaboost(model: Any) -> Iterator[Leaves | float]:
+    """Yield the stumps of an AdaBoost, whose leaves vote for a class with the weight of the stump."""
     for weight, estimator in zip(model.estimator_weights_, model.estimators_, strict=False):
         if not hasattr(estimator, "tree_"):
             raise InvalidInput("model", f"found an AdaBoost of {type(estimator).__name__}", "give one of stumps")
@@ -106,6 +107,7 @@ def _read_adaboost(model: Any) -> Iterator[Leaves | float]:
 
 
 def _read_gradient_boosting(model: Any) -> Iterator[Leaves | float]:
+    """Yield the stumps of a gradient boosting, times the learning rate, and the constant that it starts from."""
     if model.init not in {None, "zero"}:
         raise InvalidInput("model", f"found one with init={model.init!r}", "give one that starts from a constant")
     for (estimator,) in model.estimators_:
@@ -135,6 +137,7 @@ def _find_first_above(threshold: float) -> float:
 
 
 def _read_lightgbm(model: Any) -> Iterator[Leaves | float]:
+    """Yield the trees of a booster; x goes to the left child where ``x <= threshold``."""
     dumped = getattr(model, "booster_", model).dump_model()
     objective = str(dumped.get("objective", "that of a function"))
     if dumped["num_tree_per_iteration"] != 1 or objective.split(maxsplit=1)[0] not in {"binary", "cross_entropy"}:
@@ -262,7 +265,8 @@ def certify_model(
     def objective(logarithm: float) -> float:
         return restricted.evaluate({"w": np.exp(logarithm) * vote.weights, "u": run.u}).objective
 
-    # it is convex in the scale, so it has one valley in its logarithm
+    # it is convex in the scale, so it has one valley in its logarithm; a margin of 1 needs weights of about 1 in sum,
+    # and e^12, either way, is 160,000 times that
     middle = -np.log(vote.weights.sum())
     best = minimize_scalar(objective, bounds=(middle - 12, middle + 12), method="bounded")
     weights = np.exp(best.x) * vote.weights
@@ -420,7 +424,8 @@ def _bound_rounding(model: Any, X: Array) -> float:
     """Bound the rounding error of the kernel values that LIBSVM trains with, relative to the largest ones."""
     if model.kernel != "rbf":
         return SINGLE
-    # its |x - x'|^2 is |x|^2 + |x'|^2 - 2 x'x'
+    # d = |x - x'|^2 is evaluated as |x|^2 + |x'|^2 - 2 x'x', which is off by some 8 epsilon max |x|^2; exp(-gamma d) by
+    # gamma times that
     return SINGLE + 8 * float(np.finfo(float).eps) * model._gamma * float((X**2).sum(axis=1).max())
 
 

@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited, check_shape
+from cvxens.estimators.base import check_shape
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
     Expansion,
+    KernelMachine,
     Limits,
     Trainer,
     TrainingKernel,
@@ -33,7 +34,6 @@ from cvxens.estimators.machines import (
     default_gamma,
     make_trainer,
     scale_price,
-    share_variations,
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
@@ -67,7 +67,7 @@ SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 
 @final
 @estimator
-class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class InfiniteEnsembleSVC(KernelMachine):
     """An ensemble of infinitely many hypotheses: a support vector machine whose kernel embodies the set (LL08).
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
@@ -85,9 +85,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         The price of a unit of slack, that of LL08. "scale" is 4 over the variance of the sample in the space of the
         kernel, ``mean of k(x, x) - mean of k(x, x')``, so that neither the units of X nor the mass of the kernel
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
-    gamma : float, optional
-        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
-        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
         sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
@@ -156,7 +153,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
     kernel: Any = "stump"
     C: float | str = "scale"
     _: KW_ONLY
-    gamma: float | None = None
     solver: str = "auto"
     tol: float = 1e-3
     cache_size: float | None = None
@@ -169,14 +165,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         Of additive kernels only; a list over the sub-problems where there are several.
         """
         return self._view_additive(lambda model: model.shape_functions)
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
-
-        That is its share in the integral of |w| over all stumps. Of sub-problems, the mean.
-        """
-        return np.mean([share_variations(part.shape_functions_) for part in self._parts()], axis=0)
 
     @property
     def cells_(self) -> Cells | list[Cells]:
@@ -215,9 +203,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         self._warn(solution.ending, solution.certificate)
         return certificate
 
-    def _accepts(self) -> Accepts:
-        return Accepts()
-
     def _merges(self) -> bool:
         return not self._is_precomputed
 
@@ -236,6 +221,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
             # a sub-problem has the rows of some samples: the kernel matrix is between these
             validation.same_length("X", rows.T, len(sample.shares))
             sample = replace(sample, X=rows[:, np.flatnonzero(sample.shares)])
+        # rows that are all alike are refused
         validation.samples(sample.X)
         trainer = self._make_trainer(sample.X, sample.masses)
         if isinstance(self.C, str):
@@ -250,6 +236,7 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         self._warn(solution.ending, certificate)
         u, predictor = sample.spread(solution.u), trainer.make_predictor(solution)
         if isinstance(predictor, Expansion) and self._is_precomputed:
+            # new samples are their kernel values with all given ones, also those of other sub-problems
             predictor = replace(predictor, coefficients=sample.spread(predictor.coefficients))
         support = np.flatnonzero(u)
         places = sample.places[support]
@@ -278,10 +265,6 @@ class InfiniteEnsembleSVC(ClassWeighted, Limited, CertifiedClassifier, BinaryCla
         if self.cache_size is None:
             return available_memory() / 4
         return 2**20 * validation.positive("cache_size", self.cache_size)
-
-    def _for_parts(self, sample: Sample) -> dict[str, Any]:
-        # sub-problems have the gamma of all samples
-        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)
@@ -319,7 +302,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : InfiniteEnsembleSVC, optional
-        All but what is chosen; the stump kernel by default.
+        All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
     Cs : "scale" or array-like of shape (n_Cs,)
         Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
         that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
@@ -399,7 +382,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         splits = self._make_splits(X_read, labels)
         score = self._make_scorer(template)
         by_weight = sample_weight is not None and _takes_weights(score)
-        scores, gaps = Folds(template, X_read, labels, weights, score, by_weight).search(grid, splits, self.n_jobs)
+        folds = Folds(template, X_read, labels, weights, score, by_weight)
+        with rounds_of(template) as rounds:
+            scores, gaps = folds.search(grid, splits, self.n_jobs, rounds.tell)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
         table = tabulate(grid, scores, gaps)
@@ -455,7 +440,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         return clone(template)
 
     def _make_grid(self, template: InfiniteEnsembleSVC, X: Any, weights: Array) -> dict[str, Sequence[float]]:
-        """Return the values of every parameter that is searched, for all folds."""
+        """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
         default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
@@ -468,6 +453,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
+        # that of decision trees has an upper limit, twice the default, which multiples of it would exceed
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
@@ -559,7 +545,11 @@ class Folds:
     by_weight: bool
 
     def search(
-        self, grid: Mapping[str, Sequence[float]], splits: Sequence[tuple[Indices, Indices]], n_jobs: int | None
+        self,
+        grid: Mapping[str, Sequence[float]],
+        splits: Sequence[tuple[Indices, Indices]],
+        n_jobs: int | None,
+        tell: Callable[[str], None],
     ) -> tuple[Array, Array]:
         """Return scores and certified gaps of all folds and candidates, both (n_splits, n_candidates)."""
         # every C starts from the solution of the one before
@@ -568,6 +558,7 @@ class Folds:
         for gamma in grid.get("gamma", [self.template.gamma]):
             template = clone(self.template).set_params(gamma=gamma)
             shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
+            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma:g}'}")
             found.append(
                 Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
             )

@@ -12,7 +12,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
 from typing import Any, TypeAlias
 
@@ -25,6 +25,8 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited
+from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -36,21 +38,26 @@ from cvxens.kernels import (
     SimplifiedStump,
     Stump,
 )
-from cvxens.kernels.kernel import Kernel, Shape, check_inside
+from cvxens.kernels.kernel import Kernel, check_inside
 from cvxens.limits import TimeUp, available_memory, time_left
 from cvxens.problems import Problem
 from cvxens.problems.losses import rise
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_path
-from cvxens.solvers.blockwise import CachedRows, DenseRows, KernelSVM, Rows, expand, solve_blockwise_path
+from cvxens.solvers.blockwise import (
+    CachedRows,
+    DenseRows,
+    KernelFunction,
+    KernelSVM,
+    Rows,
+    expand,
+    solve_blockwise_path,
+)
 from cvxens.solvers.svm_solution import SVMSolution
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
-
-KernelFunction: TypeAlias = Callable[[Any, Any], Any]
-"""Takes two samples, returns the matrix of kernel values between their rows."""
 
 MANY = 1000
 """Samples from which the scale of a kernel is taken: enough for a default to a few percent."""
@@ -223,6 +230,7 @@ def _take_values(X: Any, _Z: Any) -> Any:
 
 
 def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
+    """Return the kernel of a name on a training sample, the one that is given, or "precomputed"."""
     name = kernel if isinstance(kernel, str) else ""
     if name in KERNELS_OF_GAMMA:
         make, default = KERNELS_OF_GAMMA[name]
@@ -239,10 +247,44 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
     return kernel
 
 
-def share_variations(shapes: Sequence[Shape]) -> Array:
-    """Return the share of each function in the sum of their total variations, (n_features,)."""
-    variations = np.array([np.abs(np.diff(values)).sum() for _, values in shapes])
-    return variations / max(float(variations.sum()), np.finfo(float).tiny)
+@dataclass(eq=False, repr=False)
+class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+    """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
+        and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
+    """
+
+    kernel: Any
+    _: KW_ONLY
+    gamma: float | None = None
+
+    @property
+    @abstractmethod
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature; a list over the sub-problems where there are several."""
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the sum of the total variations of `shape_functions_`, (n_features,).
+
+        That is its share in the weights of all stumps, of which these are sums or integrals. Of sub-problems, the mean.
+        """
+        shares = []
+        for part in self._parts():
+            variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
+            shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
+        return np.mean(shares, axis=0)
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _for_parts(self, sample: Sample) -> dict[str, Any]:
+        # sub-problems have the gamma of all samples
+        return default_gamma(self.kernel, self.gamma, sample.X, sample.masses)
 
 
 @dataclass(frozen=True, eq=False)

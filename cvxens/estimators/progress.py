@@ -120,6 +120,7 @@ class Rounds:
                 if not pace.allows_step() and done:
                     self.ending = Ending.MAX_TIME
                     return
+                # a step that there is not leaves its round open, and `rounds_of` closes it as nothing
                 self.begin()
                 step = next(remaining)
                 yield step

@@ -327,7 +327,8 @@ def check_model(estimator: Any) -> None:
 def _check_sizes(state: Mapping[str, Any]) -> None:
     """Raise a ValueError unless attributes that go together are of one size."""
     shapes = {name: np.shape(value) for name, value in state.items() if isinstance(value, np.ndarray)}
-    shapes |= {name: (len(state[name]),) for name in ("weak_learners_",) if name in state}
+    if "weak_learners_" in state:
+        shapes["weak_learners_"] = (len(state["weak_learners_"]),)
     classes = state.get("classes_")
     if classes is not None and (classes.ndim != 1 or len(classes) < 2 or (np.sort(classes) != classes).any()):
         raise ValueError("classes that are no ascending list of two or more")

@@ -232,19 +232,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (LL08_TABLE2, TK07_FIGURE1, TT06_FOREST, S
 
 
 def experiment_of(paper: str, table: str) -> Experiment:
-    """Return the experiment of a paper and a table, whatever the case of the letters.
-
-    Raises
-    ------
-    InvalidInput
-        There is none; the error lists those that there are.
+    """Return the experiment of a paper and a table; `InvalidInput` for none, whatever the case of the letters.
 
     Examples
     --------
     >>> experiment_of("LL08", "Table2").measure
     'test error, %'
     """
-    return next(iter(of_paper(paper, table)))
+    return of_paper(paper, table)[0]
 
 
 def of_paper(paper: str, table: str | None = None) -> Sequence[Experiment]:

@@ -387,6 +387,7 @@ def _iterate_trees(forest: Any) -> Iterator[Any]:
 
 
 def _invert_children(tree: Any) -> Indices:
+    """Return the parent of each node (n_nodes,) from its children, -1 at leaves; the root's is itself."""
     parent = np.zeros(len(tree.children_left), np.int64)
     for children in (tree.children_left, tree.children_right):
         inner = np.flatnonzero(children >= 0)
@@ -395,6 +396,7 @@ def _invert_children(tree: Any) -> Indices:
 
 
 def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
+    """Send all samples down a tree, one test of each at a time; returns the leaves that they reach."""
     at = np.zeros(len(X), np.int64)
     while (moving := np.flatnonzero(tree.children_left[at] >= 0)).size:
         node = at[moving]
@@ -405,7 +407,7 @@ def _descend_thresholds(tree: ThresholdTree, X: NDArray[np.float32]) -> Indices:
 
 
 def _descend_branches(tree: Tree, columns: NDArray) -> Indices:
-    # the heaviest branch of every test, by training weight
+    """Send all samples down a tree, those without a value to the branch of the largest training weight."""
     nodes, sizes = tree.nodes, tree.nodes.counts.sum(axis=1)
     inner = np.flatnonzero(tree.branches)
     heaviest = np.zeros(len(sizes), np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import fsum, inf
+from math import fsum, inf, prod
 
 import numpy as np
 
@@ -21,6 +21,11 @@ class Edges:
     outside: float = inf  # at least the largest edge of all others
 
 
+def as_rows(values: Array) -> Array:
+    """Return values of hypotheses over outputs, or one for each, as rows; there may be none."""
+    return values.reshape(len(values), prod(values.shape[1:]))
+
+
 def row_sizes(edges: Array, order: float = inf, one_sided: bool = False) -> Array:
     """Return the size of every hypothesis's edges: their norm over the outputs, shape (n_columns,).
 
@@ -33,9 +38,9 @@ def row_sizes(edges: Array, order: float = inf, one_sided: bool = False) -> Arra
     >>> row_sizes(np.array([[3.0, -4.0], [-1.0, -2.0]]), 2.0, one_sided=True)
     array([ 3., -1.])
     """
-    rows = edges.reshape(len(edges), -1) if edges.size else np.zeros((len(edges), 1))
+    rows = as_rows(edges)
     counted = rows if one_sided else np.abs(rows)
-    largest = counted.max(axis=1)
+    largest = counted.max(axis=1, initial=-inf)
     if order == inf:
         return largest
     return np.where(largest > 0, np.linalg.norm(np.maximum(counted, 0.0), order, axis=1), largest)

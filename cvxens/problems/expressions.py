@@ -12,7 +12,8 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import Penalty
+from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
+from cvxens.problems.structure import Unrecognised, read_structure
 from cvxens.types import Array, Point
 
 STEP = 1e-5
@@ -210,12 +211,39 @@ class ConstrainedLoss(_Unproven):
         return max((float(np.max(constraint.violation())) for constraint in held), default=0.0)
 
 
+def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
+    """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
+    structures = []
+    for n_columns in (3, 4):
+        w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
+        try:
+            structures.append(read_structure(_check_convex("penalty", express, w), w))
+        except Unrecognised as unrecognised:
+            return ExpressionPenalty(express, str(unrecognised))
+        except ValueError as error:
+            raise not_of_any_number(error) from error
+    structure, again = structures
+    if not structure.equals(again):
+        return ExpressionPenalty(express, "a constant that depends on the number of weights")
+    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
+        size, square = structure.size, structure.square
+        if size > 0 and square > 0:
+            return ElasticNet(size, 2 * square)
+        if size > 0:
+            return L1(size)
+        if square > 0:
+            return SquaredL2(2 * square)
+    return StructuredExpression(express, structure)
+
+
 @dataclass(frozen=True)
 class ExpressionPenalty(Penalty):
-    """A penalty known by its cvxpy expression alone; its slope at 0 prices outside hypotheses."""
+    """A penalty known by its cvxpy expression alone: its conjugate over further weights is not known."""
 
     has_conjugate: ClassVar[bool] = False
     express: Callable[[Any], Any]  # from a cvxpy variable w to a convex expression, symmetric in its entries
+    unrecognised: str = "nothing of it"
+    """What in it is none of the sums whose conjugates are known."""
 
     def term(self, w: Any) -> Term:
         return Term(_check_convex("penalty", self.express, w))

@@ -11,7 +11,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, ExpressionPenalty
+from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_penalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.types import Array
@@ -95,7 +95,10 @@ class Formulation:
             if not (hasattr(part, "term") or callable(part)):
                 raise InvalidInput(name, f"found {part!r}", f"give one of cvxens.problems, or a function to a {name}")
         loss: Any = self.loss if hasattr(self.loss, "term") else ExpressionLoss(self.loss)
-        penalty: Any = self.penalty if hasattr(self.penalty, "term") else ExpressionPenalty(self.penalty)
+        if hasattr(self.penalty, "term"):
+            penalty: Any = self.penalty
+        else:
+            penalty = read_penalty(self.penalty, self.outputs, self.nonnegative)
         if penalty.one_sided and not self.nonnegative:
             raise InvalidInput("nonnegative", f"found False with {type(penalty).__name__}", "give nonnegative=True")
         if self.constraints is not None and not callable(self.constraints):

@@ -27,7 +27,7 @@ from scipy.linalg import eigh
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.problems.duality import Edges, centres
+from cvxens.problems.duality import Edges, as_rows, centres
 from cvxens.problems.modelling import cp
 from cvxens.rounding import EPSILON, dot, product, sum_error
 from cvxens.types import Array
@@ -478,7 +478,8 @@ class ColumnMap(LinearMap):
         """
         if one_sided:
             counted = (w > 1e-6 * w.max()) | (edges >= penalty.threshold(w, edges))
-            w, edges = w[counted], edges[counted]
+            rows = as_rows(counted).any(axis=1)
+            w, edges = np.where(counted, w, 0.0)[rows], np.where(counted, edges, 0.0)[rows]
         return penalty.stationarity(w, edges) if w.size else 0.0
 
     def model(self, outputs: tuple[int, ...], nonnegative: bool) -> tuple[Any, Any, Any, list[Any]]:

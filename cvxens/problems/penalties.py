@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 
-from cvxens.problems.duality import Edges
+from cvxens.errors import InvalidInput
+from cvxens.problems.curves import FAR, ROUNDED, Curve
+from cvxens.problems.duality import Edges, as_rows, row_sizes
 from cvxens.problems.losses import excess
 from cvxens.problems.modelling import Term, cp
+from cvxens.problems.structure import Structure, Unrecognised, read_structure
+from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
 STEP = 1e-5
@@ -30,9 +38,16 @@ class Penalty(Protocol):
     ----------
     one_sided : bool
         True if it is for weights w >= 0 alone.
+    row_norm : float
+        The order of the norm over the outputs by which the edges of a hypothesis are ranked and bounded: the dual of
+        the norm of its weights, and inf where every weight counts by itself or there is one output.
     """
 
     one_sided: ClassVar[bool] = False
+
+    @property
+    def row_norm(self) -> float:
+        return np.inf
 
     @abstractmethod
     def term(self, w: Any) -> Term:
@@ -83,6 +98,16 @@ class Penalty(Protocol):
         """Measure how far the largest edge exceeds what dual feasibility allows; relative."""
         return 0.0
 
+    def __add__(self, other: Penalty) -> Sum:
+        """Return the sum of two penalties whose structures are known."""
+        for part in (self, other):
+            if not hasattr(part, "structure"):
+                found = f"found {type(part).__name__}, whose structure is not known"
+                raise InvalidInput(
+                    "penalty", found, "add penalties of cvxens.problems.penalties, or write a cvxpy expression"
+                )
+        return Sum((self, other))
+
 
 @dataclass(frozen=True)
 class L1(Penalty):
@@ -99,6 +124,10 @@ class L1(Penalty):
     @property
     def edge_limit(self) -> float:
         return self.weight
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(size=self.weight)
 
     def term(self, w: Any) -> Term:
         return Term(self.weight * (cp.sum(w) if w.is_nonneg() else cp.norm1(w)))
@@ -147,6 +176,10 @@ class SquaredL2(Penalty):
     def ridge(self) -> float:
         return self.weight
 
+    @property
+    def structure(self) -> Structure:
+        return Structure(square=self.weight / 2)
+
     def term(self, w: Any) -> Term:
         return Term(self.weight / 2 * cp.sum_squares(w))
 
@@ -185,6 +218,10 @@ class ElasticNet(Penalty):
 
     l1: float = 1.0
     l2: float = 1.0
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(size=self.l1, square=self.l2 / 2)
 
     def term(self, w: Any) -> Term:
         return Term(L1(self.l1).term(w).expression + SquaredL2(self.l2).term(w).expression)
@@ -254,3 +291,355 @@ class Simplex(Penalty):
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return max w_j (max edge - edge_j)."""
         return float(np.abs(w * (edges.max() - edges)).max())
+
+
+def not_of_any_number(error: ValueError) -> InvalidInput:
+    """Return the error for a penalty that takes weights of one shape alone."""
+    found = f"found one that cannot be evaluated at every number of weights: {error}"
+    return InvalidInput("penalty", found, "give one that treats all weights alike, of any number")
+
+
+def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bool = False) -> None:
+    """Raise InvalidInput where a penalty depends on the places, the signs or the number of the weights.
+
+    Hypotheses come in any order, with free weights in either sign, and those that are not there have weights of 0: so
+    only what does not change under these is a penalty on all of them. It is evaluated at a few random weights.
+    """
+    random, shape = np.random.default_rng(0), (4,) if outputs is None else (4, outputs)
+    for scale in (0.05, 1.0, 20.0):
+        w = scale * random.uniform(0.1, 1.0, shape)
+        try:
+            w = penalty.repair(w if nonnegative else w * random.choice([-1.0, 1.0], shape))
+            flips = random.permutation([-1.0, -1.0, 1.0, 1.0]).reshape(4, *(1 for _ in shape[1:]))
+            changed = {
+                "change places": w[random.permutation(4)],
+                "change their signs": w if nonnegative else flips * w,
+                "are joined by a weight of 0": np.concatenate([w, np.zeros((1, *shape[1:]))]),
+            }
+            before = penalty.value(w)
+            found = {how: penalty.value(other) for how, other in changed.items()}
+        except ValueError as error:
+            raise not_of_any_number(error) from error
+        for how, after in found.items():
+            if not np.isclose(before, after, rtol=1e-6, atol=1e-9 * scale):
+                differs = f"found one that goes from {before:.6g} to {after:.6g} where weights {how}"
+                remedy = (
+                    "give one that is the same in all weights; for prices of hypotheses give the oracle their costs"
+                )
+                raise InvalidInput("penalty", differs, f"{remedy}, and for weights of one sign nonnegative=True")
+
+
+class Structured(Penalty):
+    """A penalty whose `structure` is known, ``sum_j phi(n_j) + psi(sum_j n_j)``: conjugate and price are exact.
+
+    n_j is |w_j|, or the norm of the weights of hypothesis j over several outputs. The conjugate is the least over lam
+    of ``psi*(lam) + sum_j phi*(|E_j| - lam)``, and a further weight costs ``lam + phi'(0)`` per unit of its size.
+    """
+
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """The parts that are summed over weights or rows, and of their sum."""
+
+    @property
+    def row_norm(self) -> float:
+        return self.structure.row_norm
+
+    def value(self, w: Array) -> float:
+        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        of_entries = structure.entry.values(sizes).sum()
+        return float(of_entries + structure.total.values(sizes.sum()))
+
+    def repair(self, w: Array) -> Array:
+        """Scale weights down into their boxes, and all of them into the budget."""
+        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        if (sizes > structure.entry.limit).any():
+            scale = np.minimum(1.0, structure.entry.limit / np.maximum(sizes, np.finfo(float).tiny))
+            w = w * (scale * (1 - ROUNDED)).reshape(w.shape if structure.norm is None else (-1, 1))
+            sizes = self._measure(w, structure.norm)
+        if sizes.sum() > structure.total.limit:
+            w = w * (structure.total.limit / sizes.sum() * (1 - sum_error(sizes.size, 1.0) - ROUNDED))
+        return w
+
+    def shrink(self, edges: Edges) -> float:
+        """Return the factor on u from which on edges are in the domain of the conjugate.
+
+        No edge may exceed the steepest slopes of phi and psi together, and outside, where weights are 0, that of phi is
+        the one at 0; unless that is 0 too, when sums of squares bound what they add.
+        """
+        entry, total = self.structure.entry, self.structure.total
+        inside, outside = self._measure_edges(edges.inside()), max(min(edges.bound, edges.outside), 0.0)
+        limit_inside = entry.last_slope + total.last_slope
+        limit_outside = entry.first_slope + total.last_slope
+        if limit_outside <= 0:
+            limit_outside = limit_inside
+        share = 1.0
+        for limit, largest in ((limit_inside, inside.max(initial=0.0)), (limit_outside, outside)):
+            if largest > limit:
+                share = min(share, limit / largest * (1 - 2 * ROUNDED))
+        return float(share)
+
+    def conjugate(self, edges: Edges) -> float:
+        """Return the conjugate at all edges, or a bound: of those outside the largest and the squares are known."""
+        entry, share = self.structure.entry, self.shrink(edges)
+        inside = share * self._measure_edges(edges.inside())
+        outside = share * max(min(edges.bound, edges.outside), 0.0)
+        # from this price on no weight outside is worth having
+        least = outside * (1 + ROUNDED) - entry.first_slope if outside > 0 else -np.inf
+        affordable = least <= self.structure.total.last_slope
+        found = self._bound(inside, self._price(inside, least)) if affordable else np.inf
+        if entry.first_slope == 0 and outside > 0 and np.isfinite(edges.square_sum) and outside <= entry.last_slope:
+            # phi*(e - lam) <= phi*(e) <= q e^2, whatever the price
+            squares = np.square(share * np.maximum(edges.inside(), 0.0))
+            rest = max(share**2 * edges.square_sum - float(squares.sum()) * (1 - sum_error(squares.size, 1.0)), 0.0)
+            # |e|_1^2 <= n_outputs |e|_2^2
+            factor = squares[0].size if self.row_norm == 1 and len(squares) else 1
+            added = factor * entry.share_of_square(outside) * rest * (1 + ROUNDED) if rest > 0 else 0.0
+            found = min(found, self._bound(inside, self._price(inside, -np.inf)) + added)
+        return found
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return the price of a further weight: the multiplier of the sum of the sizes, and the slope of phi at 0."""
+        return self._price(self._measure_edges(edges), -np.inf) + self.structure.entry.first_slope
+
+    def primal_violation(self, w: Array) -> float:
+        """Return how far sizes exceed their boxes, and their sum the budget; relative."""
+        structure, sizes = self.structure, self._measure(w, self.structure.norm)
+        beyond = (sizes.max(initial=0.0), structure.entry.limit), (sizes.sum(), structure.total.limit)
+        return max(max(0.0, size - limit) / max(limit, 1.0) if limit < np.inf else 0.0 for size, limit in beyond)
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
+        aligned = edges * np.sign(w)
+        summary = Edges(np.inf, np.inf, lambda: aligned, 0.0)
+        value = self.value(self.repair(w))
+        lacking = value + self.conjugate(summary) - self.shrink(summary) * float((edges * w).sum())
+        return max(0.0, lacking) / max(1.0, abs(value))
+
+    def pricing_slack(self, edges: Array) -> float:
+        """Return how far the largest edge exceeds the steepest slopes of phi and psi together; relative."""
+        limit = self.structure.entry.last_slope + self.structure.total.last_slope
+        return excess(row_sizes(edges, self.row_norm) - limit) / max(limit, 1.0) if limit < np.inf else 0.0
+
+    def _measure(self, w: Array, norm: float | None) -> Array:
+        """Return the sizes of weights, one for each or for each row."""
+        return np.abs(w).ravel() if norm is None else np.linalg.norm(as_rows(w), norm, axis=1)
+
+    def _measure_edges(self, edges: Array) -> Array:
+        """Return the sizes of edges in the dual norm; `edges` are sizes already, and signed where w >= 0."""
+        if self.structure.norm is None:
+            return edges.ravel()
+        return row_sizes(edges, self.row_norm, one_sided=True) * (1 + sum_error(edges[:1].size, 1.0))
+
+    def _price(self, inside: Array, least: float) -> float:
+        """Return the best lam from `least` on: where the sizes that it wants of the entries add up to that of psi."""
+        entry, total = self.structure.entry, self.structure.total
+        largest = float(inside.max(initial=-np.inf))
+        # a difference that rounding makes larger than the steepest slope has no finite conjugate
+        steepest = largest - entry.last_slope + ROUNDED * abs(largest) if inside.size else -np.inf
+        low, high = max(total.first_slope, least, steepest), total.last_slope
+        if low >= high:
+            return high
+
+        def surplus(lam: float) -> float:
+            wanted = entry.maximisers(inside - lam).sum()
+            return float(np.clip(total.maximisers(np.full((), lam)) - wanted, -FAR, FAR))
+
+        if low == -np.inf:
+            low, step = largest - 1.0, 1.0
+            while surplus(low) > 0:
+                low, step = low - step, 2 * step
+        # from the second price on the entries want nothing
+        high = min(high, max(low, largest - entry.first_slope))
+        if low >= high or surplus(low) >= 0:
+            return low
+        # any price bounds the conjugate, so how well this one is found costs nothing but the last digits
+        accuracy = max(1e-14 * max(abs(low), abs(high)), np.finfo(float).tiny)
+        return float(brentq(surplus, low, high, xtol=accuracy, rtol=4 * EPSILON, maxiter=200))
+
+    def _bound(self, inside: Array, lam: float) -> float:
+        """Return psi*(lam) + sum_j phi*(|E_j| - lam)."""
+        of_entries = self.structure.entry.conjugate(inside - lam)
+        added = float(of_entries.sum())
+        return float(self.structure.total.conjugate(np.full((), lam))) + added + sum_error(inside.size, abs(added))
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredExpression(Structured):
+    """A penalty known by its cvxpy expression, in which a `Structure` was recognised."""
+
+    express: Callable[[Any], Any]
+    found: Structure
+
+    @property
+    def structure(self) -> Structure:
+        return self.found
+
+    def term(self, w: Any) -> Term:
+        return Term(self.express(w))
+
+
+def _recognise(argument: str, express: Callable[[Any], Any], shape: tuple[int, ...] = (3,)) -> Structure:
+    """Return the structure of a class's own expression in weights of some shape; InvalidInput where it has none."""
+    w = cp.Variable(shape)
+    try:
+        return read_structure(cp.Expression.cast_to_const(express(w)), w)
+    except Unrecognised as unrecognised:
+        remedy = "give a convex function written with abs, power, huber, maximum, exp, log and sums of them"
+        raise InvalidInput(argument, f"found {unrecognised} in it", remedy) from None
+
+
+@dataclass(frozen=True)
+class Separable(Structured):
+    """sum_j phi(w_j) for a convex function phi of one number, with phi(0) = 0 its least value and phi(-t) = phi(t).
+
+    Its conjugate is ``sum_j phi*(edge_j)``. Where phi has no kink at 0 every hypothesis with an edge has a weight, as
+    under squares, and the oracle has to know the sum of squared edges.
+
+    Parameters
+    ----------
+    phi : callable
+        From a cvxpy expression to one of the same shape, entry by entry.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> penalty = Separable(lambda w: cp.huber(w, 0.5))
+    >>> penalty.value(np.array([0.5, -1.0]))
+    1.0
+    """
+
+    phi: Callable[[Any], Any]
+
+    @cached_property
+    def structure(self) -> Structure:
+        return _recognise("phi", lambda w: cp.sum(self.phi(w)))
+
+    def term(self, w: Any) -> Term:
+        return Term(cp.sum(self.phi(w)))
+
+
+@dataclass(frozen=True)
+class OfNorm1(Structured):
+    """phi(|w|_1) for a convex function phi that rises on t >= 0. Its conjugate is ``phi*(max edge)``.
+
+    Parameters
+    ----------
+    phi : callable
+        From a cvxpy expression of a number to another.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> penalty = OfNorm1(lambda total: cp.square(total) / 2)
+    >>> penalty.value(np.array([1.0, -2.0])), round(penalty.conjugate(Edges(3.0, np.inf)), 9)
+    (4.5, 4.5)
+    """
+
+    phi: Callable[[Any], Any]
+
+    @cached_property
+    def structure(self) -> Structure:
+        return _recognise("phi", lambda w: self.phi(cp.norm1(w)))
+
+    def term(self, w: Any) -> Term:
+        return Term(self.phi(cp.norm1(w)))
+
+
+@dataclass(frozen=True)
+class Budget(Structured):
+    """0 where ``|w|_1 <= total``, else infinite. Its conjugate is ``total max edge``.
+
+    Parameters
+    ----------
+    total : float
+        Above 0.
+    """
+
+    total: float
+
+    @cached_property
+    def structure(self) -> Structure:
+        return Structure(totals=(Curve.up_to(self.total),))
+
+    def term(self, w: Any) -> Term:
+        return Term(cp.Constant(0.0), (cp.norm1(w) <= self.total,))
+
+
+@dataclass(frozen=True)
+class Box(Structured):
+    """0 where ``|w_j| <= limit`` for every j, else infinite. Its conjugate is ``limit sum_j |edge_j|``.
+
+    By itself it is for finite sets: every hypothesis with an edge has a weight. Add an `L1` for others.
+
+    Parameters
+    ----------
+    limit : float
+        Above 0.
+    """
+
+    limit: float
+
+    @cached_property
+    def structure(self) -> Structure:
+        return Structure(entries=(Curve.up_to(self.limit),))
+
+    def term(self, w: Any) -> Term:
+        return Term(cp.Constant(0.0), (cp.abs(w) <= self.limit,))
+
+
+@dataclass(frozen=True)
+class RowNorms(Structured):
+    """`weight` times the sum over hypotheses of the norm of their weights over several outputs: groups by hypothesis.
+
+    Dual feasible: no hypothesis whose edges have a dual norm above `weight`, by which oracles rank them.
+
+    Parameters
+    ----------
+    weight : float
+        Above 0.
+    norm : {2, 1, inf}
+        The order of the norm of a row.
+
+    Examples
+    --------
+    >>> RowNorms(2.0).value(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    10.0
+    """
+
+    weight: float = 1.0
+    norm: float = 2.0
+
+    @cached_property
+    def structure(self) -> Structure:
+        return Structure(None if self.norm == 1 else float(self.norm), size=self.weight)
+
+    def term(self, w: Any) -> Term:
+        norms = cp.abs(w) if w.ndim == 1 else cp.norm(w, "inf" if self.norm == np.inf else self.norm, axis=1)
+        return Term(self.weight * cp.sum(norms))
+
+
+@dataclass(frozen=True)
+class Sum(Structured):
+    """The sum of penalties whose structures are known, as ``L1(0.1) + Budget(3.0) + Box(1.0)`` makes it.
+
+    Parameters
+    ----------
+    parts : tuple of Penalty
+        Each has a `structure`.
+    """
+
+    parts: tuple[Any, ...]
+
+    @cached_property
+    def structure(self) -> Structure:
+        first, *others = (part.structure for part in self.parts)
+        try:
+            return functools.reduce(Structure.plus, others, first)
+        except Unrecognised as unrecognised:
+            raise InvalidInput("penalty", f"found {unrecognised}", "add penalties of the same norm") from None
+
+    def term(self, w: Any) -> Term:
+        terms = [part.term(w) for part in self.parts]
+        constraints = tuple(constraint for term in terms for constraint in term.constraints)
+        return Term(sum(term.expression for term in terms), constraints)

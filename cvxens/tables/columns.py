@@ -1,14 +1,15 @@
 """The columns of a table: what they are, and how they become features; learnt of one table, applied to any other.
 
 A column is of quantities (numbers, or dates as days since 1970: one feature), nominal (one 0/1 feature per level) or
-left out. These records are part of saved models: their fields are plain values, checked where they are made.
+left out. These records are part of saved models: their fields are plain values, of the types that they are annotated
+with, which are checked where a file is read.
 """
 
 from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -45,13 +46,6 @@ SHOWN = 3
 """The number of unseen levels that a remark names."""
 
 
-def _check(record: Column, **kinds: type | tuple[type, ...]) -> None:
-    """Raise a TypeError unless the fields of a record, which may come from a file, are of the types they have to be."""
-    for name, kind in {"name": str, "note": str, **kinds}.items():
-        if not isinstance(getattr(record, name), kind):
-            raise TypeError(f"{name} = {getattr(record, name)!r:.100} of a {type(record).__name__}")
-
-
 @dataclass(frozen=True)
 class NumericColumn:
     """A column of numbers or dates, one feature, in which the median stands for a missing value.
@@ -64,9 +58,6 @@ class NumericColumn:
     median: float
     writing: Numerals | Dates = PLAIN
     note: str = ""
-
-    def __post_init__(self) -> None:
-        _check(self, median=float, writing=(Numerals, Dates))
 
     @property
     def kind(self) -> str:
@@ -117,11 +108,6 @@ class NominalColumn:
     note: str = ""
     kind: ClassVar[str] = "nominal"
 
-    def __post_init__(self) -> None:
-        _check(self, levels=tuple)
-        if not all(isinstance(level, str) for level in self.levels):
-            raise TypeError(f"levels {self.levels!r:.100}")
-
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names ``column=level``."""
@@ -167,34 +153,12 @@ class LeftOutColumn:
     kind: ClassVar[str] = "left out"
     feature_names: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self) -> None:
-        _check(self)
-
 
 Column: TypeAlias = NumericColumn | NominalColumn | LeftOutColumn
 
 
 def _count_values(n: int) -> str:
     return f"{n} value{'s' * (n != 1)}"
-
-
-def learn_columns(
-    cells: Mapping[str, Any], *, keep: Collection[str] = (), decimal: str | None = None, separator: str = ","
-) -> tuple[Column, ...]:
-    """Choose what each column is, by its values.
-
-    Numbers, also with thousands separators, decimal commas or percent signs, are numeric; anything else is nominal, a
-    missing value being a level ``?`` of its own. Left out are columns without any value, dates, and identifiers: texts
-    that are all different, more than 20 levels with less than two samples each, or whole numbers that are all different
-    under a name such as "id".
-
-    `cells` are columns by name, as `read_cells` returns them; those to `keep` are not left out though they look like
-    dates or identifiers. The decimal mark is found out if it is None; what separates the cells of the file is a hint on
-    it. `OddCell` if a column with more than 20 distinct values is mostly numbers: a misspelt number, not a level.
-    """
-    texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
-    mark = decimal or choose_decimal_mark(texts, separator)
-    return tuple(_learn(name, column, name in keep, mark) for name, column in cells.items())
 
 
 def _learn(name: str, cells: Any, kept: bool, mark: str) -> Column:
@@ -291,12 +255,6 @@ class TableEncoder:
     na: tuple[str, ...] = ()  # further texts that stand for missing values
     separator: str = ""  # of the cells of text files, if it cannot be found out
 
-    def __post_init__(self) -> None:
-        if not (all(isinstance(column, Column) for column in self.columns) and isinstance(self.raw, bool)):
-            raise TypeError("an encoder that is not made of columns")
-        if not all(isinstance(text, str) for text in (self.target, self.separator, *self.na)):
-            raise TypeError("an encoder whose names are not texts")
-
     @classmethod
     def learn(
         cls,
@@ -309,9 +267,19 @@ class TableEncoder:
         decimal: str | None = None,
         separator: str = ",",
     ) -> TableEncoder:
-        """Learn of a data frame, without the column of the target, what its columns are; see `learn_columns`."""
+        """Choose what each column of a data frame but the target is, by its values.
+
+        Numbers, also with thousands separators, decimal commas or percent signs, are numeric; anything else is nominal,
+        a missing value being a level ``?`` of its own. Left out are columns without any value, dates, and identifiers:
+        texts that are all different, more than 20 levels with less than two samples each, or whole numbers that are all
+        different under a name such as "id"; columns to `keep` are not. The decimal mark is found out if it is None;
+        what separates the cells of a file is a hint on it. `OddCell` if a column with more than 20 distinct values is
+        mostly numbers: a misspelt number, not a level.
+        """
         cells = {name: read_cells(column, na) for name, column in columns_of(frame).items() if name != target}
-        return cls(learn_columns(cells, keep=keep, decimal=decimal, separator=separator), target, raw, na)
+        texts = [set(column.dropna()) for column in cells.values() if column.dtype.kind == "O"]
+        mark = decimal or choose_decimal_mark(texts, separator)
+        return cls(tuple(_learn(name, read, name in keep, mark) for name, read in cells.items()), target, raw, na)
 
     @property
     def used(self) -> tuple[NumericColumn | NominalColumn, ...]:

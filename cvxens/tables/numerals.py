@@ -113,10 +113,6 @@ class Dates:
 
     format: str
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.format, str):
-            raise TypeError(f"the format of dates {self.format!r:.100}")
-
     def reads(self, text: str) -> bool:
         """Return True if a text is such a date."""
         try:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.types import Array
+from cvxens.validation import one_each
 
 MISSING = frozenset({"", "?"})
 """The strings that stand for a missing value, blanks stripped; None and NaN do anywhere."""
@@ -151,10 +152,7 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
         if absent:
             raise InvalidInput("X", f"found no columns {absent}", "give a frame with the columns learned from")
         cells = [by_name[f.name] for f in features]
-    if len(cells) != len(features):
-        raise InvalidInput(
-            "X", f"found {len(cells)} columns for {len(features)} features", "give one column per feature"
-        )
+    one_each("X", cells, len(features), "feature")
     return _encode(cells, features)
 
 

@@ -16,6 +16,7 @@ from cvxens import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
     InfiniteEnsembleSVC,
+    LPBoostClassifier,
     PartialSVMEnsembleClassifier,
     RegAdaBoostClassifier,
     RhoSVC,
@@ -283,6 +284,14 @@ def test_bad_input(estimator):
         model.certify(X, Y, weights=[1.0])
     with pytest.raises(ValueError, match="features"):
         model.certify(X[:, :2], Y)
+
+
+@pytest.mark.parametrize("estimator", [*PEERS[:-1], LPBoostClassifier()], ids=called)
+def test_an_intercept_for_a_problem_without_one(estimator):
+    model = clone(estimator).fit(X, Y)
+    assert model.certify(X, Y, intercept=0.0) == model.certify(X, Y)
+    with pytest.raises(InvalidInput, match=r"intercept: found 1\.5 for a problem without one"):
+        model.certify(X, Y, weights=model.weights_ if hasattr(model, "weights_") else model.dual_coef_, intercept=1.5)
 
 
 def test_weights_of_samples_count():

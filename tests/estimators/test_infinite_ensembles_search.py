@@ -194,3 +194,10 @@ def test_bad_searches(bad):
 def test_searches_that_are_not_fitted():
     with pytest.raises(NotFittedError, match="not fitted"):
         InfiniteEnsembleSVCCV().predict(X)
+
+
+def test_a_search_shows_how_far_it_is_where_that_is_asked_for(capsys):
+    InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian", verbose=1), Cs=[0.1, 1.0], gammas=[0.5], cv=2).fit(X, Y)
+    shown = capsys.readouterr()
+    assert "InfiniteEnsembleSVC: 2 folds, 2 prices, gamma 0.5" in shown.err
+    assert shown.out == ""

@@ -208,8 +208,8 @@ def test_middle_stumps_know_the_features_of_their_sample(n_features):
 @pytest.mark.parametrize(
     ("make", "argument", "found"),
     [
-        (Stump(low=[0.0]), "low", "found 1 numbers for 2 features"),
-        (Stump(high=[1.0, 2.0, 3.0]), "high", "found 3 numbers for 2 features"),
+        (Stump(low=[0.0]), "low", "found 1 values for 2 features"),
+        (Stump(high=[1.0, 2.0, 3.0]), "high", "found 3 values for 2 features"),
         (Stump(low=0.0), "low", "found 0 dimensions"),
         (Stump(low=[0.0, np.nan]), "low", "found nan at [1]"),
         (Stump(high=["a", "b"]), "high", "not numeric"),

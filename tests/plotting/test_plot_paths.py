@@ -79,9 +79,9 @@ def test_a_figure_of_its_own():
     [
         ({"C": [1.0, 0.0, 2.0]}, "C: found"),
         ({"C": [1.0, 1.0, 2.0]}, "give distinct numbers above 0"),
-        ({"C": [1.0, 2.0]}, "found 3 rows for 2 values of C"),
+        ({"C": [1.0, 2.0]}, "found 3 values for 2 Cs"),
         ({"coefficients": WEIGHTS[0]}, "coefficients: found 1 dimensions"),
-        ({"names": ["a"]}, "found 1 names for 3 coefficients"),
+        ({"names": ["a"]}, "found 1 values for 3 coefficients"),
         ({"n_named": -1}, "n_named: found -1"),
     ],
 )

@@ -70,8 +70,8 @@ def test_a_figure_of_its_own(run):
         ({"shares": [0.0, 0.0]}, "not all 0"),
         ({"shares": [-0.1, 0.5]}, "found -0.1 to 0.5"),
         ({"shares": [1.5]}, "at most 1"),
-        ({"shares": [0.5, 0.5], "feature_names": ["a"]}, "found 1 names for 2 features"),
-        ({"shares": [0.5], "feature_names": ["a", "b"]}, "found 2 names for 1 features"),
+        ({"shares": [0.5, 0.5], "feature_names": ["a"]}, "found 1 values for 2 features"),
+        ({"shares": [0.5], "feature_names": ["a", "b"]}, "found 2 values for 1 features"),
         ({"shares": [0.5], "n_shown": 0}, "n_shown: found 0"),
     ],
 )
@@ -87,5 +87,5 @@ def test_bad_models_open_no_figure(two_outputs):
         SelectionDisplay.from_estimators([model([0.0, 0.0, 0.0])])
     with pytest.raises(InvalidInput, match="several outputs"):
         SelectionDisplay.from_run(two_outputs)
-    with pytest.raises(InvalidInput, match="found 1 names for 3 features"):
+    with pytest.raises(InvalidInput, match="found 1 values for 3 features"):
         SelectionDisplay.from_estimators([model([1.0, 1.0, 1.0])], feature_names=["a"])

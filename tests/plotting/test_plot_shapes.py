@@ -150,12 +150,12 @@ def test_an_estimator_is_drawn_by_its_shape_functions_or_its_stumps():
         ({"shapes": [([1, 0], [0, 1])]}, "found them not in order"),
         ({"shapes": [3.0]}, r"found no pair for x\[0\]"),
         ({"shapes": [([0, np.nan], [0, 1])]}, "found nan"),
-        ({"shapes": PAIRS, "X": [[1.0], [2.0]]}, "found 1 columns for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a"]}, "found 1 names for 2 features"),
-        ({"shapes": PAIRS, "feature_names": ["a", "b", "c"]}, "found 3 names for 2 features"),
-        ({"shapes": PAIRS, "X": [[1.0, 2.0, 3.0]]}, "found 3 columns for 2 features"),
+        ({"shapes": PAIRS, "X": [[1.0], [2.0]]}, "found 1 values for 2 features"),
+        ({"shapes": PAIRS, "feature_names": ["a"]}, "found 1 values for 2 features"),
+        ({"shapes": PAIRS, "feature_names": ["a", "b", "c"]}, "found 3 values for 2 features"),
+        ({"shapes": PAIRS, "X": [[1.0, 2.0, 3.0]]}, "found 3 values for 2 features"),
         ({"shapes": PAIRS, "n_shown": 0}, "n_shown"),
-        ({"shapes": PAIRS, "ax": axes(3)}, "found 3 axes for 2 shapes"),
+        ({"shapes": PAIRS, "ax": axes(3)}, "found 3 values for 2 shapes"),
         ({"shapes": PAIRS, "ax": ["left", "right"]}, "ax: found str"),
     ],
 )
@@ -166,11 +166,11 @@ def test_bad_input_opens_no_figure(arguments, words):
 
 def test_names_and_sample_of_a_run_agree(run, sample):
     X, _ = sample
-    with pytest.raises(InvalidInput, match="found 4 columns for 5 features"):
+    with pytest.raises(InvalidInput, match="found 4 values for 5 features"):
         ShapeDisplay.from_run(run, X, feature_names=list("abcde"))
-    with pytest.raises(InvalidInput, match="found 1 names for"):
+    with pytest.raises(InvalidInput, match="found 1 values for"):
         ShapeDisplay.from_run(run, feature_names=["a"])
-    with pytest.raises(InvalidInput, match="found 1 columns for"):
+    with pytest.raises(InvalidInput, match="found 1 values for"):
         ShapeDisplay.from_run(run, X[:, :1])
 
 

@@ -126,9 +126,9 @@ WRONG = [
     (OtherModel(1.0), L1(), r"^loss: found OtherModel whose `term` is .* and whose `value` is"),
     (Hinge(1.0), HalfConjugate(0.5, 0.5), r"^penalty: found HalfConjugate with the conjugate .* where edges'w - value"),
     (Hinge(1.0), TwiceConjugate(0.5, 0.5), r"^penalty: found TwiceConjugate with .*, where the largest edges'w"),
-    (Hinge(1.0), FirstOnce(), r"^penalty: found FirstOnce of .* in another order; give one that is symmetric"),
-    (Hinge(1.0), Leaning(), r"^penalty: found Leaning of .* with the signs changed"),
-    (Hinge(1.0), Mean(), r"^penalty: found Mean of .* with one more weight, of 0"),
+    (Hinge(1.0), FirstOnce(), r"^penalty: found one that goes from .* where weights change places; give"),
+    (Hinge(1.0), Leaning(), r"^penalty: found one that goes from .* where weights change their signs"),
+    (Hinge(1.0), Mean(), r"^penalty: found one that goes from .* where weights are joined by a weight of 0"),
 ]
 
 

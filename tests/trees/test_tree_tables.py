@@ -109,7 +109,7 @@ def test_columns_that_fit_no_feature_are_refused(columns):
 
 def test_match_refuses_what_does_not_fit():
     features = Table.read([["a", 1.0]]).features
-    with pytest.raises(InvalidInput, match="3 columns for 2 features"):
+    with pytest.raises(InvalidInput, match="3 values for 2 features"):
         match(features, [["a", 1.0, 2.0]])
     with pytest.raises(InvalidInput, match="'x1' that are not finite numbers"):
         match(features, [["a", "much"]])

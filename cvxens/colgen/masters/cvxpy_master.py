@@ -69,7 +69,8 @@ class CvxpyMaster(FastMaster):
         b, u = solution.variables.get("b", np.zeros(nothing.outputs)), solution.duals["u"]
         w = np.zeros((0, *nothing.outputs))
         threshold = self.penalty.threshold(w, np.zeros(0))
-        return MasterSolution(w, b, u, self.restricted.y * u, formulation.sense * solution.objective, threshold)
+        objective, row_norm = formulation.sense * solution.objective, self.penalty.row_norm
+        return MasterSolution(w, b, u, self.restricted.y * u, objective, threshold, row_norm=row_norm)
 
     def _claimed_bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound by Fenchel's equality ``-loss*(-u) = loss(z) + u'z`` at the solver's optimum.

@@ -1,0 +1,144 @@
+"""Coupled, kinked and row-wise penalties over all stumps: proven, and equal to all columns solved at once by cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import all_stumps, noisy
+
+from cvxens.colgen import Column, Ending, Formulation, Priced, column_generation
+from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import TabulatedColumn
+from cvxens.problems.losses import Logistic, SquaredError
+from cvxens.problems.penalties import L1, Box, Budget, OfNorm1, RowNorms, Separable
+
+X, y = noisy(30, 3, seed=1)
+H = all_stumps(X)
+TIGHT = {"solver": "CLARABEL", "tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
+
+
+def optimum(penalty, H=H, y=y, loss=cp.logistic, *, intercept=False, nonnegative=False):
+    """The optimum over all columns, and their negatives where weights have one sign."""
+    M = np.hstack([H, -H]) if nonnegative else H
+    w, b = cp.Variable(M.shape[1], nonneg=nonnegative), cp.Variable()
+    z = cp.multiply(y, M @ w + intercept * b)
+    return cp.Problem(cp.Minimize(cp.sum(loss(-z)) + penalty(w))).solve(**TIGHT)
+
+
+def test_the_price_at_a_kink_of_a_coupled_penalty_is_its_multiplier():
+    X = np.array([[3.0, 1], [0, 1], [1, 3], [1, 0], [1, 2], [3, 2], [3, 0], [3, 0]])
+    y = np.array([-1.0, 1] * 4)
+    run = column_generation(
+        Formulation(Logistic(1.0), lambda w: 0.1 * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - 0.3)), Stumps(X), y
+    )
+    assert run.certificate.primal == pytest.approx(5.293130, abs=1e-6)
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-6
+
+
+PENALTIES = {
+    "kinked": lambda w: 0.1 * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - 0.3),
+    "squared norm": lambda w: cp.square(cp.norm1(w)) / 2,
+    "elastic net in a budget": lambda w: (
+        0.2 * cp.norm1(w) + 0.1 * cp.sum_squares(w) + cp.transforms.indicator([cp.norm1(w) <= 1])
+    ),
+    "box": lambda w: 0.4 * cp.norm1(w) + cp.transforms.indicator([cp.abs(w) <= 0.3]),
+    "huber": lambda w: cp.sum(cp.huber(w, 0.1)),
+}
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("name", PENALTIES)
+def test_an_expression_is_proven_over_all_stumps(name, nonnegative):
+    formulation = Formulation(Logistic(1.0), PENALTIES[name], intercept=True, nonnegative=nonnegative)
+    run = column_generation(formulation, Stumps(X), y)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-6
+    assert run.certificate.residuals["stationarity"] < 1e-4
+    least = optimum(PENALTIES[name], intercept=True, nonnegative=nonnegative)
+    assert run.certificate.primal == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "express"),
+    [
+        (Budget(1.0), lambda w: cp.transforms.indicator([cp.norm1(w) <= 1])),
+        (
+            L1(0.2) + Box(0.3) + Budget(1.0),
+            lambda w: 0.2 * cp.norm1(w) + cp.transforms.indicator([cp.abs(w) <= 0.3, cp.norm1(w) <= 1]),
+        ),
+        (OfNorm1(lambda t: cp.power(t, 3)), lambda w: cp.power(cp.norm1(w), 3)),
+        (
+            Separable(lambda w: 0.3 * cp.abs(w) + cp.power(cp.abs(w), 1.5)),
+            lambda w: 0.3 * cp.norm1(w) + cp.sum(cp.power(cp.abs(w), 1.5)),
+        ),
+        (Separable(lambda w: 0.3 * cp.abs(w)), lambda w: 0.3 * cp.norm1(w)),
+    ],
+)
+def test_a_library_class_is_the_expression_that_it_says(penalty, express):
+    run = column_generation(Formulation(Logistic(1.0), penalty), Stumps(X), y)
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-6
+    assert run.certificate.primal == pytest.approx(optimum(express), rel=1e-6)
+
+
+class RowPool(Pool):
+    """A pool that ranks by the norm of a hypothesis's edges over the outputs."""
+
+    def price(self, s, exclude=(), row_norm=np.inf):
+        edges = np.linalg.norm(self.H.T @ s, row_norm, axis=1)
+        left_out = {h.index for h in exclude}
+        order = [j for j in np.argsort(-edges).tolist() if j not in left_out][:3]
+        n = self.H.shape[1]
+        columns = [Column(TabulatedColumn(j, n, 1), self.sample, float(edges[j])) for j in order]
+        outside = columns[0].edge if columns else 0.0
+        return Priced(columns, float(edges.max()) + 1e-12, float(((self.H.T @ s) ** 2).sum()) + 1e-12, outside + 1e-12)
+
+
+def rows_optimum(H, L, C, penalty, nonnegative=False):
+    M = np.hstack([H, -H]) if nonnegative else H
+    W = cp.Variable((M.shape[1], L.shape[1]), nonneg=nonnegative)
+    return cp.Problem(cp.Minimize(C / 2 * cp.sum_squares(L - M @ W) + penalty(W))).solve(**TIGHT)
+
+
+def test_rows_of_weights_are_priced_by_the_dual_norm_of_their_edges():
+    X, L = np.arange(4.0)[:, None], np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    H = all_stumps(X)
+    for penalty in (lambda W: 2.2 * cp.sum(cp.norm(W, 2, axis=1)), RowNorms(2.2)):
+        run = column_generation(Formulation(SquaredError(1.0, L), penalty, outputs=2), RowPool(H))
+        assert run.certificate.primal == pytest.approx(1.950635, abs=1e-6)
+        assert run.certificate.proven
+        assert run.certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize(("norm", "nonnegative"), [(1, False), (2, False), (np.inf, False), (1, True)])
+def test_every_norm_of_rows_is_proven(norm, nonnegative):
+    L = np.random.default_rng(0).normal(size=(len(y), 3)) + y[:, None]
+    order = "inf" if norm == np.inf else norm
+
+    def express(W):
+        return 3.0 * cp.sum(cp.norm(W, order, axis=1))
+
+    formulation = Formulation(SquaredError(0.5, L), RowNorms(3.0, norm), outputs=3, nonnegative=nonnegative)
+    run = column_generation(formulation, RowPool(np.hstack([H, -H]) if nonnegative else H))
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-6
+    assert run.certificate.primal == pytest.approx(rows_optimum(H, L, 0.5, express, nonnegative), rel=1e-6)
+    assert run.certificate.residuals["stationarity"] < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("penalty", "found"),
+    [
+        (lambda w: cp.sum(cp.multiply(np.arange(1.0, w.shape[0] + 1), cp.abs(w))), "change places"),
+        (lambda w: cp.sum(cp.pos(w)), "change their signs"),
+        (lambda w: cp.norm1(w) / w.shape[0], "are joined by a weight of 0"),
+        (lambda w: cp.norm1(cp.multiply(np.ones(7), w)), "cannot be evaluated|at every number of weights"),
+    ],
+)
+def test_a_penalty_that_tells_hypotheses_apart_is_refused_by_name(penalty, found):
+    with pytest.raises(InvalidInput, match=rf"^penalty: found .*{found}"):
+        column_generation(Formulation(Logistic(1.0), penalty), Stumps(X), y)
+    if found == "change their signs":
+        column_generation(Formulation(Logistic(1.0), penalty, nonnegative=True), Stumps(X), y)

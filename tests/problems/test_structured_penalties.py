@@ -1,0 +1,195 @@
+"""Penalties of known structure: their conjugates are suprema, and expressions are read as what they are."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cvxens.problems import curves
+from cvxens.problems.curves import Curve
+from cvxens.problems.duality import Edges
+from cvxens.problems.expressions import ExpressionPenalty, read_penalty
+from cvxens.problems.penalties import (
+    L1,
+    ElasticNet,
+    SquaredL2,
+    StructuredExpression,
+)
+
+CURVES = {
+    "absolute": (Curve.identity().then(curves.absolute), np.abs),
+    "square": (Curve.identity().then(curves.power(2.0)), np.square),
+    "three halves": (Curve.identity().then(curves.absolute).then(curves.power(1.5)), lambda t: np.abs(t) ** 1.5),
+    "huber": (
+        Curve.identity().then(curves.huber(0.4)),
+        lambda t: np.where(np.abs(t) < 0.4, t * t, 0.8 * np.abs(t) - 0.16),
+    ),
+    "exponential": (Curve.identity().then(curves.exponential).plus(Curve.constant(-1.0)), np.expm1),
+    "barrier": (
+        Curve.identity().times(-1.0).plus(Curve.constant(1.0)).then(curves.logarithm).times(-1.0),
+        lambda t: np.where(t < 1, -np.log(np.maximum(1 - t, 1e-300)), np.inf),
+    ),
+    "hinge": (
+        curves.largest([Curve.identity().plus(Curve.constant(-0.3)), Curve.constant(0.0)]).times(2.0),
+        lambda t: 2 * np.maximum(t - 0.3, 0),
+    ),
+    "box": (Curve.up_to(0.7), lambda t: np.where(t <= 0.7, 0.0, np.inf)),
+    "logistic": (Curve.identity().then(curves.logistic), lambda t: np.logaddexp(0, t)),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@settings(deadline=None, max_examples=25)
+@given(t=st.floats(0, 5), x=st.floats(-3, 6))
+def test_a_conjugate_is_above_every_point_and_next_to_the_best(name, t, x):
+    curve, plain = CURVES[name]
+    assert curve.values(np.array(t)) == pytest.approx(float(plain(np.array(t))), rel=1e-12, abs=1e-14)
+    bound = float(curve.conjugate(np.array(x)))
+    assert bound >= x * t - float(plain(np.array(t))) - 1e-13
+    best = float(curve.maximisers(np.array(x)))
+    if np.isfinite(best):
+        attained = x * best - float(plain(np.array(best)))
+        attained = max(attained, x * np.nextafter(best, 0) - float(plain(np.nextafter(best, 0))))
+        assert bound == pytest.approx(attained, rel=1e-12, abs=1e-14 * (1 + abs(x * best)))
+    else:
+        assert bound == np.inf
+
+
+@pytest.mark.parametrize("name", CURVES)
+@settings(deadline=None, max_examples=20)
+@given(t=st.floats(0.001, 0.69))
+def test_slopes_are_those_of_one_sided_differences(name, t):
+    curve, plain = CURVES[name]
+    step = 1e-7
+    slope = (float(plain(np.array(t + step))) - float(plain(np.array(t)))) / step
+    assert float(curve.slopes(np.array(t))) == pytest.approx(slope, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["square", "three halves", "huber"])
+@settings(deadline=None, max_examples=20)
+@given(x=st.floats(0.01, 0.8), share=st.floats(0.001, 1))
+def test_conjugates_of_functions_without_a_kink_are_below_a_share_of_the_square(name, x, share):
+    curve, v = CURVES[name][0], share * x
+    bound = curve.share_of_square(x)
+    assert float(curve.conjugate(np.array(v))) <= bound * v * v * (1 + 1e-9) + 1e-300
+    points = np.geomspace(1e-6, x, 50)
+    assert bound <= 1.3 * (curve.conjugate(points) / points**2).max()
+
+
+N = 4
+numbers = st.one_of(st.sampled_from([0.0, 0.3]), st.integers(-200, 200).map(lambda n: n / 100))
+weights, rows = arrays(float, N, elements=numbers), arrays(float, (N, 2), elements=numbers)
+
+ENTRIES = {
+    "kinked": lambda w: 0.1 * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - 0.3),
+    "elastic and budget": lambda w: 0.2 * cp.norm1(w) + cp.sum_squares(w) + cp.transforms.indicator([cp.norm1(w) <= 2]),
+    "huber": lambda w: cp.sum(cp.huber(w, 0.5)),
+    "huber and square of a norm": lambda w: cp.sum(cp.huber(w, 0.5)) + cp.square(cp.norm1(w)) / 2,
+    "box": lambda w: 0.4 * cp.norm1(w) + cp.transforms.indicator([cp.abs(w) <= 0.6]),
+    "two sided box": lambda w: 0.4 * cp.norm1(w) + cp.transforms.indicator([w <= 0.6, w >= -0.6]),
+    "powers": lambda w: 0.1 * cp.norm1(w) + cp.sum(cp.power(cp.abs(w), 1.5)),
+    "steps": lambda w: cp.maximum(cp.norm1(w), 3 * cp.norm1(w) - 1),
+    "largest of both": lambda w: cp.sum(cp.maximum(w, -2 * w) + cp.maximum(-w, 2 * w)),
+}
+ROWS = {
+    "groups": lambda W: 0.7 * cp.sum(cp.norm(W, 2, axis=1)),
+    "mixed norm": lambda W: cp.mixed_norm(W, 2, 1),
+    "transposed": lambda W: cp.sum(cp.norm(W.T, 2, axis=0)) + 0.1 * cp.sum_squares(W),
+    "largest": lambda W: cp.sum(cp.norm(W, "inf", axis=1)),
+    "largest of sizes": lambda W: cp.sum(cp.max(cp.abs(W), axis=1)),
+    "sum of sizes": lambda W: cp.square(cp.norm1(W)) + cp.sum(cp.huber(W, 0.2)),
+    "budget of groups": lambda W: (
+        cp.sum(cp.square(cp.norm(W, 2, axis=1))) + cp.transforms.indicator([cp.sum(cp.norm(W, 2, axis=1)) <= 1.5])
+    ),
+}
+
+
+def summarise(penalty, edges):
+    return Edges(np.inf, float((edges**2).sum()), lambda: np.abs(edges), 0.0)
+
+
+def check_fenchel(penalty, express, w, edges):
+    """P*(E) is at least E'w - P(w) everywhere, and is attained at the solution of max E'w - P(w) by cvxpy."""
+    w = penalty.repair(w)
+    known = summarise(penalty, edges)
+    share = penalty.shrink(known)
+    assert 0 < share <= 1
+    value, conjugate = penalty.value(w), penalty.conjugate(known)
+    assert value + conjugate >= share * float((edges * w).sum()) - 1e-9 * (1 + value)
+    variable = cp.Variable(w.shape)
+    best = cp.Problem(cp.Maximize(cp.sum(cp.multiply(0.999 * share * edges, variable)) - express(variable)))
+    best.solve(solver="CLARABEL")
+    assert best.value == pytest.approx(penalty.conjugate(summarise(penalty, 0.999 * share * edges)), abs=2e-6)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+@settings(deadline=None, max_examples=4)
+@given(w=weights, edges=weights)
+def test_the_conjugate_of_an_expression_is_the_supremum(name, w, edges):
+    penalty = read_penalty(ENTRIES[name], None, False)
+    assert isinstance(penalty, StructuredExpression)
+    check_fenchel(penalty, ENTRIES[name], w, edges)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@settings(deadline=None, max_examples=4)
+@given(w=rows, edges=rows)
+def test_the_conjugate_of_an_expression_in_rows_is_the_supremum(name, w, edges):
+    penalty = read_penalty(ROWS[name], 2, False)
+    assert isinstance(penalty, StructuredExpression)
+    check_fenchel(penalty, ROWS[name], w, edges)
+
+
+@pytest.mark.parametrize(("name", "outputs"), [*((n, None) for n in ENTRIES), *((n, 2) for n in ROWS)])
+def test_an_expression_is_evaluated_as_it_is_stated(name, outputs):
+    express = ENTRIES[name] if outputs is None else ROWS[name]
+    penalty = read_penalty(express, outputs, False)
+    random = np.random.default_rng(0)
+    for scale in (0.01, 0.1, 1.0):
+        w = penalty.repair(scale * random.normal(size=(3,) if outputs is None else (3, outputs)))
+        assert penalty.value(w) == pytest.approx(float(express(cp.Constant(w)).value), rel=1e-9)
+        assert penalty.primal_violation(w) == 0
+
+
+@pytest.mark.parametrize(
+    ("express", "outputs", "known"),
+    [
+        (lambda w: 0.5 * cp.norm1(w) + 0.25 * cp.sum(cp.abs(w)), None, L1(0.75)),
+        (lambda w: cp.norm(w, 1) / 2, None, L1(0.5)),
+        (lambda w: cp.norm1(cp.vec(2 * w, order="F")), 2, L1(2.0)),
+        (lambda w: 0.4 * cp.sum_squares(w), None, SquaredL2(0.8)),
+        (lambda w: cp.sum(cp.square(w)) / 2 + cp.sum_squares(w / 2), 2, SquaredL2(1.5)),
+        (lambda w: 0.1 * cp.norm1(w) + 0.5 * cp.sum_squares(w), None, ElasticNet(0.1, 1.0)),
+        (lambda w: cp.sum(cp.norm(w, 1, axis=1)), 2, L1(1.0)),
+    ],
+)
+def test_known_penalties_written_as_expressions_are_these(express, outputs, known):
+    assert read_penalty(express, outputs, False) == known
+
+
+def test_with_one_sign_a_sum_is_a_norm():
+    assert read_penalty(lambda w: 0.3 * cp.sum(w), None, True) == L1(0.3)
+    assert read_penalty(lambda w: w @ np.full(w.shape[0], 0.3), None, True) == L1(0.3)
+
+
+@pytest.mark.parametrize(
+    ("express", "outputs", "why"),
+    [
+        (cp.norm2, None, "a norm of order 2 over all hypotheses"),
+        (cp.norm_inf, None, "a norm of order inf over all hypotheses"),
+        (cp.tv, None, "`index`"),
+        (cp.sum, None, "a term that tells a weight from its negative"),
+        (lambda w: cp.norm1(cp.multiply([1, 2, 3], w)), None, "constants that differ from weight to weight"),
+        (lambda w: cp.pos(cp.sum_squares(w) - 1), None, "a function of a sum that is not an l1 norm"),
+        (lambda w: cp.sum(cp.exp(w) + cp.exp(-w)), None, "a term that does not vanish at weights of 0"),
+        (lambda w: cp.norm1(w) + cp.Variable(nonneg=True), None, "variables of its own"),
+        (lambda w: cp.Parameter(nonneg=True, value=1.0) * cp.norm1(w), None, "cvxpy parameters"),
+        (lambda w: cp.mixed_norm(w, 2, 1) + cp.norm1(w), 2, "a sum of different norms of the rows"),
+    ],
+)
+def test_what_is_no_such_sum_is_known_by_its_expression_alone_and_says_why(express, outputs, why):
+    penalty = read_penalty(express, outputs, False)
+    assert isinstance(penalty, ExpressionPenalty)
+    assert penalty.unrecognised.startswith(why)
