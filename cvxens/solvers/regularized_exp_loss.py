@@ -67,6 +67,7 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
         step = _find_step(problem, eta, point["u"])
         if gap <= tol * abs(value):
             return _report(problem, min(eta + step, eta, key=lambda e: _measure_gap(problem, e)), start)
+        # damped: the full step of an exponential loss may overflow
         length = _find_length(problem, eta, step)
         if length == 0 or not problem.value({"eta": eta + length * step}) < value:
             break
