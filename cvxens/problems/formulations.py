@@ -795,8 +795,8 @@ class SVMDual(KernelProblem):
         scale = 1.0
         if errors is not None:
             z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
-            # P1 at t (w, b), t^2 |w|^2 / 2 + C sum max(0, 1 - t z), for t = 1 or where that spares all slack; multiplied
-            # in an order in which nothing overflows that half_norm makes small
+            # P1 at t (w, b), t^2 |w|^2 / 2 + C sum max(0, 1 - t z), for t = 1 or where that spares all slack, in an
+            # order in which nothing overflows that half_norm makes small
             scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
             if scale != 1:
                 products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))
