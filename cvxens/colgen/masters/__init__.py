@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from warnings import warn
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
@@ -15,6 +16,7 @@ from cvxens.colgen.masters.newton_masters import (
 )
 from cvxens.colgen.protocols import Master
 from cvxens.errors import SolverFallbackWarning
+from cvxens.problems.expressions import ExpressionLoss, SmoothExpression
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
@@ -48,6 +50,7 @@ def fastest_master(formulation: Formulation, y: Array) -> Master:
 
     Where HiGHS cannot be imported, the next fastest answers, with a SolverFallbackWarning.
     """
+    formulation = _tabled(formulation, y)
     if len(y) >= LARGE and InteriorPointMaster.supports(formulation):
         return InteriorPointMaster(formulation, y)
     kind = next(master for master in MASTERS if master.supports(formulation))
@@ -58,3 +61,11 @@ def fastest_master(formulation: Formulation, y: Array) -> Master:
         other = next(master for master in others if master.supports(formulation))
         warn(f"{error}; {other.__name__} answers instead of {kind.__name__}", SolverFallbackWarning, stacklevel=3)
         return other(formulation, y)
+
+
+def _tabled(formulation: Formulation, y: Array) -> Formulation:
+    """Return the formulation with slopes and curvatures of its expression, if it is a smooth sum over many samples."""
+    loss, penalty = formulation.terms
+    wanted = isinstance(loss, ExpressionLoss) and any(hasattr(penalty, name) for name in ("ridge", "edge_limit"))
+    table = loss.table(y.shape) if wanted and formulation.outputs is None else None
+    return formulation if table is None else replace(formulation, loss=SmoothExpression(loss, table))
