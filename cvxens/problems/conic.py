@@ -135,7 +135,7 @@ class Proof:
 
 @dataclass(frozen=True, eq=False)
 class ConicForm:
-    """A canonical form ``min {c'x + offset : b - A x in the cones}``, and where v is in x, in the order of v.ravel()."""
+    """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x."""
 
     A: Any
     b: Array

@@ -156,6 +156,11 @@ class ExpressionLoss(ConicLoss):
     any_shape: ClassVar[bool] = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
 
+    def with_table(self, shape: tuple[int, ...]) -> Loss:
+        """Return the same with slopes and curvatures, where there is a table."""
+        table = self.table(shape)
+        return self if table is None else SmoothExpression(self, table)
+
     def term(self, z: Any) -> Term:
         return Term(_check_convex("loss", self.express, z))
 
@@ -189,6 +194,9 @@ class SmoothExpression(ConicLoss):
 
     def value(self, z: Array) -> float:
         return self.loss.value(z)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        return self.loss.own_values(z)
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
         return self.held

@@ -1,8 +1,8 @@
 """Sums over samples of one scalar convex function, known by a conic form alone: its proofs are a table.
 
 Where the conic form of ``g(z) = sum_i phi(z_i)`` falls into one block per sample and all blocks are equal, multipliers
-of one block serve all. A block's proof at some u is a bound of ``phi(z) + u z`` from below over all z, ``-phi*(-u)`` but
-for a solver's digits, which is concave in u: between two u that have proofs, the chord of their bounds is one. So a
+of one block serve all. A block's proof at some u is a bound of ``phi(z) + u z`` from below over all z, ``-phi*(-u)``
+but for a solver's digits, which is concave in u: between two u that have proofs, the chord of their bounds is one. So a
 table of proofs bounds ``g(z) + u'z`` by interpolation, in the time of a search in it. Its points are the slopes at a
 grid of z, which is finer where phi is curved: with steps d the chord misses at most ``phi'' d^2 / 8``.
 """
@@ -10,7 +10,6 @@ grid of z, which is finer where phi is curved: with steps d the chord misses at 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,7 +242,4 @@ def _prove_some(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array,
     of_row[blocks.rows.ravel()] = np.repeat(np.arange(len(blocks.rows)), blocks.rows.shape[1])
     of_column[blocks.columns.ravel()] = np.repeat(np.arange(len(blocks.columns)), blocks.columns.shape[1])
     charge = np.bincount(of_column[columns], charges, minlength=k)
-    return u, -np.bincount(of_row[rows], part.b * dual, minlength=k) - charge
-
-
-__all__: list[Any] = ["ScalarSum"]
+    return u, -np.bincount(of_row[rows], part.b * dual, minlength=k).astype(float) - charge
