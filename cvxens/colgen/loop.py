@@ -284,15 +284,13 @@ class _Columns:
         """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
 
         With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
-        inside too, or cannot improve, and then the edge of that is hidden; or where the oracle has no -h.
+        inside too, or cannot improve, and then the edge of that is hidden.
         """
         if solution.closed is None:
             return self.entered, -inf
         closed = solution.closed
         if solution.s.ndim == 1 or not self.entered:
             return tuple(compress(self.entered, closed)), -inf
-        if not getattr(self.oracle, "negations", False):
-            return self.entered, -inf
         hashes = [hash_values(column.values) for column in self.entered]
         own = {of_values for of_values, _ in hashes}
         paired = np.array([negated in own for _, negated in hashes])
