@@ -39,7 +39,7 @@ from cvxens.colgen.protocols import (
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
@@ -59,6 +59,9 @@ BOUND_TOLERANCE = 1e-9
 
 Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
 """
+
+FARTHEST = 1e6
+"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -506,6 +509,8 @@ def column_generation(
     InvalidInput
         The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
         evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
+    Infeasible
+        No weights satisfy the constraints on the margins, and multipliers prove it.
     NotSeparable
         Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
         no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
@@ -713,9 +718,17 @@ class _Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        solution, size = last.solution, float(last.solution.u.sum())
-        if solution.objective < inf or size == 0:
+        loss, solution = self.formulation.terms[0], last.solution
+        if solution.objective < inf or not solution.u.any():
             return
+        if hasattr(loss, "domain"):
+            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            # weights of a given sum times the largest edge, or of any sum that can be meant
+            if least > (FARTHEST if total is None else total) * max_edge:
+                raise Infeasible(solution.u / size, least / size, max_edge / size)
+            return
+        size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
         largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
