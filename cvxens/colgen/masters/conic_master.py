@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -122,7 +123,7 @@ class ConicMaster(FastMaster):
         """Return the conic form of the penalty of the weights so far, of one where there are none."""
         nonnegative, penalty = self.restricted.formulation.nonnegative, self.penalty
 
-        def model(w: object) -> Term:
+        def model(w: Any) -> Term:
             term = penalty.term(w)
             return Term(term.expression, (*term.constraints, *([w >= 0] if nonnegative else [])), term.variables)
 
