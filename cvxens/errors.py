@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +58,11 @@ class NotSeparable(CvxensError):
     max_edge : float
         The largest edge under `farkas`, recomputed in numpy. Weights w >= 0 with margins of at least 1
         would need ``sum(w) >= 1 / max_edge``; at 0 or below there are none.
+    prover : callable, optional
+        Makes the exact proof that `exact` returns. It is not copied with the error into other processes.
     """
 
-    def __init__(self, farkas: NDArray, max_edge: float) -> None:
+    def __init__(self, farkas: NDArray, max_edge: float, prover: Callable[[], Any] | None = None) -> None:
         super().__init__(
             "the hypotheses do not separate the two classes, so no weights reach a margin of 1: "
             f"under the sample weights in .farkas the largest edge is {max_edge:.3g}; "
@@ -68,6 +70,26 @@ class NotSeparable(CvxensError):
         )
         self.farkas = farkas
         self.max_edge = max_edge
+        self.prover = prover
+
+    def exact(self) -> Any:
+        """Prove in rational numbers that no weighted vote has a margin above 0 on every sample.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`.
+
+        Raises
+        ------
+        InvalidInput
+            The hypotheses are of a set that no exact proof is known for, or they separate the classes after all, by a
+            margin that rounding hides.
+        """
+        if self.prover is None:
+            remedy = "take that of column generation over all stumps or a pool of columns"
+            raise InvalidInput("NotSeparable", "found one that no exact proof is known for", remedy)
+        return self.prover()
 
     def __reduce__(self) -> tuple[type, tuple[NDArray, float]]:
         return type(self), (self.farkas, self.max_edge)

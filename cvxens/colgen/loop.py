@@ -45,7 +45,7 @@ from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import check_own_parts
-from cvxens.proofs import Proof, prove
+from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -734,7 +734,10 @@ class _Search:
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
-            raise NotSeparable(solution.u / size, max_edge)
+            prover = None
+            if (statement := _state_set(self.formulation, self.given_oracle)) is not None:
+                prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
+            raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
@@ -743,13 +746,22 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := getattr(self.given_oracle, "statement", None)) is not None and incumbent.bounded:
+        if (statement := _state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
             hypotheses = [column.hypothesis for column in incumbent.columns]
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
         own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
+
+
+def _state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+    """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
+    statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
+    if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:
+        # weights below 0 are of the negations
+        return "pool", statement[1]
+    return statement
 
 
 def _prove(
@@ -761,8 +773,6 @@ def _prove(
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
     over, X = statement
-    if over == "one-sided pool" and not formulation.nonnegative:
-        over = "pool"
     hypotheses, w, b = point
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 
