@@ -107,6 +107,11 @@ class Curve:
             slopes = self.sides(np.asarray(t, dtype=float))[2]
         return np.where(np.isnan(slopes), inf, slopes)
 
+    def bounds(self, t: Array) -> tuple[Array, Array]:
+        """Evaluate the slopes to the left and to the right."""
+        with np.errstate(all="ignore"):
+            return self.sides(np.asarray(t, dtype=float))[1:]
+
     @cached_property
     def first_slope(self) -> float:
         """The slope to the right of 0: the price of a first unit."""
