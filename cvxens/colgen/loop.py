@@ -743,7 +743,8 @@ def certify_incumbent(
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:
-        note = "over every hypothesis of the oracle" if formulation.has_conjugate else "bound taken from the solver"
+        claimed = ", ".join(filter(None, ["bound taken from the solver", formulation.doubt]))
+        note = "over every hypothesis of the oracle" if formulation.has_conjugate else claimed
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,

@@ -252,7 +252,7 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     structure, again = structures
     if not structure.equals(again):
         return ExpressionPenalty(express, "a constant that depends on the number of weights")
-    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
+    if structure.norm is None and not (structure.entries or structure.totals or structure.radial or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:
             return ElasticNet(size, 2 * square)

@@ -126,6 +126,12 @@ class Formulation:
         return all(getattr(term, "has_conjugate", True) for term in self.terms)
 
     @property
+    def doubt(self) -> str:
+        """What of the penalty is not known, where its conjugate is not; empty where it is."""
+        unrecognised = getattr(self.terms[1], "unrecognised", "")
+        return f"the conjugate of the penalty is not known, as it has {unrecognised}" if unrecognised else ""
+
+    @property
     def sense(self) -> float:
         """-1 for a maximum, 1 for a minimum."""
         return -1.0 if self.maximise else 1.0

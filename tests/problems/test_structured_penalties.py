@@ -241,7 +241,7 @@ def test_the_price_of_an_expression_is_the_multiplier_whether_its_structure_is_k
 @settings(deadline=None, max_examples=20)
 @given(w=rows, norm=st.sampled_from([1, 2]))
 def test_slopes_hold_the_gradient_at_weights_that_are_not_0(w, norm):
-    penalty = RowNorms(0.7, norm) + OfNorm1(lambda t: cp.square(t)) if norm == 1 else RowNorms(0.7, 2) + SquaredL2(0.4)
+    penalty = RowNorms(0.7, norm) + OfNorm1(cp.square) if norm == 1 else RowNorms(0.7, 2) + SquaredL2(0.4)
     least, largest = penalty.slopes(w)
     assert (least <= largest).all()
     for j in np.flatnonzero(w):
