@@ -18,6 +18,7 @@ SPLIT = 134217729.0
 @njit(cache=True, nogil=True)
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Return the rounded sum and what rounding took off: the two add up to a + b exactly."""
+    # Knuth's six operations: what of b went into the total, what of a, and what is left of both
     total = a + b
     back = total - a
     return total, (a - (total - back)) + (b - back)
@@ -26,6 +27,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 @njit(cache=True, nogil=True)
 def two_product(a: float, b: float) -> tuple[float, float]:
     """Return the rounded product and what rounding took off; exact where nothing over- or underflows."""
+    # Veltkamp: the high halves have 26 bits, so that the four products of halves are exact; then Dekker's order
     product = a * b
     scaled = SPLIT * a
     a_high = scaled - (scaled - a)
@@ -45,30 +47,14 @@ def split_products(a: Array, b: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def products_by_rows(A: Array, x: Array) -> tuple[Array, Array]:
-    """Evaluate ``A x`` and ``|A| |x|`` row by row."""
-    n, m = A.shape
-    values, sizes = np.zeros(n), np.zeros(n)
-    for i in range(n):
-        total, lost, size = 0.0, 0.0, 0.0
-        for j in range(m):
-            term, low = two_product(A[i, j], x[j])
-            total, rest = two_sum(total, term)
-            lost += low + rest
-            size += abs(term)
-        values[i] = total + lost
-        sizes[i] = size
-    return values, sizes
-
-
-@njit(cache=True, nogil=True)
-def products_by_columns(A: Array, x: Array) -> tuple[Array, Array]:
-    """Evaluate ``A x`` and ``|A| |x|`` column by column, for a matrix stored by columns."""
-    n, m = A.shape
+def products(A: Array, x: Array) -> tuple[Array, Array]:
+    """Evaluate ``A'x`` and ``|A|'|x|``, all sums side by side; where anything overflows, the values are not finite."""
+    m, n = A.shape
     total, lost, sizes = np.zeros(n), np.zeros(n), np.zeros(n)
     for j in range(m):
         for i in range(n):
-            term, low = two_product(A[i, j], x[j])
+            # Dot2: the sum of what rounding takes off is of second order, so plain addition does for it
+            term, low = two_product(A[j, i], x[j])
             total[i], rest = two_sum(total[i], term)
             lost[i] += low + rest
             sizes[i] += abs(term)

@@ -17,11 +17,17 @@ from cvxens.types import Array
 EPSILON = float(np.finfo(float).eps)
 """The distance from 1 to the next float: twice the largest relative error of one operation."""
 
+TINY = float(np.finfo(float).tiny)
+"""The smallest float of full precision: a divisor that may be 0 is at least this."""
+
 LARGEST = 1e140
 """Entries up to this can be split and multiplied without overflow; the split factor is 1.3e8."""
 
 UNDERFLOW = 1e-322
 """The most that underflow costs a product of two floats and its low part, in absolute terms."""
+
+BLOCK = 64
+"""Rows of a matrix that is stored by rows which are copied, so that the sums of as many run side by side."""
 
 COMPENSATED = 20_000_000
 """Products of up to so many terms are evaluated in twice the precision, which takes about ten times as long."""
@@ -82,17 +88,26 @@ def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Arra
             values[:, k], errors[:, k] = product(A, x[:, k], norms)
         return values, errors
     m = len(x)
-    if 0 < A.size <= COMPENSATED and _splittable(A) and _splittable(x):
-        from cvxens.compensated import products_by_columns, products_by_rows
-
-        evaluate = products_by_columns if A.flags.f_contiguous and not A.flags.c_contiguous else products_by_rows
-        values, sizes = evaluate(np.asarray(A, np.float64), np.asarray(x, np.float64))
-        # u |a'x| + gamma_m^2 |a|'|x|, twice that for the rounding of the bound itself
-        lost = np.where(sizes > 0, m * UNDERFLOW, 0.0)
-        return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + lost
+    if 0 < A.size <= COMPENSATED:
+        values, sizes = _products(np.asarray(A, np.float64), np.asarray(x, np.float64))
+        # where splitting or a product overflows, neither is finite
+        if np.isfinite(values).all() and np.isfinite(sizes).all():
+            # u |a'x| + gamma_m^2 |a|'|x|, twice that for the rounding of the bound itself
+            lost = np.where(sizes > 0, m * UNDERFLOW, 0.0)
+            return values, EPSILON * np.abs(values) + 2 * (m * EPSILON) ** 2 * sizes + lost
     # |a|'|x| <= |a| |x| by Cauchy and Schwarz; the norms were rounded too
     sizes = _sum_sizes(A, np.abs(x)) if norms is None else (1 + 2 * m * EPSILON) * float(np.linalg.norm(x)) * norms
     return A @ x, sum_error(m, 1.0) * sizes
+
+
+def _products(A: Array, x: Array) -> tuple[Array, Array]:
+    """Evaluate ``A x`` in twice the precision, and ``|A| |x|``; one stored by rows is copied by blocks."""
+    from cvxens.compensated import products
+
+    x, rows = np.ascontiguousarray(x), len(A) if A.flags.f_contiguous else BLOCK
+    parts = [products(np.ascontiguousarray(A[i : i + rows].T), x) for i in range(0, len(A), rows)]
+    values, sizes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return values, sizes
 
 
 def _sum_sizes(A: Array, x: Array) -> Array:

@@ -195,7 +195,7 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
         return f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses"
     from cvxens.colgen.oracles import Stumps
 
-    return f"all {Stumps(train.features(model)).n_stumps:,} stumps"
+    return f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:

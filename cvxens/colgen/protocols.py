@@ -15,10 +15,26 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from cvxens.certificates import relative
 from cvxens.hypotheses import Hypothesis
 from cvxens.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSample:
+    """Rows that are linear combinations of samples: the values of a hypothesis on them are ``D h(X)``."""
+
+    X: Any
+    D: csr_array  # (n_rows, n_samples)
+
+    def __len__(self) -> int:
+        return int(self.D.shape[0])
+
+    def evaluate(self, hypothesis: Hypothesis) -> Array:
+        """Return the values of a hypothesis on the rows, shape (n_rows,)."""
+        return self.D @ np.asarray(hypothesis(self.X), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +59,8 @@ class Column:
     @cached_property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
-        return self.hypothesis(self.sample)
+        sample = self.sample
+        return sample.evaluate(self.hypothesis) if isinstance(sample, CombinedSample) else self.hypothesis(sample)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,18 @@
 `AdditiveKernel` multiplies by prefix sums over sorted features; `AdditiveSVM` is LL08 P2 with it, and certifies any
 answer; `AdditiveModel` evaluates a solution as a piecewise linear function of every feature, and names the stumps that
 it is made of; `solve_additive_svm` finds it by proximal Newton steps on the samples between the bounds.
+
+Two loops are nested there. The outer one is the proximal point algorithm on the dual, that is, the method of
+multipliers (Rockafellar 1976): each *proximal problem* keeps u near a *centre*, the last u, by ``|u - p|^2 / (2 tau)``,
+and the *step* tau grows. The inner one is a semismooth Newton method on the smooth problem that this is in f and b
+(`SmoothedHinge`): a Newton step is a linear system over the *free* samples, 0 < u < C, by Cholesky or by conjugate
+gradients whose products are prefix sums. Only what the outer loop reaches is certified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
@@ -26,9 +32,9 @@ from cvxens.features import SortedFeatures
 from cvxens.limits import Deadline, available_threads, limit_time, map_slices, time_is_up
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
-from cvxens.rounding import EPSILON, sum_error
+from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.proximal_hinge import SmoothedHinge
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
+from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution, along_prices
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -48,7 +54,8 @@ SOLVERS: Mapping[str, str] = {
 }
 """The functions of this room, and where they are from."""
 
-Rows: TypeAlias = NDArray[np.int32]
+Order: TypeAlias = NDArray[np.int32]
+"""Samples by ascending value of each feature, (n_features, n_samples)."""
 
 WORTH_A_THREAD = 100_000
 """Sorted entries below which a product is faster in one thread."""
@@ -84,7 +91,7 @@ class AdditiveKernel:
     """
 
     X: NDArray
-    rows: Rows
+    rows: Order
     values: NDArray
     scale: Array
 
@@ -107,6 +114,7 @@ class AdditiveKernel:
     @cached_property
     def mean_distance(self) -> float:
         """The mean of -K over all pairs of samples."""
+        # -1'K 1 / n^2
         ones = np.ones(self.n_samples)
         return -float(ones @ self.product(ones)) / self.n_samples**2
 
@@ -115,6 +123,7 @@ class AdditiveKernel:
         add_products = _add_compensated_products if compensated else _add_products
 
         def add(features: slice) -> tuple[NDArray, float]:
+            # v_i beside (K v)_i: samples come in the order of a feature, and one cache line has both
             pairs = np.zeros((self.n_samples, 2))
             pairs[:, 0] = v
             return pairs[:, 1], add_products(self.rows[features], self.values[features], self.scale[features], pairs)
@@ -136,6 +145,7 @@ class AdditiveKernel:
 
     def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
         """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
+        # sorting m values costs m log m, picking them out of n sorted ones costs n
         if len(chosen) * FEW < self.n_samples:
             X = self.X[chosen]
             rows = np.ascontiguousarray(X.argsort(axis=0).T.astype(np.int32))
@@ -167,7 +177,7 @@ def _checked_scale(scale: Any, n_features: int) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
+def _add_products(rows: Order, values: NDArray, scale: Array, pairs: Array) -> float:
     """Add K v to pairs[:, 1], where v is pairs[:, 0], up to a constant, which is returned.
 
     Between two values of a feature the slope is the weight above minus the weight below. The sum of the products at
@@ -182,17 +192,20 @@ def _add_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> fl
         last, here, slope, twice = first, 0.0, scale[d] * total, 2 * scale[d]
         for k in range(rows.shape[1]):
             row, x = np.uint32(rows[d, k]), np.float64(values[d, k])
-            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each
+            # K v is linear between two values of the feature; its slope falls by 2 scale v_i at each, from
+            # scale sum v below the first to -scale sum v above the last
             here += slope * (x - last)
             slope -= twice * pairs[row, 0]
             last = x
             pairs[row, 1] += here
+        # with g(t) = -scale sum_i v_i |t - x_i|: g(first) + g(last) = -scale (last - first) sum v, and here is
+        # g(last) - g(first), so g(first) is minus half the sum of the two
         constant -= (scale[d] * (last - first) * total + here) / 2
     return constant
 
 
 @njit(cache=True, nogil=True)
-def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: Array) -> float:
+def _add_compensated_products(rows: Order, values: NDArray, scale: Array, pairs: Array) -> float:
     """Add K v as `_add_products` does, with every running sum in two floats (Knuth's sum without rounding)."""
     total, total_low = 0.0, 0.0
     for i in range(len(pairs)):
@@ -200,6 +213,7 @@ def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: 
         total_low += low
     constant = 0.0
     for d in range(len(rows)):
+        # each sum is high + low: what two_sum loses is gathered in low, whose own rounding is of second order
         first = np.float64(values[d, 0])
         last, here, here_low = first, 0.0, 0.0
         slope, slope_low, twice = scale[d] * total, scale[d] * total_low, 2 * scale[d]
@@ -216,7 +230,7 @@ def _add_compensated_products(rows: Rows, values: NDArray, scale: Array, pairs: 
 
 
 @njit(cache=True, nogil=True)
-def _keep(rows: Rows, values: NDArray, positions: Rows, kept_rows: Rows, kept_values: NDArray) -> None:
+def _keep(rows: Order, values: NDArray, positions: NDArray[np.int32], kept_rows: Order, kept_values: NDArray) -> None:
     """Copy the sorted entries of the samples that have a position of 0 or more."""
     for d in range(len(rows)):
         kept = 0
@@ -345,6 +359,7 @@ class AdditiveSVM(SVMDual):
 
     def _spare_bounds(self, u: Array) -> Array:
         """Restore y'u = 0 by scaling the multipliers between the bounds of the heavier class, where they suffice."""
+        # those of the class whose sum is too large lose |y'u| between them, each in proportion
         excess = float(self.y @ u)
         movable = (u > 0) & (u < self.C) & (self.y * excess > 0)
         room = float(u[movable].sum())
@@ -389,6 +404,7 @@ class Cells:
         X = validation.finite_array("X", X, ndim=2)
         scores = np.full(len(X), self.intercept)
         for d, low, high, weight in zip(self.features, self.low, self.high, self.weights, strict=True):
+            # the mean of sign(x - t) over t in [low, high]
             scores += weight * np.clip((2 * X[:, d] - low - high) / (high - low), -1.0, 1.0)
         return scores
 
@@ -438,6 +454,7 @@ class StumpEnsemble:
         for d in np.unique(self.features):
             own = np.flatnonzero(self.features == d)
             own = own[np.argsort(self.thresholds[own])]
+            # sum_j s_j sign(x - t_j) = 2 (sum of s_j with t_j <= x) - sum of all s_j
             sums = np.concatenate([[0.0], np.cumsum(self.signs[own])])
             total += 2 * sums[np.searchsorted(self.thresholds[own], X[:, d], side="right")] - sums[-1]
         return self.intercept + self.weight * total
@@ -446,10 +463,10 @@ class StumpEnsemble:
 Starts: TypeAlias = NDArray[np.int64]
 
 CELLS = 8
-"""Cells of the table to a knot."""
+"""Cells of the table to a knot: where knots are uniform, seven lookups of eight need no search among them."""
 
 BLOCK = 4096
-"""Samples that are evaluated together, feature by feature."""
+"""Samples that are evaluated together, feature by feature: a feature's table and their scores stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,6 +510,7 @@ class AdditiveModel(FieldsOnly):
             support = np.arange(1)
         kernel = problem.kernel.among(support)
         weights = (problem.y * solution.u)[support]
+        # the sum y'u is 0 but for rounding, which must not tilt the functions beyond the last knot
         parts = [_build_function(kernel, weights - weights.mean(), d) for d in range(len(kernel.scale))]
         starts = np.cumsum([0, *(len(knots) for knots, _ in parts)])
         knots, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -528,6 +546,7 @@ class AdditiveModel(FieldsOnly):
     @cached_property
     def cells(self) -> Cells:
         """The averaged stumps of LL08 Theorem 8 with their weights: one for each gap between two knots."""
+        # a stump of weight w in the gap lifts g_d by 2 w from its low end to its high one
         inner = np.delete(np.arange(len(self.knots)), self.starts[1:] - 1)
         features = np.repeat(np.arange(self.n_features), np.diff(self.starts) - 1)
         weights = (self.values[inner + 1] - self.values[inner]) / 2
@@ -556,6 +575,7 @@ class AdditiveModel(FieldsOnly):
     def _table(self) -> _Table:
         counts = np.diff(self.starts)
         widths = self.knots[self.starts[1:] - 1] - self.knots[self.starts[:-1]]
+        # a feature of one knot, or of a range that overflows, has one cell: there the whole search is by bisection
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             per_unit = (CELLS * counts - 1) / widths
         per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
@@ -568,6 +588,8 @@ class AdditiveModel(FieldsOnly):
 def _build_function(kernel: AdditiveKernel, weights: Array, d: int) -> tuple[Array, Array]:
     """Return knots and values of one feature; the weights sum to 0."""
     x = kernel.values[d].astype(np.float64)
+    # g(t) = -scale sum_i v_i |t - x_i| has the slope -2 scale sum {v_i : x_i <= t}, as sum v = 0; and as its ends are
+    # opposite, g(first) = -g(last), half of its rise centres it
     firsts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
     knots = x[firsts]
     below = np.cumsum(np.add.reduceat(weights[kernel.rows[d]], firsts))[:-1]
@@ -599,6 +621,7 @@ def _count_knots(table: _Table) -> None:
     for d in range(len(starts) - 1):
         first, end = starts[d], starts[d + 1]
         own = before[CELLS * first + d : CELLS * end + d + 1]
+        # a histogram of the knots over the cells, then its running sums
         for k in range(first, end):
             own[int((knots[k] - knots[first]) * per_unit[d]) + 1] += 1
         for cell in range(1, len(own)):
@@ -634,7 +657,7 @@ DENSE = 1500
 """Samples between the bounds up to which the system is solved by Cholesky, beyond by conjugate gradients."""
 
 LINEAR_ACCURACY = 1e-3
-"""The relative residual at which conjugate gradients stop."""
+"""The relative residual at which conjugate gradients stop: an inexact Newton step, which the line search makes good."""
 
 MAX_PRODUCTS = 500
 """Products with the kernel after which conjugate gradients are taken as they are."""
@@ -663,6 +686,7 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -
     u = smoothed.multipliers(smoothed.y * (state.f + b))
     change = smoothed.y * u - state.c
     free = (u > 0) & (u < smoothed.C)
+    # all others are at a bound, and stay: most of a large sample, which then enters as a product alone
     moving = np.flatnonzero(free | (change != 0))
     delta, intercept = change[moving], b
     if free.any():
@@ -671,6 +695,7 @@ def newton_step(kernel: AdditiveKernel, smoothed: SmoothedHinge, state: State) -
     whole = np.zeros(len(u))
     whole[moving] = delta
     df, f = kernel.product(whole), state.f[moving]
+    # a slope below this is a sum of products that cancel
     rounding = len(moving) * EPSILON * float(np.abs(delta) @ (np.abs(f) + np.abs(df[moving])))
     # slope and curvature of 1/2 c'K c along the step
     norm = float(delta @ f), float(delta @ df[moving])
@@ -686,9 +711,11 @@ def _find_direction(
 
     `change` is ``y u - c``, which stays where u is at a bound; on `free` its mean is taken first.
     """
+    # a change that keeps 1'c = 0 as it is; what is left to find on F has the sum 0
     delta = change.copy()
     delta[free] = 0.0
     delta[free] = -delta.sum() / len(free)
+    # on F, c = y u = y (p + tau (1 - y (f + b))) reads f + c / tau + b = (1 + p / tau) y
     stiffness = 1 / smoothed.tau[free]
     right = smoothed.y[free] * (1 + smoothed.p[free] * stiffness) - (state.f + kernel.product(delta))[free]
     right -= stiffness * (state.c + delta)[free]
@@ -705,6 +732,7 @@ def solve_by_cholesky(kernel: AdditiveKernel, stiffness: Array, right: Array) ->
     K += kernel.total_mass
     K[np.diag_indices_from(K)] += stiffness
     both = cho_solve(cho_factor(K, lower=True, overwrite_a=True), np.stack([right, np.ones_like(right)], axis=1))
+    # x = A^-1 right - b A^-1 1 with the b for which 1'x = 0
     x, from_ones = both.T
     b = float(x.sum() / from_ones.sum())
     return x - b * from_ones, b
@@ -724,6 +752,7 @@ def solve_by_conjugate_gradients(kernel: AdditiveKernel, stiffness: Array, right
         if square <= enough or time_is_up():
             break
         product = kernel.product(direction) + stiffness * direction
+        # the projection P = I - 1 1'/n: P A P is definite within 1'x = 0
         shift = float(product.mean())
         product -= shift
         length = square / float(direction @ product)
@@ -745,10 +774,11 @@ SAMPLE_TOL = 1e-2
 """The relative gap to which it is solved."""
 
 GROWTH = 2.0
-"""By how much the step from the centre grows from one proximal problem to the next."""
+"""By how much the step from the centre grows from one proximal problem to the next: a larger one leaves fewer of them,
+each with a Newton method that starts further from its solution."""
 
 RETREAT = 64.0
-"""By how much it shrinks after a proximal problem that was not solved."""
+"""By how much it shrinks after a proximal problem that was not solved: six problems back."""
 
 ACCURACY = 0.05
 """The residual, relative to u, at which the first proximal problem is solved; it falls as the step grows."""
@@ -759,11 +789,8 @@ STEPS = 30
 PATIENCE = 12
 """Certified points in a row without progress after which rounding is to blame."""
 
-TINY = float(np.finfo(float).tiny)
-"""The mean distance and the total mass of a kernel are at least this, also where all samples are alike."""
-
 STIFFEST = 1e9
-"""The largest step, in units of the kernel's total mass."""
+"""The largest step, in units of one over the kernel's total mass: beyond, 1/tau is lost beside K in the systems."""
 
 
 def solve_additive_svm(
@@ -824,10 +851,10 @@ def solve_additive_svm(
             search.take(np.zeros(len(problem.y)))
             ending = _begin(search, start, sample_size, random_state) or search.run()
         except KeyboardInterrupt:
-            if not search.history:
+            if not search.incumbent.history:
                 raise
             ending = Ending.INTERRUPTED
-    return search.result(ending)
+    return search.incumbent.end(ending)
 
 
 def solve_additive_path(
@@ -861,30 +888,27 @@ def solve_additive_path(
 
 
 class _Search:
-    """The incumbent, and the point that the next proximal problem starts from."""
+    """The incumbent, and the state and centre that the next proximal problem starts from."""
 
     def __init__(self, problem: AdditiveSVM, tol: float, max_steps: float, clock: Deadline) -> None:
-        self.problem, self.tol, self.max_steps, self.clock = problem, tol, max_steps, clock
+        self.problem, self.tol, self.max_steps = problem, tol, max_steps
+        self.incumbent: Incumbent[SVMSolution[AdditiveSVM]] = Incumbent(clock)
         self.state = State(np.zeros(len(problem.y)), np.zeros(len(problem.y)), 0.0)
         self.centre = np.zeros(len(problem.y))
+        # no u moves by more than half its range where margins miss by 1, nor by more than a score of that size takes
         self.step = np.minimum(problem.C / 2, 1 / max(problem.kernel.mean_distance, TINY))
         self.accuracy = ACCURACY
-        self.history: list[Level] = []
-        self.best: SVMSolution[AdditiveSVM]
-        self.n_steps = self.waited = 0
+        self.n_steps = 0
 
     def take(self, u: Array) -> SVMSolution[AdditiveSVM]:
         """Certify `u`, and keep it if it is the best so far."""
-        new = self.problem.solution_at(u)
-        if not self.history or new.relative_gap < self.best.relative_gap:
-            self.best, self.waited = new, 0
-        self.history.append(new.level(self.n_steps, self.clock.seconds))
-        return new
+        return self.incumbent.take(self.problem.solution_at(u), self.n_steps)
 
     def start_at(self, c: Array, b: float) -> None:
         """Start from the function K c + b: multipliers follow from its margins."""
         problem = self.problem
         self.state = State(c, problem.kernel.product(c), b)
+        # one proximal step from u = C/2: 0 far above the margin, C far below, between the two near it
         smoothed = problem.C / 2 + self.step * (1 - problem.y * self.state.scores)
         self.centre = np.clip(smoothed, 0.0, problem.C)
 
@@ -900,7 +924,8 @@ class _Search:
             smoothed = SmoothedHinge(self.problem.y, self.problem.C, self.centre, self._capped_step())
             solved = self._solve(smoothed)
             new = self.take(smoothed.multipliers(self.problem.y * self.state.scores))
-            self.waited += not solved or self._stiffest()
+            # while the step still grows, a gap that has not fallen yet is no sign of rounding
+            self.incumbent.waited += not solved or self._stiffest()
             self.state, self.centre = State(self.problem.y * new.u, new.f, new.b), new.u
             if not solved:
                 self.step = self.step / RETREAT
@@ -909,14 +934,12 @@ class _Search:
                 self.accuracy = max(self.accuracy / GROWTH, 1e-10)
         return ending
 
-    def result(self, ending: Ending) -> SVMSolution[AdditiveSVM]:
-        return replace(self.best, history=tuple(self.history), ending=ending)
-
     def _solve(self, smoothed: SmoothedHinge) -> bool:
         """Take Newton steps; return True once c = y u is reached with the accuracy asked for."""
         for _ in range(STEPS):
             self.state = newton_step(self.problem.kernel, smoothed, self.state)
             self.n_steps += 1
+            # at the solution c = y u: the residual of the optimality condition, relative to u
             u = smoothed.multipliers(smoothed.y * self.state.scores)
             if np.abs(smoothed.y * u - self.state.c).sum() <= self.accuracy * u.sum():
                 return True
@@ -931,13 +954,13 @@ class _Search:
         return np.minimum(self.step, STIFFEST / max(self.problem.kernel.total_mass, TINY))
 
     def _find_ending(self) -> Ending | None:
-        if self.best.relative_gap <= self.tol:
+        if self.incumbent.best.relative_gap <= self.tol:
             return Ending.OPTIMAL
         if self.n_steps >= self.max_steps:
             return Ending.MAX_STEPS
         if time_is_up():
             return Ending.MAX_TIME
-        return Ending.ROUNDING if self.waited >= PATIENCE else None
+        return Ending.ROUNDING if self.incumbent.waited >= PATIENCE else None
 
 
 def _begin(search: _Search, start: Any, sample_size: int | None, random_state: Any) -> Ending | None:
@@ -964,6 +987,7 @@ def _begin_with_sample(search: _Search, sample_size: int | None, random_state: A
     chosen = np.sort(validation.generator(random_state).permutation(n)[:size])
     if len(np.unique(problem.y[chosen])) < 2:
         return None
+    # the loss of the sample is to weigh as much beside |w|^2 as that of all
     part = problem.among(chosen)
     part = part.priced(part.C * (n / size))
     solution = solve_additive_svm(part, SAMPLE_TOL, random_state=0, max_steps=search.max_steps)

@@ -2,6 +2,11 @@
 
 `Rows` of a kernel matrix are in memory or are evaluated when they are asked for; `KernelSVM` is LL08 P2 over them, and
 certifies any answer; `solve_blockwise` solves it, a block of variables at a time, each block by pairs (SMO).
+
+It works in ``v = y u``, which makes P2 ``min 1/2 v'K v - y'v`` over a box with sum v = 0. The *violation* is the
+largest ``r = y - K v`` of those that may grow less the smallest of those that may fall, at most 0 at the optimum, where
+any b between the two is an intercept. A *block* is a working set: Joachims (1999) takes the largest violations, SMO is
+the block of two. Here SMO runs inside a block whose matrix is in the cache, as in ThunderSVM (2018).
 """
 
 from __future__ import annotations
@@ -20,8 +25,8 @@ from cvxens.errors import InvalidInput
 from cvxens.limits import Deadline, Pace, TimeUp, check_time, limit_time, was_cut
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
-from cvxens.rounding import sum_error
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, along_prices
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution, along_prices
 from cvxens.types import Array
 
 __all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise", "solve_blockwise_path"]
@@ -212,6 +217,7 @@ class CachedRows:
         self._used[kept[kept >= 0]] = self._clock
         missing = chosen[kept < 0]
         if len(missing):
+            # rows of this very call are marked as just used, so that they are not among those evicted
             places = np.argsort(self._used, kind="stable")[: len(missing)]
             evicted = self._owner[places]
             self._place[evicted[evicted >= 0]] = -1
@@ -280,6 +286,7 @@ class RowsMap(KernelMap):
         Where there is no time to evaluate |K| |c|, the largest entry of the rows that were evaluated, those of c among
         them, stands for all.
         """
+        # |sum_j K_ij c_j| is off by (n + 1) eps (|K| |c|)_i at most
         if was_cut():
             return np.full(len(c), sum_error(len(c), 1.0) * self.rows.largest_entry() * float(np.abs(c).sum()))
         return sum_error(len(c), 1.0) * self.rows.absolute_product(np.abs(c))
@@ -370,6 +377,7 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
         if violation <= tol:
             return step
         row = K[i]
+        # along e_i - e_k the objective is 1/2 t^2 (K_ii + K_kk - 2 K_ik) - t (r_i - r_k)
         for k in range(len(r)):
             curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
         j, length = _partner(curvature, point, bounds[0], r[i])
@@ -400,6 +408,7 @@ def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tup
     j, gain, length = -1, 0.0, 0.0
     for k in range(len(v)):
         if v[k] > low[k] and r[k] < steepest:
+            # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
             fall = steepest - r[k]
             if fall * fall > gain * curvature[k]:
                 j, gain, length = k, fall * fall / curvature[k], fall / curvature[k]
@@ -417,19 +426,19 @@ def _move(v: Array, bounds: Array, i: int, j: int, length: float) -> float:
 
 
 BLOCK = 1024
-"""Variables that are optimised together."""
+"""Variables that are optimised together: their matrix of 8 MB is about what a cache holds."""
 
 WHOLE = 2048
 """Samples up to which all are one block."""
 
 SHARPER = 0.03
-"""The violation at which a block counts as optimal, relative to the whole problem's."""
+"""The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
 
 STEPS = 100
 """Steps in a block, per variable of it."""
 
 DRIFT = 1e-12
-"""The error of scores that is none, relative to the largest."""
+"""The error of scores that is none, relative to the largest: thousands of roundings of a sum of updates."""
 
 PATIENCE = 30
 """Blocks in a row without progress after which rounding is to blame."""
@@ -519,7 +528,8 @@ class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
     def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
-        self.problem, self.clock, self.drift = problem, clock, 0.0
+        self.problem, self.drift = problem, 0.0
+        self.incumbent: Incumbent[SVMSolution[KernelSVM]] = Incumbent(clock)
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
         self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
         if start is not None:
@@ -527,28 +537,23 @@ class _Search:
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
-        self.history: list[Level] = []
-        self.best: SVMSolution[KernelSVM]
-        self.n_blocks = self.waited = 0
-        self.pace = Pace()
+        self.n_blocks, self.pace = 0, Pace()
         self.take()
 
     def take(self) -> None:
         """Certify the current point, and keep it if it is the best so far."""
-        new = self.problem.solution_at(self.problem.y * self.v, self.f.copy())
-        self.waited += 1
-        if not self.history or new.relative_gap < self.best.relative_gap:
-            self.best, self.waited = new, 0
-        self.history.append(new.level(self.n_blocks, self.clock.seconds))
+        self.incumbent.waited += 1
+        self.incumbent.take(self.problem.solution_at(self.problem.y * self.v, self.f.copy()), self.n_blocks)
 
     def run(self, tol: float) -> Ending:
         """Optimise one block after the other."""
-        while self.best.relative_gap > tol:
+        while self.incumbent.best.relative_gap > tol:
+            # minus the gradient of 1/2 v'K v - y'v
             r = self.problem.y - self.f
             low, high = self.bounds
             up, down = np.where(self.v < high, r, -inf), np.where(self.v > low, r, inf)
             violation = float(up.max() - down.min())
-            if self.waited >= PATIENCE or violation <= 0:
+            if self.incumbent.waited >= PATIENCE or violation <= 0:
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
@@ -562,12 +567,13 @@ class _Search:
 
         Where there is no time for that, a bound on the drift is part of its certificate.
         """
+        best = self.incumbent.end(ending)
         if ending in {Ending.MAX_TIME, Ending.INTERRUPTED} and self.problem.rows.largest < inf:
-            return replace(self.best, history=tuple(self.history), ending=ending, drift=self.drift)
-        best, f = self.best, self.problem.rows.product(self.problem.y * self.best.u)
-        if np.abs(f - best.f).max() > DRIFT * np.abs(f).max():
-            best = self.problem.solution_at(best.u)
-        return replace(best, history=tuple(self.history), ending=ending)
+            return replace(best, drift=self.drift)
+        f = self.problem.rows.product(self.problem.y * best.u)
+        if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
+            return best
+        return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
 
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""
@@ -578,13 +584,14 @@ class _Search:
         rows.add(block, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
         sizes = float(np.abs(change).sum()) * rows.largest
-        self.drift += np.finfo(float).eps * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
+        self.drift += EPSILON * ((len(block) + 1) * sizes + float(np.abs(self.f).max()))
         self.v[block] = point[0]
         self.n_blocks += 1
 
 
 def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
     """Return the best multiple of a solution, as far as the bounds allow: ``t = sum u / u'(K o yy')u``."""
+    # t u <= C as u was at most the C before
     most = float((problem.C / start.problem.C).min())
     square = float((problem.y * start.u) @ start.f)
     return min(most, float(start.u.sum()) / square) if square > 0 else most
@@ -595,6 +602,8 @@ def _next_block(up: Array, down: Array, last: Indices) -> Indices:
     n = len(up)
     if n <= WHOLE:
         return np.arange(n)
+    # a quarter for each direction leaves half of the block to the last one: first to those between their bounds, which
+    # new neighbours move again
     most = BLOCK // 4 if len(last) else BLOCK // 2
     fresh = np.union1d(np.argpartition(-up, most)[:most], np.argpartition(down, most)[:most])
     fresh = fresh[np.isfinite(up[fresh]) | np.isfinite(down[fresh])]

@@ -1,4 +1,9 @@
-"""TT06's ensemble of regularised-least-squares experts, each on a sample of the rows of one kernel matrix."""
+"""TT06's ensemble of regularised-least-squares experts, each on a sample of the rows of one kernel matrix.
+
+An expert is a linear system ``(m gamma I + K_e) c = y_e``. Where K fits into memory each is factored by Cholesky; else
+conjugate gradients solve a few at a time, so that they share products with K, *preconditioned* by what a Nystroem
+factor L L' ~ K knows of the matrix.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +22,13 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import map_in_threads
-from cvxens.rounding import sum_error
+from cvxens.problems.maps import NEGATIVE
+from cvxens.rounding import TINY, sum_error
 from cvxens.solvers.least_squares import factor_with_ridge
 from cvxens.types import Array, Attempt
 from cvxens.validation import RandomState
 
 Members = NDArray[np.bool_]
-
-NEGATIVE = 1e-9
-"""Eigenvalues below minus this, relative to n_samples times the largest entry, make a kernel matrix indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +196,7 @@ def check_shapes(shape: tuple[int, int], Y: Any, members: Any) -> tuple[Array, M
 
 def check_psd(K: Array) -> None:
     """Raise unless a symmetric matrix has a Cholesky factor once it is lifted by its rounding."""
-    rounding = NEGATIVE * len(K) * max(float(np.abs(K.diagonal()).max()), np.finfo(float).tiny)
+    rounding = NEGATIVE * len(K) * max(float(np.abs(K.diagonal()).max()), TINY)
     try:
         factor_with_ridge(K.copy(), rounding)
     except SolverFailed:
@@ -205,6 +208,7 @@ def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -
 
     `largest` is at least every |K_ij|: it bounds the rounding errors of f.
     """
+    # 1/m |f - y|^2 + gamma c'f, and the dual at s = 2 gamma c is less by |R|^2 / m
     m = len(y)
     residual = m * gamma * c + f - y
     squares, penalty = float(((f - y) ** 2).sum() / m), gamma * float((c * f).sum())
@@ -216,7 +220,7 @@ def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -
     of_sums = sum_error(
         c.size + 4, squares + gamma * float((np.abs(c) * np.abs(f)).sum()) + float((residual**2).sum() / m)
     )
-    size = max(float(np.abs(y).max()), np.finfo(float).tiny)
+    size = max(float(np.abs(y).max()), TINY)
     return Certificate.between(
         primal,
         primal - float((residual**2).sum() / m),
@@ -242,6 +246,7 @@ GAP = 1e-12
 """Relative gap at which an output of an expert is solved."""
 
 MAX_STEPS = 2000
+"""Steps of conjugate gradients; hundreds mean that gamma is far below what the preconditioner leaves out."""
 
 LOST = 1e-12
 """Eigenvalues below this, relative to the largest, are rounding."""
@@ -324,6 +329,7 @@ def factor_by_nystroem(K: SupportsMatmul, rank: int) -> Array:
     """Return L (n_samples, at most rank) with L L' below K, and equal to it in the columns of so many samples."""
     n = K.shape[0]
     chosen = np.random.default_rng(0).choice(n, min(rank, n), replace=False)
+    # L = K_:S V Lambda^-1/2 with K_SS = V Lambda V', so that L L' = K_:S K_SS^+ K_S:
     units = np.zeros((n, len(chosen)))
     units[chosen, np.arange(len(chosen))] = 1.0
     columns = K @ units
@@ -364,6 +370,7 @@ class Systems:
 
     def precondition(self, R: Array) -> Array:
         """Return (m gamma I + L_e L_e')^-1 r of every column, by Woodbury's identity."""
+        # (s I + L L')^-1 = (I - L (s I + L'L)^-1 L') / s, with s = m gamma
         n_experts, rank, _ = self.whitening.shape
         seen = (self.L.T @ R).reshape(rank, n_experts, R.shape[1] // n_experts).transpose(1, 0, 2)
         solution = self.whitening.transpose(0, 2, 1) @ (self.whitening @ seen)
@@ -372,6 +379,7 @@ class Systems:
 
     def relative_gap(self, C: Array, R: Array, Y: Array) -> float:
         """Return the largest gap |r|^2 / m of a column, relative to its value; r is y - m gamma c - K_e c."""
+        # y - K_e c, whose squares the objective has
         shortfall = self.sizes * self.gamma * C + R
         values = (shortfall**2).sum(axis=0) / self.sizes + self.gamma * (C * (Y - shortfall)).sum(axis=0)
         return float(divide((R**2).sum(axis=0) / self.sizes, np.abs(values)).max())
@@ -385,6 +393,7 @@ def solve_systems(K: SupportsMatmul, systems: Systems, Y: Array) -> Array:
     for _ in range(MAX_STEPS):
         if systems.relative_gap(C, R, Y) <= GAP:
             return C
+        # the usual recurrences, each column with lengths of its own; one that is solved has R = 0 and stands still
         Z = systems.precondition(R)
         before, size = size, (R * Z).sum(axis=0)
         P = Z + divide(size, before) * P

@@ -143,6 +143,7 @@ def _factor(kernel: Kernel, X: Array, rank: int, tol: float) -> LowRankKernel:
 
 def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp], Array], k: int, size: float) -> Array:
     """Put the k-th pivot, that of the largest residual, into G and the pivots; returns the new residual."""
+    # K_.p - G G_p' over the root of its entry at p; the residual's diagonal loses the square
     G, pivots, residual = factor
     pivot = int(residual.argmax())
     column = _evaluate(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
@@ -150,6 +151,7 @@ def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp],
         found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
         raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")
     G[:, k] = column / np.sqrt(residual[pivot])
+    # at earlier pivots G G' is exact already: what is there is rounding
     G[pivots[:k], k], pivots[k] = 0.0, pivot
     return _clear_pivots(residual - G[:, k] ** 2, pivots[: k + 1], size)
 

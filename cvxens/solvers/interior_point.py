@@ -2,9 +2,15 @@
 
 The *program* is over multipliers v in a box ``0 <= v <= upper``, one per sample, with a row ``A v <= limit`` per column
 of a master and a few free rows ``F v = rhs`` (balanced classes, a fixed sum). Its *objective* is the sum of v under a
-fixed limit, or the limit itself. The *central path* are the points at which all products of a slack with its multiplier
-are alike; steps towards its end, where they are 0, are Newton's for these products (Mehrotra's predictor and corrector,
-Gondzio's centrality correctors), on normal equations with one unknown per row. A path can be interrupted, take rows in
+fixed limit, or the limit itself. With multipliers w of the rows A, `free` of F, z of v >= 0 and xi of v <= upper, the
+*central path* are the points of equal products mu, from large mu to 0:
+
+    A v + s = limit      F v = rhs      v + t = upper      A'w + F'free + xi - z = gain      s w = v z = t xi = mu
+
+`Newton` solves these equations to first order, as normal equations with one unknown per row. A step is Mehrotra's
+(1992): a *predictor* aims at mu = 0, how far it gets sets the next mu, and a *corrector* takes back the products of
+changes that the first order leaves out. Then come *centrality correctors* of Gondzio (1996): where the step is short,
+the products that would be far from mu a little further on are moved towards it. A path can be interrupted, take rows in
 and give rows up, and be followed further: column generation does all three (Gondzio, Gonzalez-Brevis & Munari 2016).
 """
 
@@ -68,6 +74,7 @@ class Rows:
         needed = self.n_rows + len(added)
         small = bool((np.clip(added, -127, 127).astype(np.int8) == added).all())
         dtype = self._room.dtype if small else np.dtype(np.float64)
+        # once in float64, always so; room grows by a half, so that copying costs O(1) per row
         if needed > len(self._room) or dtype != self._room.dtype:
             room = np.empty((max(needed, self.n_rows + self.n_rows // 2, 32), added.shape[1]), dtype)
             room[: self.n_rows] = self.values
@@ -98,6 +105,8 @@ class Rows:
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
+        # A diag(theta) A' = R R' with R = A diag(theta)^1/2; theta spans what single precision overflows on, its share
+        # of the largest does not
         largest = float(theta.max())
         roots = np.sqrt(theta / largest).astype(dtype)
 
@@ -108,6 +117,7 @@ class Rows:
             return scaled @ scaled.T
 
         total = np.zeros((self.n_rows, self.n_rows))
+        # eighths of the sample: enough for any few threads, and a deadline is looked at eight times
         for share in self._parts(product, max(BLOCK, -(-len(theta) // 8))):
             total += share
         return largest * total
@@ -130,6 +140,7 @@ def _combine(values: NDArray[Any], weights: Array) -> Array:
     out = np.zeros(n)
     for start in range(0, n, BLOCK):
         stop = min(n, start + BLOCK)
+        # four rows at a time: one pass over out, which stays in the cache, for four products
         for j in range(0, n_rows - 3, 4):
             a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
             for i in range(start, stop):
@@ -182,6 +193,7 @@ class MaxSum:
 
     def interior(self, v: Array, program: Program) -> Array:
         """Return a point far from the bounds of the box, from one that may be on them."""
+        # at most 0.45 of upper, so that t = upper - v is larger than v
         return np.clip(v, LEAST_SHARE * program.upper, 0.9 * program.upper) / 2
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
@@ -193,11 +205,14 @@ class MaxSum:
         limit = self.limit
         largest = max(limit, largest)
         gap = at.total / float(at.v.sum())
+        # limit / largest brings the largest edge to the limit; what is spared beyond is a tenth of the violation, or of
+        # the gap where that is larger: next to the boundary the next step would be short
         scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
         return (scale, limit) if largest <= FAR * limit else None
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
         """Return the objective at (free, w) less that at v, scaled to be feasible."""
+        # the best slacks are xi = max(0, 1 - A'w - F'free); shrunk to the limit, v is feasible
         objective = self.limit * at.w.sum() + upper @ np.maximum(1 - margins, 0)
         bound = at.v.sum() * self.limit / max(self.limit, float(edges.max()))
         return float(objective - bound)
@@ -222,6 +237,8 @@ class MinLimit:
 
     def interior(self, v: Array, program: Program) -> Array:
         """Go halfway to the point in proportion to the upper bounds, by class where classes are balanced."""
+        # the middle has F v = rhs: the sum is `total`, half of it in each class where y'v = 0; so halfway a v that has
+        # it keeps it
         labels = program.rows.values[1 : program.n_free]
         sides = (labels[0] > 0, labels[0] < 0) if len(labels) else (np.full(len(v), True),)
         middle = np.zeros(len(v))
@@ -231,6 +248,7 @@ class MinLimit:
 
     def initial_slacks(self, edges: Array, product: float) -> tuple[float, Array]:
         """Return a limit at which the multipliers w, product / s, sum to 1 at most."""
+        # every s is at least n_rows product
         limit = float(edges.max()) + product * len(edges)
         return limit, limit - edges
 
@@ -242,6 +260,7 @@ class MinLimit:
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
         """Return the largest edge at v over its sum, less the soft minimum margin at w over its sum."""
+        # the first free multiplier is -rho, which is no part of the margins
         margin = -self.loss.value((margins - at.free[0]) / at.w.sum())
         bound = float(edges.max()) / float(at.v.sum())
         return self.total * (bound - margin)
@@ -302,6 +321,7 @@ class Iterate:
 def cold_start(v: Array, program: Program) -> Iterate:
     """Return a point with all products alike, far from the boundary, feasible or not, from v."""
     v = program.objective.interior(v, program)
+    # mu is half of the mean of v, so that z = mu / v is about a half: of the size of the objective's coefficients
     t, product = program.upper - v, float(v.mean()) / 2
     limit, s = program.objective.initial_slacks(program.rows.times(v)[program.n_free :], product)
     return Iterate(v, t, product / v, product / t, np.zeros(program.n_free), product / s, s, limit)
@@ -318,6 +338,7 @@ def append_rows(at: Iterate, edges: Array, program: Program) -> Iterate:
         return cold_start(at.v, program)
     scale, limit = admitted
     product, old = at.complementarity, program.n_free + len(at.w)
+    # s = limit - A v at the new v and limit; w = mu / s for new rows, whose A'w the multipliers of the box absorb
     s = np.append((limit - scale * at.limit) + scale * at.s, limit - scale * edges)
     w = np.append(np.zeros(old), product / s[len(at.s) :])
     t, w_all = (1 - scale) * program.upper + scale * at.t, np.append(at.w, w[old:])
@@ -331,6 +352,7 @@ def drop_rows(at: Iterate, kept: NDArray[np.bool_], program: Program) -> Iterate
 
 
 def _max_step(x: Array, dx: Array) -> float:
+    # x + step dx >= 0; where x underflows, the step is 0
     with np.errstate(over="ignore"):
         steepest = float((-dx / x).max(initial=0.0))
     return 1 / steepest if steepest > 0 else inf
@@ -352,10 +374,10 @@ WORTHWHILE = 0.01
 """What a corrector must lengthen the step by to be taken: gamma times delta of Gondzio (1996), 0.1 x 0.1."""
 
 SPREAD = 10.0
-"""Products may differ from their target by this factor before a corrector moves them."""
+"""Products may differ from their target by this factor before a corrector moves them: Gondzio's beta, 0.1 to 10."""
 
 TO_THE_BOUNDARY = 0.99
-"""The share of the longest step inside that is taken."""
+"""The share of the longest step inside that is taken: on the boundary products are 0, and theta is infinite."""
 
 PATIENCE = 5
 """Steps without progress after which the path has ended: rounding is all that is left."""
@@ -403,10 +425,16 @@ class Products:
 
 
 class Newton:
-    """The Newton equations of a program at a point, reduced to (A diag(theta) A' + diag(s / w)) dw = ...
+    """The Newton equations of a program at a point, reduced to one unknown per row.
 
-    The normal equations are built and factored in single precision as long as a few steps of conjugate gradients make
-    up for that, then in double precision.
+    With p_s, p_v and p_t the changes wanted of the products, r = limit - A v - s and q = gain - A'w - F'free + z - xi:
+
+        dz = (p_v - z dv) / v      dxi = (p_t + xi dv) / t      ds = (p_s - s dw) / w
+        dv = theta (g - A'dw - F'dfree)      g = q + p_v / v - p_t / t      1 / theta = z / v + xi / t
+        A (theta (A'dw + F'dfree)) + (s / w) dw = A (theta g) + p_s / w - r
+
+    and the last line for the rows F, which have no s. These normal equations are built and factored in single precision
+    as long as a few steps of conjugate gradients make up for that, then in double precision.
     """
 
     def __init__(self, program: Program, at: Iterate, dtype: type) -> None:
@@ -428,12 +456,13 @@ class Newton:
         check_time()
         at, rows, k = self.at, self.program.rows, self.program.n_free
         g = self.defect + wanted.v / at.v - wanted.t / at.t
+        # A (theta g) + p_s / w - r, and F (theta g) - (rhs - F v)
         right = rows.times(self.theta * g)
         right[:k] += self.unbalance
         right[k:] += wanted.s / at.w - (at.limit - self.edges - at.s)
         multipliers, dlimit = self._solve(right), 0.0
         if self.program.objective.limit_is_free:
-            # A dv + ds = dlimit + ..., and the multipliers of the rows are to sum to 1
+            # A dv + ds = dlimit + r: each unit of dlimit lowers the multipliers, which are to sum to 1
             fall = float(self.response_to_limit[k:].sum())
             dlimit = float(multipliers[k:].sum() + at.w.sum() - 1) / fall if fall > 0 else 0.0
             multipliers = multipliers - dlimit * self.response_to_limit
@@ -444,6 +473,7 @@ class Newton:
 
     def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
+        # F (dv - diag(theta) F'change) = rhs - F v; least squares, as rows of F may be the same
         F = self.program.rows.values[: self.program.n_free]
         scaled = F * self.theta
         change, *_ = np.linalg.lstsq(scaled @ F.T, F @ dv + self.unbalance)
@@ -457,6 +487,7 @@ class Newton:
     def _factor(self) -> None:
         gram = self.program.rows.gram(self.theta, self.dtype)
         gram[np.diag_indices_from(gram)] += self.diagonal
+        # rounding of the diagonal may cost definiteness; what a ridge spoils, conjugate gradients mend
         ridge = np.finfo(self.dtype).eps * gram.diagonal()
         while True:
             try:
@@ -487,11 +518,7 @@ class Newton:
 
 
 def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
-    """Step until the gap is at most `target`, or time is up; returns the best point and its gap.
-
-    Mehrotra's predictor and corrector, then Gondzio's correctors as long as they lengthen the step: they keep products
-    alike, which is what a point needs that will be started from again, and cost little beside the factors.
-    """
+    """Step until the gap is at most `target`, or time is up; returns the best point and its gap."""
     dtype: type = np.float32 if program.rows.values.size >= WORTH_SINGLE_PRECISION else np.float64
     best, lowest, worse = at, inf, 0
     with suppress(TimeUp):
@@ -509,12 +536,16 @@ def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, 
 
 
 def _correct_direction(newton: Newton) -> Iterate:
-    """Return Mehrotra's direction with as many of Gondzio's correctors as lengthen the step."""
+    """Return Mehrotra's direction with as many of Gondzio's correctors as lengthen the step.
+
+    They keep products alike, which is what a point needs that will be started from again, and cost little beside the
+    factors.
+    """
     at = newton.at
     # the predictor aims at 0; how far it gets says how small a target the corrector may have
     d = newton.find_direction(Products.aim_at(0.0, at))
     after = at.advance(d, _cut(at.max_steps(d))).complementarity
-    # mu (mu_after / mu)^3: Mehrotra's rule (SIAM J. Optim. 2, 1992, section 2)
+    # mu (mu_after / mu)^3: Mehrotra's rule, as in Nocedal & Wright, *Numerical optimization* (2006), section 14.2
     target = at.complementarity * (after / at.complementarity) ** 3
     wanted = Products.aim_at(target, at, d)
     d = newton.find_direction(wanted)
@@ -523,6 +554,7 @@ def _correct_direction(newton: Newton) -> Iterate:
         if min(steps) > LONG_ENOUGH:
             break
         further = _cut((steps[0] + LENGTHEN, steps[1] + LENGTHEN))
+        # the equations are linear: all correctors so far and the new one are solved for as one direction
         wanted = wanted.recentre(target, at.advance(d, further))
         better = newton.find_direction(wanted)
         if min(at.max_steps(better)) < min(steps) + WORTHWHILE:

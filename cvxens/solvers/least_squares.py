@@ -11,9 +11,8 @@ from cvxens import validation
 from cvxens.errors import SolverFailed
 from cvxens.problems import SLSSVM, RegularizedLeastSquares
 from cvxens.problems.maps import gram
+from cvxens.rounding import EPSILON
 from cvxens.types import Array, Attempt, Solution
-
-EPS = float(np.finfo(float).eps)
 
 
 class GrowingCholesky:
@@ -31,7 +30,7 @@ class GrowingCholesky:
     array([1.5, 1. ])
     """
 
-    def __init__(self, jitter: float = 64 * EPS) -> None:
+    def __init__(self, jitter: float = 64 * EPSILON) -> None:
         self.jitter = jitter  # added to the diagonal, relative to its largest entry, where rounding costs definiteness
         self._room = np.zeros((0, 0))
         self.n = 0
@@ -171,9 +170,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     from_labels, from_ones = (D * cho_solve(factored, D * right) for right in (L, np.ones((len(L), 1))))
     b = from_labels.sum(axis=0) / from_ones.sum()
     U = from_labels - from_ones * b
-    W = problem.H.edges(U)
-    seconds = time.perf_counter() - start
-    return Solution(problem.value({"W": W, "b": b}), {"W": W, "b": b}, {"U": U}, "optimal", SOLVER, seconds)
+    return Solution.from_optimum(problem, {"W": problem.H.edges(U), "b": b}, {"U": U}, SOLVER, start)
 
 
 def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solution:
@@ -204,8 +201,7 @@ def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solutio
     start = time.perf_counter()
     m = len(problem.y)
     c = cho_solve(factor_with_ridge(np.array(problem.K, order="C"), m * problem.gamma), problem.y)
-    seconds = time.perf_counter() - start
-    return Solution(problem.value({"c": c}), {"c": c}, {"s": 2 * problem.gamma * c}, "optimal", SOLVER, seconds)
+    return Solution.from_optimum(problem, {"c": c}, {"s": 2 * problem.gamma * c}, SOLVER, start)
 
 
 def factor_with_ridge(K: Array, ridge: float) -> tuple[Array, bool]:

@@ -23,7 +23,7 @@ MAX_STEPS = 100
 """Newton steps; a handful is usual from a warm start."""
 
 FLATNESS = 1e-3
-"""The share of its slope at which a line search is done."""
+"""The share of its slope at which a line search is done: the next step leaves the point anyway."""
 
 MAX_ROOT_STEPS = 200
 """Steps of a root search: bisection alone goes through all 64 bits of an interval of floats in fewer."""
@@ -141,11 +141,13 @@ class SmoothProblem:
 
 def solve_definite(gram: Array, ridge: float, right: Array) -> Array:
     """Solve (gram + ridge I) x = right, scaled to a unit diagonal and there kept definite against rounding."""
+    # S (gram + ridge I) S with S = diag(.)^-1/2, in place: the diagonal is a view
     diagonal = gram.ravel()[:: len(gram) + 1]
     diagonal += ridge
     scale = 1 / np.sqrt(diagonal)
     gram *= scale[:, None]
     gram *= scale
+    # Cholesky's backward error is below (n + 1) eps of the diagonal (Higham 2002, theorem 10.3)
     diagonal += 8 * len(gram) * EPSILON
     return scale * cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), scale * right, check_finite=False)
 
@@ -175,11 +177,13 @@ def find_root(
         if abs(value) <= tolerance:
             return t
         low, high = (t, high) if value < 0 else (low, t)
+        # Newton's step, where it is shorter than the reach
         ahead = t - value / derivative if abs(value) < reach * derivative else np.nan
         if not low < ahead < high:
             # halve the bracket; while it is open, widen it
             middle = low / 2 + high / 2
             ahead = middle if np.isfinite(middle) else t + (stride if value < 0 else -stride)
+        # no float is left in between
         if ahead in (low, high):
             return t
         t, reach, stride = ahead, 2 * reach, 2 * stride

@@ -36,6 +36,8 @@ INEXACT = 0.1
 """The share of the complementarity gap, and of the tolerance, down to which a proximal step is solved."""
 
 MAX_PROXIMAL_STEPS = 60
+"""Proximal steps after which the best point so far is returned; a handful is usual from a warm start."""
+
 PATIENCE = 8
 """Proximal steps without progress after which rounding is taken to forbid more."""
 
@@ -89,6 +91,7 @@ def _slope(
     y, C, p, tau = smoothed
     value, rise, size = norm[0] + norm[1] * t, norm[1], 0.0
     for i in range(len(scores)):
+        # psi_i' = -u_i with u_i = clip(p_i + tau_i (1 - z_i), 0, C_i); only between the bounds does u_i change
         free = p[i] + tau[i] * (1.0 - y[i] * (scores[i] + t * change[i]))
         u = min(max(free, 0.0), C[i])
         value -= y[i] * u * change[i]
@@ -157,6 +160,7 @@ class ProximalHinge:
             except TimeUp:
                 break
             if not ahead.solved:
+                # too steep for Newton's method; what it reached is a better start for a smoother step
                 sigma, at, idle = sigma / GROWTH**2, ahead, idle + 1
                 continue
             at, u = ahead, u_ahead
@@ -177,6 +181,7 @@ class ProximalHinge:
         sigma = float(self.C.mean()) / min(1.0, max(1e-6, float(np.partition(off, rank)[rank])))
         if at.w.any():
             return sigma
+        # the Newton matrix weight I + sigma sum_i H_i H_i' should not be all loss yet: sigma |H_i|^2 <= STEEPEST weight
         square = float(np.einsum("ji,ji->", rows, rows)) / rows.shape[1]
         return STEEPEST * self.weight / max(square, STEEPEST * self.weight / sigma)
 
@@ -190,7 +195,7 @@ class ProximalHinge:
             near = smoothed if kept.all() else smoothed.restrict(kept)
             problem = self._state_problem(rows, near, kept, fixed)
 
-            # a share of the gap of complementarity
+            # loss(z) + u'z - sum u = sum_i C_i max(0, 1 - z_i) + u_i (z_i - 1): what z and u miss complementarity by
             def tolerate(_: Array, z: Array, u: Array, C: Array = near.C) -> float:
                 return max(allowed, INEXACT * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
 
@@ -220,6 +225,7 @@ class ProximalHinge:
         u = clip_box(u, self.C, self.y if self.intercept else None)
         edges = rows @ (self.y * u)
         b = float(loss.best_intercept(at.f, self.y)) if self.intercept else at.b
+        # weight/2 |w|^2 + loss(z), and sum u - |H'(y u)|^2 / (2 weight)
         primal = self.weight / 2 * float(at.w @ at.w) + loss.value(self.y * (at.f + b))
         return HingePoint(at.w, b, u, primal, loss.dual_value(u) - float(edges @ edges) / (2 * self.weight))
 

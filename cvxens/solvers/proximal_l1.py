@@ -72,10 +72,12 @@ class QuadraticModel:
         What would change its sign becomes 0. Where that leads uphill, v goes as far as to the first such change.
         """
         inside, price = v[support], self.price[support]
+        # on given signs the penalty is linear: B d = -(r + price sign v)
         slope = r[support] + price * np.sign(inside)
         step = -solve_definite(self.B[np.ix_(support, support)], 0.0, slope)
         crossing = (price > 0) & (inside * (inside + step) <= 0)
         ahead, pull = self._extend(support, np.where(crossing, -inside, step))
+        # the change of the model; zeroing what crosses is usually downhill, and saves solutions on half-way supports
         rise = float(r @ ahead + ahead @ pull / 2 + self.price @ (np.abs(v + ahead) - np.abs(v)))
         if rise > 0 and crossing.any():
             until = np.where(crossing, -inside / np.where(crossing, step, 1.0), np.inf)
@@ -94,6 +96,7 @@ class QuadraticModel:
 
     def _is_solved(self, v: Array, r: Array) -> bool:
         """Return True if no zero wants to move."""
+        # |r_a| <= price_a at a zero, or -r_a <= price_a where v >= 0; the last digits of r are rounding
         zero = v == 0
         pull = np.where(self.low < 0, np.abs(r), -r)[zero]
         return bool((pull <= self.price[zero] * (1 + 1e-12)).all())
@@ -120,7 +123,8 @@ def descend(B: Array, r: Array, v: Array, price: Array, low: Array) -> None:
 
 
 SUFFICIENT = 1e-4
-"""The share of the decrease that its slope promises, with which a step is taken."""
+"""The share of the decrease that its slope promises, with which a step is taken: Armijo's condition, Nocedal & Wright's
+usual constant."""
 
 FLAT = 1e-12
 """A promised decrease that rounding hides, relative to the objective."""
@@ -161,15 +165,18 @@ class SparseProblem:
 
         Active are the weights that are not 0, and those whose edge exceeds the weight of the penalty.
         """
+        # the gradient of the loss is minus the edges; a zero with an edge within the weight stays one
         j, k = np.nonzero((at.W != 0) | ((edges if self.nonnegative else np.abs(edges)) > self.weight))
         X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)
         low = np.full(len(j), 0.0 if self.nonnegative else -np.inf)
         if self.intercept:
+            # b is the weight of a column of ones, without a price
             X, w, k = np.vstack([X, np.ones(len(self.y))]), np.r_[w, at.b], np.r_[k, 0]
             r, price, low = np.r_[r, -(self.y * U).sum()], np.r_[price, 0.0], np.r_[low, -np.inf]
         if not len(w):
             return at
         v = QuadraticModel(self.hessian(U, X, k), price, low).minimise(w, r)
+        # the decrease that Lee, Sun & Saunders (2014) measure: r'(v - w) + weight (|v| - |w|), at most 0
         slope = float(r @ (v - w)) + float(price @ (np.abs(v) - np.abs(w)))
         dF = np.stack([(v - w)[k == output] @ X[k == output] for output in range(at.F.shape[1])], axis=1)
 

@@ -14,11 +14,9 @@ from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import SolverFailed
 from cvxens.problems import RegularizedExpLoss
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import FLATNESS, find_root
 from cvxens.types import Array, Attempt, Solution
-
-TINY = float(np.finfo(float).tiny)
 
 MAX_STEPS = 1000
 """Newton steps; tens are usual, more where lam is tiny against K."""
@@ -78,9 +76,7 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
 
 
 def _report(problem: RegularizedExpLoss, eta: Array, start: float) -> Solution:
-    point = problem.repair({"eta": eta})
-    seconds = time.perf_counter() - start
-    return Solution(problem.value(point), {"eta": eta}, {"u": point["u"]}, "optimal", "Newton", seconds)
+    return Solution.from_optimum(problem, {"eta": eta}, {"u": problem.repair({"eta": eta})["u"]}, "Newton", start)
 
 
 def _measure_gap(problem: RegularizedExpLoss, eta: Array) -> float:
@@ -90,8 +86,10 @@ def _measure_gap(problem: RegularizedExpLoss, eta: Array) -> float:
 
 def _find_step(problem: RegularizedExpLoss, eta: Array, u: Array) -> Array:
     """Return Newton's step, or one that falls less steeply where 2 lam is lost against the size of K."""
+    # (diag(u) K + ridge I) d = y u - ridge eta, with d = diag(u)^1/2 x and both sides times diag(u)^-1/2
     root, ridge = np.sqrt(np.maximum(u, TINY)), 2 * problem.lam
     inner = root[:, None] * problem.K * root
+    # the trace is above the largest eigenvalue, whose rounding must not make the matrix indefinite
     inner += max(ridge, 1e-15 * float(np.trace(inner))) * np.eye(len(u))
     return root * cho_solve(cho_factor(inner), problem.y * root - ridge * eta / root)
 
@@ -100,6 +98,7 @@ def _find_length(problem: RegularizedExpLoss, eta: Array, step: Array) -> float:
     """Return how far to go along the step, to where the slope of the objective has fallen to a thousandth."""
     y, lam, f, df = problem.y, problem.lam, problem.K @ eta, problem.K @ step
 
+    # d/dt of 1/n sum exp(-y (f + t df)) + lam (eta + t d)'K (eta + t d), with f = K eta and df = K d
     def slope(t: float) -> tuple[float, float]:
         u = problem.loss.multipliers(y * (f + t * df))
         rise = 2 * lam * float(step @ (f + t * df)) - float((y * u) @ df)
@@ -166,11 +165,13 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRoun
     norms = np.sqrt(np.maximum(np.diag(K), TINY))
     eta, f = np.zeros(len(y)), np.zeros(len(y))
     while True:
+        # KIE06 (17): sample weights are minus the loss's slopes at the margins
         u = np.exp(-y * f) / len(y)
         pull = K @ (y * u)
         slopes = 2 * lam * f - pull
         j = int(np.abs(slopes / norms).argmax())
         step = _find_coefficient(y * K[j], u, lam * f[j], lam * K[j, j]) if slopes[j] != 0 else 0.0
+        # -loss*(-u) - (y u)'K (y u) / (4 lam) is the bound at these weights
         value = loss.value(y * f) + lam * float(eta @ f)
         dual = loss.dual_value(u) - float(y * u @ pull) / (4 * lam)
         yield RegAdaBoostRound(eta, u, value, dual, j if step != 0 else -1, step)
@@ -226,7 +227,6 @@ def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_ro
     validation.positive("tol", tol)
     for row in islice(reg_adaboost_rounds(problem), validation.whole("max_rounds", max_rounds) + 1):
         if row.relative_gap <= tol:
-            seconds = time.perf_counter() - start
-            return Solution(row.value, {"eta": row.eta}, {"u": row.u}, "optimal", "RegAdaBoost", seconds)
+            return Solution.from_optimum(problem, {"eta": row.eta}, {"u": row.u}, "RegAdaBoost", start)
     stopped = f"at a relative gap of {row.relative_gap:.3g} after {max_rounds} rounds"
     raise SolverFailed([Attempt("RegAdaBoost", stopped, time.perf_counter() - start)])

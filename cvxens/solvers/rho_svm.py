@@ -16,19 +16,19 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import InvalidInput
 from cvxens.limits import interruptible, time_is_up
 from cvxens.problems import EntropyProjection, RhoSVM
 from cvxens.problems.losses import SquaredHinge
-from cvxens.rounding import sum_error
+from cvxens.rounding import TINY, sum_error
+from cvxens.solvers.active_set import BoxProgram
 from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.newton import Iterate, SmoothProblem, find_root
-from cvxens.types import Array, Attempt, Solution
+from cvxens.types import Array, Solution
 
 
 def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> Solution:
@@ -58,10 +58,7 @@ def solve_entropy_projection(problem: EntropyProjection, tol: float = 1e-14) -> 
     start, tol = time.perf_counter(), validation.positive("tol", tol)
     is_inside = not problem.equality and float(problem.q @ problem.alpha_t) <= problem.rho
     eta = 0.0 if is_inside else find_multiplier(problem.alpha_t, problem.q, problem.rho, tol)
-    alpha = problem.project(eta)
-    seconds = time.perf_counter() - start
-    point = {"alpha": alpha, "eta": np.asarray(eta)}
-    return Solution(problem.value(point), {"alpha": alpha}, {"eta": point["eta"]}, "optimal", "Newton", seconds)
+    return Solution.from_optimum(problem, {"alpha": problem.project(eta)}, {"eta": np.asarray(eta)}, "Newton", start)
 
 
 def tilt(alpha_t: Array, q: Array, eta: float) -> Array:
@@ -72,6 +69,7 @@ def tilt(alpha_t: Array, q: Array, eta: float) -> Array:
     >>> tilt(np.array([0.5, 0.5]), np.array([0.0, np.log(3)]), 1.0)
     array([0.75, 0.25])
     """
+    # less the largest logarithm, so that no weight overflows and one is 1
     logs = np.log(alpha_t) - eta * q
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
@@ -87,6 +85,7 @@ def find_multiplier(alpha_t: Array, q: Array, rho: float, tol: float) -> float:
     """
 
     def slope(eta: float) -> tuple[float, float]:
+        # d/d eta of ln(Z(eta) exp(rho eta)) is rho - E[q], and E[q] falls at the rate Var[q]
         alpha = tilt(alpha_t, q, eta)
         mean = float(q @ alpha)
         return rho - mean, float(((q - mean) ** 2) @ alpha)
@@ -100,6 +99,11 @@ SMALLEST = 1e-14
 
 Margins = Callable[[Array], Array]
 """Maps u (n_samples,) to K~u, by whatever structure K~ = K o yy' has."""
+
+
+def make_margins(K: Array | LowRankKernel, y: Array) -> Margins:
+    """Return the map from u to K~u, by products with K."""
+    return lambda u: y * (K @ (y * u))
 
 
 @dataclass(frozen=True)
@@ -187,9 +191,11 @@ def _step(margins: Margins, u: Array, q: Array, epsilon: float) -> tuple[float, 
     value, least = float(u @ q), float(q.min())
     while epsilon > SMALLEST:
         target = (1 - epsilon) * value
+        # q'v = target has a v on the simplex only above the least q
         if target > least:
             eta = find_multiplier(u, q, target, 1e-10)
-            following = np.maximum(tilt(u, q, eta), np.finfo(float).tiny)
+            # a weight that underflows to 0 would stay there: updates are multiplicative
+            following = np.maximum(tilt(u, q, eta), TINY)
             their_margins = margins(following)
             if float(following @ their_margins) < (1 - epsilon / 5) * value:
                 return eta, epsilon, (following, their_margins)
@@ -227,7 +233,7 @@ def fixed_updates(margins: Margins, u: Array, eta: float) -> Iterator[Update]:
     while True:
         q = margins(u)
         yield Update(u, q, eta, 0.0)
-        u = np.maximum(tilt(u, q, eta), np.finfo(float).tiny)
+        u = np.maximum(tilt(u, q, eta), TINY)
 
 
 def take_until(updates: Iterable[Update], gap: float, max_updates: int) -> Iterator[Update]:
@@ -260,19 +266,11 @@ def update_bound(n_samples: int, nu: float) -> float:
     return 2 * log(validation.whole("n_samples", n_samples, 2)) / validation.positive("nu", nu) ** 2
 
 
-PASSES = 3
-"""Refinements of the solution of a linear system: each mends all but 1e-14 of what the ridge costs."""
-
-
 def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2, max_updates: int = 5000) -> Solution:
     """Minimise u'K~u on the simplex.
 
-    TK07 Algorithm 1 up to a relative gap of `warm_gap`: each update projects u in relative entropy onto the vectors
-    v with
-    ``(K~u)'v = (1 - epsilon) u'K~u``, which multiplies u_i by exp(-eta (K~u)_i). Epsilon is halved until the objective
-    falls by a fifth of what was asked, and grows again after that. A bound of 2 ln(n)/nu^2 on the number of updates
-    makes them slow in the end, so an active-set method takes over from their support; it ends at the optimum up to
-    rounding.
+    TK07 Algorithm 1 (`adaptive_updates`) up to a relative gap of `warm_gap`. Updates are slow in the end, so an
+    active-set method takes over from their support; it ends at the optimum up to rounding.
 
     Parameters
     ----------
@@ -303,12 +301,12 @@ def solve_rho_svm(problem: RhoSVM, tol: float = 1e-9, *, warm_gap: float = 1e-2,
     validation.whole("max_updates", max_updates, 0)
     Q = problem.K * np.outer(problem.y, problem.y)
     with threadpool_limits(1, "blas"):
-        u = multiplicative_updates(Q, uniform(len(Q)), warm_gap, max_updates)
-        u = finish_on_active_set(Q, u, tol)
-    seconds = time.perf_counter() - start
+        u = multiplicative_updates(Q, uniform(len(Q)), max(tol, warm_gap), max_updates)
+        q = Q @ u
+        if relative_gap(q, float(u @ q)) > tol:
+            u = finish_on_active_set(Q, u)
     point = problem.repair({"u": u})
-    variables = {"c": point["c"], "rho": point["rho"]}
-    return Solution(problem.value(point), variables, {"u": u}, "optimal", "multiplicative", seconds)
+    return Solution.from_optimum(problem, {"c": point["c"], "rho": point["rho"]}, {"u": u}, "multiplicative", start)
 
 
 def multiplicative_updates(Q: Array, u: Array, gap: float, max_updates: int) -> Array:
@@ -317,41 +315,16 @@ def multiplicative_updates(Q: Array, u: Array, gap: float, max_updates: int) -> 
     return last.u
 
 
-def finish_on_active_set(Q: Array, u: Array, tol: float) -> Array:
-    """Minimise u'Qu on the simplex by a primal active-set method from the support of `u`.
-
-    On a support S the minimum over sum u = 1 is ``Q_SS^-1 1`` normalised. Where that has a negative entry, u moves
-    towards it until an entry vanishes and leaves S; else the sample with the smallest margin joins S.
-    """
-    active = u > 1e-6 * u.max()
-    u = np.where(active, u, 0.0) / u[active].sum()
-    for _ in range(20 * len(u)):
-        S = np.flatnonzero(active)
-        towards = _affine_minimum(Q[np.ix_(S, S)])
-        falling = towards < 0
-        if falling.any():
-            ratios = np.full(len(S), np.inf)
-            ratios[falling] = u[S][falling] / (u[S] - towards)[falling]
-            u[S] += ratios.min() * (towards - u[S])
-            u[S[ratios.argmin()]], active[S[ratios.argmin()]] = 0.0, False
-            continue
-        u[S] = towards
-        q = Q @ u
-        if relative_gap(q, float(u @ q)) <= tol or active[q.argmin()]:
-            return u
-        active[q.argmin()] = True
-    raise SolverFailed([Attempt("active set", "too many steps", 0.0)])
-
-
-def _affine_minimum(Q: Array) -> Array:
-    """Return Q^-1 1 normalised, for a Q that may be singular: scaled, ridged, and refined."""
+def finish_on_active_set(Q: Array, u: Array) -> Array:
+    """Minimise u'Qu on the simplex by an active-set method from the support of `u`."""
+    # updates leave nothing at 0; what is far below the largest is on its way there
+    u = np.where(u > 1e-6 * u.max(), u, 0.0) / u[u > 1e-6 * u.max()].sum()
+    # in x = size u the matrix has a unit diagonal, so that rounding spares small entries of Q
     size = np.sqrt(np.maximum(np.diag(Q), 1e-200))
-    scaled = Q / np.outer(size, size)
-    factored = cho_factor(scaled + 1e-14 * len(Q) * np.eye(len(Q)))
-    v = np.zeros(len(Q))
-    for _ in range(PASSES):
-        v += cho_solve(factored, 1 / size - scaled @ v)
-    return v / size / (v / size).sum()
+    nothing = np.zeros(len(u))
+    program = BoxProgram(Q / np.outer(size, size), 1 / size, nothing, 1.0, nothing, np.full(len(u), inf))
+    u = program.solve(size * u)[0] / size
+    return u / u.sum()
 
 
 WARM_UPDATES = 10
@@ -425,7 +398,7 @@ def solve_low_rank_rho_svm(K: LowRankKernel, y: Any, tol: float = 1e-6, *, max_u
     n_steps = 0
     with threadpool_limits(1, "blas"):
         soft = bool(np.all(K.ridge > 0))
-        updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
+        updates = adaptive_updates(make_margins(K, y), uniform(len(y)))
         limit = validation.whole("max_updates", max_updates, 0)
         reached = take_until(updates, tol, min(limit, WARM_UPDATES) if soft else limit)
         ((n_updates, last),) = deque(enumerate(reached), maxlen=1)
@@ -450,7 +423,8 @@ def certificates(K: LowRankKernel, y: Array, u: Array) -> tuple[Certificate, Cer
     >>> low_rank.primal, low_rank.dual, exact.primal, exact.dual
     (1.0, 1.0, 1.0, 1.125)
     """
-    q = y * (K @ (y * u))
+    # m^2 / v <= optimum <= v, and for the exact kernel up to v + (sum_i u_i sqrt(E_ii))^2
+    q = make_margins(K, y)(u)
     value = float(u @ q)
     low = (1 - relative_gap(q, value)) * value
     missed = float(u @ np.sqrt(K.residual)) ** 2
@@ -477,7 +451,7 @@ def _finish_by_newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple
     problem = SmoothProblem(K.G.T, y, 2 * ridge, False, loss.multipliers, loss.curvature)
     w = K.G.T @ (y * u)
     f = K.G @ w
-    # the best length of that w were it without slacks
+    # the best length t of that w were all slacks above 0: min ridge t^2 |w|^2 + sum_i prices_i (1 - t y_i f_i)^2
     size = float(prices @ (y * f) / (prices @ f**2 + ridge * (w @ w)))
     best, lowest, n_steps = u, inf, -1
 
@@ -486,7 +460,7 @@ def _finish_by_newton(K: LowRankKernel, y: Array, u: Array, tol: float) -> tuple
         nonlocal best, lowest, n_steps
         n_steps += 1
         u = pull / pull.sum() if pull.any() else best
-        q = y * (K @ (y * u))
+        q = make_margins(K, y)(u)
         gap = relative_gap(q, float(u @ q))
         if gap < lowest:
             best, lowest = u, gap
@@ -591,7 +565,7 @@ def partial_svms(K: Any, y: Any, *, tol: float = 1e-3, max_updates: int = 1000) 
     y = validation.signs(y, K.shape[0])
     validation.positive("tol", tol)
     with threadpool_limits(1, "blas"):
-        updates = adaptive_updates(lambda u: y * (K @ (y * u)), uniform(len(y)))
+        updates = adaptive_updates(make_margins(K, y), uniform(len(y)))
         return combine_updates(take_until(updates, tol, validation.whole("max_updates", max_updates)), y)
 
 

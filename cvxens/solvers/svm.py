@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from cvxens import validation
 from cvxens.errors import SolverFallbackWarning
@@ -18,6 +17,7 @@ from cvxens.problems.losses import Hinge
 from cvxens.problems.maps import Kernel, doubly_centred, gram
 from cvxens.problems.modelling import tell_of_fallback
 from cvxens.problems.problem import Products
+from cvxens.solvers.active_set import solve_balanced
 from cvxens.types import Array, Attempt, Solution
 
 SOLVER = "SVC (LIBSVM)"
@@ -30,9 +30,6 @@ CERTIFIED = 1e-6
 
 AT_BOUND = 1e-6
 """The distance from a bound, relative to C, that may be an error of single precision."""
-
-PASSES = 3
-"""Refinements of the samples between the bounds."""
 
 
 def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
@@ -61,9 +58,7 @@ def solve_svm_dual(problem: SVMDual, tol: float = 1e-8) -> Solution:
     validation.instance("problem", problem, SVMDual)
     start, tol = time.perf_counter(), validation.positive("tol", tol)
     u, b, steps = _decompose(problem.K, problem.y, problem.C, tol)
-    seconds = time.perf_counter() - start
-    solution = Solution(problem.value({"u": u, "b": b}), {"u": u}, {"b": b}, "optimal", SOLVER, seconds)
-    return _fall_back(problem, solution, steps)
+    return _fall_back(problem, Solution.from_optimum(problem, {"u": u}, {"b": b}, SOLVER, start), steps)
 
 
 def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Solution:
@@ -92,9 +87,7 @@ def solve_svm_primal(problem: SVMPrimal | InfiniteSVM, tol: float = 1e-8) -> Sol
     start, tol = time.perf_counter(), validation.positive("tol", tol)
     u, b, steps = _decompose(gram(problem.H), problem.y, problem.C, tol)
     w = problem.H.edges(problem.y * u)
-    seconds = time.perf_counter() - start
-    solution = Solution(problem.value({"w": w, "b": b}), {"w": w, "b": b}, {"u": u}, "optimal", SOLVER, seconds)
-    return _fall_back(problem, solution, steps)
+    return _fall_back(problem, Solution.from_optimum(problem, {"w": w, "b": b}, {"u": u}, SOLVER, start), steps)
 
 
 def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, int]:
@@ -112,6 +105,7 @@ def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, 
     u[model.support_] = np.abs(model.dual_coef_[0])
     b = float(model.intercept_[0])
     snapped = np.where(u < AT_BOUND * C, 0.0, np.where(u > (1 - AT_BOUND) * C, C, u))
+    # which samples are at a bound is a guess from single precision, so both guesses are tried and the gap decides
     candidates = (u, _refine(centred, y, C, u, b), _refine(centred, y, C, snapped, b))
     problem = Problem(svm(C), Kernel(centred), y)
     u = min(candidates, key=lambda u: abs(_evaluate_gap(problem, u)))
@@ -120,23 +114,14 @@ def _decompose(K: Array, y: Array, C: float, tol: float) -> tuple[Array, Array, 
 
 
 def _refine(K: Array, y: Array, C: float, u: Array, b: float) -> Array:
-    """Put the samples between the bounds on the margin in double precision: LIBSVM keeps K in single.
-
-    Each pass solves ``K_FF d + 1 e = y_F - f_F``, ``1'd = -y'u`` over these samples F, ridged as K_FF may be
-    singular; the next one mends what the ridge took away.
-    """
+    """Put the samples between the bounds on the margin in double precision: LIBSVM keeps K in single."""
     free = np.flatnonzero((u > 0) & (u < C))
     if not len(free):
         return u
-    ridge = 1e-12 * (float(np.trace(K)) or 1.0)
-    factored = lu_factor(K[np.ix_(free, free)] + ridge * np.eye(len(free)))
-    from_ones = lu_solve(factored, np.ones(len(free)))
+    # K_FF d + e = y_F - f_F - b, 1'd = -y'u over these samples F
     v = y * u
-    for _ in range(PASSES):
-        missed = lu_solve(factored, y[free] - K[free] @ v - b)
-        change = float(missed.sum() + v.sum()) / float(from_ones.sum())
-        v[free] += missed - change * from_ones
-        b += change
+    change, _ = solve_balanced(K[np.ix_(free, free)], np.ones(len(free)), y[free] - K[free] @ v - b, -float(v.sum()))
+    v[free] += change
     return np.clip(y * v, 0.0, C)
 
 

@@ -1,4 +1,11 @@
-"""The regularisation path of an SVM with any kernel: multipliers that are piecewise linear in C."""
+"""The regularisation path of an SVM with any kernel: multipliers that are piecewise linear in C.
+
+Between two *breakpoints* the samples keep their places: *below* the margin u = C, above it u = 0, and *on* it u is in
+between. There margins of 1 are linear equations in u, so that u and b are linear in C (Hastie, Rosset, Tibshirani & Zhu
+2004, for a kernel matrix that is definite on every such set). Here the way on from a breakpoint is found as the
+solution of a small quadratic program, `BoxProgram`, which also decides who leaves the margin; ties and singular
+matrices need no cases of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,130 +14,14 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import lu_factor, lu_solve
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import doubly_centred
+from cvxens.solvers.active_set import BoxProgram, solve_balanced
 from cvxens.types import Array, Attempt
-
-Mask = NDArray[np.bool_]
-
-PASSES = 3
-"""Refinements of the solution of a linear system."""
-
-RIDGE = 1e-12
-"""The ridge on the diagonal of a system, relative to its largest entry; refinement takes it away again."""
-
-TOLERANCE = 1e-13
-"""The violation of an optimality condition that counts as rounding, relative to the sizes that a gradient adds up."""
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """min 1/2 d'Q d + p'd subject to y'd = total, low <= d <= high, for a PSD Q."""
-
-    Q: Array
-    y: Array
-    p: Array
-    total: float
-    low: Array  # may be -inf
-    high: Array  # may be inf
-
-    def solve(self) -> tuple[Array, float, Mask]:
-        """Return a minimiser, the multiplier beta in ``Q d + p + beta y = 0`` on what is free, and what is free.
-
-        A primal active-set method: from a feasible d, minimise over the free entries, fix those that reach a bound, and
-        let go the one that most wants to leave its bound, or two of them where none is free.
-
-        Examples
-        --------
-        >>> bounds = np.zeros(2), np.full(2, np.inf)
-        >>> Direction(np.eye(2), np.array([1.0, 1.0]), np.array([0.0, -3.0]), 1.0, *bounds).solve()
-        (array([0., 1.]), 2.0, array([False,  True]))
-        """
-        d = self._feasible()
-        free = (self.low < d) & (d < self.high)
-        beta, size = 0.0, float(np.abs(self.Q).max())
-        for _ in range(20 * len(d) + 20):
-            beta = self._minimise(d, free)
-            gradient = self.Q @ d + self.p
-            tolerance = TOLERANCE * (size * float(np.abs(d).sum()) + float(np.abs(self.p).max()))
-            if free.any():
-                leaving = np.where(free, 0.0, self._rate_of_fall(d, gradient + beta * self.y))
-                if leaving.max() <= tolerance:
-                    return d, beta, free
-                free[leaving.argmax()] = True
-            else:
-                up, down = self._find_pair(d, gradient)
-                least, most = -self.y[up] * gradient[up], -self.y[down] * gradient[down]
-                if least <= most + tolerance:
-                    return d, float(least + most) / 2, free
-                free[[up, down]] = True
-        raise SolverFailed([Attempt("active set", "does not end", 0.0)])
-
-    def _feasible(self) -> Array:
-        """Return 0 within its bounds, moved until y'd is the total."""
-        d = np.clip(np.zeros(len(self.y)), self.low, self.high)
-        for i in range(len(d)):
-            missing = self.y[i] * (self.total - float(self.y @ d))
-            d[i] = min(max(d[i] + missing, self.low[i]), self.high[i])
-        return d
-
-    def _minimise(self, d: Array, free: Mask) -> float:
-        """Move d to the minimum over its free entries, and fix those that bounds stop on the way; returns beta."""
-        beta = 0.0
-        while free.any():
-            F = np.flatnonzero(free)
-            Q = self.Q[np.ix_(F, F)]
-            rest = self.total - float(self.y @ np.where(free, 0.0, d))
-            target, beta = solve_balanced(Q, self.y[F], -self.p[F] - self.Q[F] @ np.where(free, 0.0, d), rest)
-            stop = np.where(target < d[F], self.low[F], self.high[F])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = np.where(
-                    (target < self.low[F]) | (target > self.high[F]), (stop - d[F]) / (target - d[F]), 2.0
-                )
-            first = int(ratios.argmin())
-            if ratios[first] > 1:
-                d[F] = target
-                return beta
-            d[F] += ratios[first] * (target - d[F])
-            d[F[first]], free[F[first]] = stop[first], False
-        return beta
-
-    def _rate_of_fall(self, d: Array, slope: Array) -> Array:
-        """Return how fast the objective falls where an entry leaves its bound."""
-        return np.maximum(np.where(d < self.high, -slope, 0.0), np.where(d > self.low, slope, 0.0))
-
-    def _find_pair(self, d: Array, gradient: Array) -> tuple[int, int]:
-        """Return the entries whose y_i d_i most wants to rise and to fall."""
-        rises = np.where(self.y > 0, d < self.high, d > self.low)
-        falls = np.where(self.y > 0, d > self.low, d < self.high)
-        wish = -self.y * gradient
-        return int(np.where(rises, wish, -np.inf).argmax()), int(np.where(falls, wish, np.inf).argmin())
-
-
-def solve_balanced(Q: Array, y: Array, right: Array, total: float) -> tuple[Array, float]:
-    """Solve ``Q x + beta y = right, y'x = total``; one of the solutions where Q is singular.
-
-    Examples
-    --------
-    >>> x, beta = solve_balanced(np.ones((2, 2)), np.ones(2), np.ones(2), 1.0)
-    >>> x.round(9), abs(round(beta, 9))
-    (array([0.5, 0.5]), 0.0)
-    """
-    n = len(y)
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n], system[:n, n], system[n, :n] = Q, y, y
-    ridged = system + np.diag(np.r_[np.full(n, RIDGE * max(float(np.abs(Q).max()), 1e-300)), 0.0])
-    factored, goal, x = lu_factor(ridged), np.r_[right, total], np.zeros(n + 1)
-    for _ in range(PASSES):
-        x += lu_solve(factored, goal - system @ x)
-    return x[:n], float(x[n])
-
 
 SOLVER = "regularisation path"
 
@@ -276,8 +167,10 @@ class _Walk:
 
     def __init__(self, problem: SVMDual, C_max: float) -> None:
         self.problem, self.y, self.C_max = problem, problem.y, C_max
+        # y'u = 0, so that centring K changes b alone, by the mean score; entries are smaller, and digits are saved
         self.Q = doubly_centred(problem.K) * np.outer(self.y, self.y)
         self.largest = float(np.abs(self.Q).max())
+        # at C = 0 the best constant is the larger class's label: its samples are on the margin, the others below
         majority = float(np.sign(self.y.sum()))
         self.C, self.u, self.b = 0.0, np.zeros(len(self.y)), majority
         self.on = self.y == majority
@@ -290,6 +183,7 @@ class _Walk:
         """Go on to the next breakpoint; False where there is none before `C_max`."""
         self._find_direction()
         step = self._step_until_event() if self.on.any() else self._step_until_closed()
+        # a path without a bend is a line, of which a second point is wanted
         if step == inf and len(self.knots) == 1:
             step = 1.0
         if self.C + step == inf and self.C_max == inf:
@@ -313,6 +207,7 @@ class _Walk:
 
     def _find_direction(self) -> None:
         """Find the direction, and which of the samples on the margin stay there."""
+        # per unit of C: 1 below the margin, 0 above it; those on it keep z = 1 or leave at the rate of their new side
         T, self.tied = np.flatnonzero(self.on), self.on.copy()
         self.du, self.db = self.below.astype(float), 0.0
         if not len(T):
@@ -320,7 +215,7 @@ class _Walk:
         low = np.where(self.u[T] <= TIE * self.C, 0.0, -inf)
         high = np.where(self.u[T] >= (1 - TIE) * self.C, 1.0, inf)
         pull, total = self.Q[T] @ self.du, -float(self.y @ self.du)
-        d, self.db, free = Direction(self.Q[np.ix_(T, T)], self.y[T], pull, total, low, high).solve()
+        d, self.db, free = BoxProgram(self.Q[np.ix_(T, T)], self.y[T], pull, total, low, high).solve()
         self.du[T] = d
         self.on[T], self.below[T] = free, ~free & (d == high)
 
@@ -329,6 +224,7 @@ class _Walk:
         z, dz = self._margins(), self.Q @ self.du + self.y * self.db
         size = self.largest * float(np.abs(self.du).sum()) + abs(self.db)
         dz[np.abs(dz) <= ROUNDING * size] = 0.0
+        # z + t dz = 1 off the margin; u + t du = 0 and u + t du = C + t on it
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = [
                 np.where(~self.tied & np.where(self.below, dz > 0, dz < 0), (1 - z) / dz, inf),
@@ -366,6 +262,7 @@ class _Walk:
         self.still = self.still + 1 if step <= TIE**2 * self.C else 0
         before = self.C, self.u, self.b, self.on.copy(), self.below.copy()
         self.C += step
+        # u is set by where a sample is, not summed up: errors do not add along the path
         moved = np.where(self.on, self.u + step * self.du, np.where(self.below, self.C, 0.0))
         moved[moved <= TIE * self.C] = 0.0
         moved[moved >= (1 - TIE) * self.C] = self.C
@@ -384,6 +281,7 @@ class _Walk:
         F = np.flatnonzero(self.on & (self.u > 0) & (self.u < self.C))
         if not len(F):
             return
+        # Q_FF d + db y_F = 1 - z_F, y'd = -y'u
         missed, imbalance = 1 - self._margins()[F], float(self.y @ self.u)
         if max(float(np.abs(missed).max()), abs(imbalance)) > 1e-13:
             change, db = solve_balanced(self.Q[np.ix_(F, F)], self.y[F], missed, -imbalance)

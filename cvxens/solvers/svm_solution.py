@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify_evaluated, relative
-from cvxens.limits import Ending
+from cvxens.limits import Deadline, Ending
 from cvxens.problems import Evaluated, SVMDual
 from cvxens.problems.problem import Products
 from cvxens.types import Array, Solution
@@ -136,6 +136,27 @@ class SVMSolution(Generic[P]):
 
 
 S = TypeVar("S", bound=SVMSolution[Any])
+
+
+class Incumbent(Generic[S]):
+    """The certified point of the smallest gap so far, and the history of all."""
+
+    best: S
+
+    def __init__(self, clock: Deadline) -> None:
+        self.clock, self.history = clock, list[Level]()
+        self.waited = 0  # points that have counted as no progress since the best one; whoever counts adds to it
+
+    def take(self, new: S, steps: int) -> S:
+        """Note a point that was reached after so many steps, and keep it if it is the best so far."""
+        if not self.history or new.relative_gap < self.best.relative_gap:
+            self.best, self.waited = new, 0
+        self.history.append(new.level(steps, self.clock.seconds))
+        return new
+
+    def end(self, ending: Ending) -> S:
+        """Return the best point with the history."""
+        return replace(self.best, history=tuple(self.history), ending=ending)
 
 
 def along_prices(solve: Callable[..., S], problem: Any, Cs: Any, tol: float, options: Mapping[str, Any]) -> Sequence[S]:

@@ -13,7 +13,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.kernels import SimplifiedStump, Stump
 from cvxens.problems import SVMDual
 from cvxens.solvers import solve_svm_dual, svm_path
-from cvxens.solvers.svm_path import Direction
+from cvxens.solvers.active_set import BoxProgram
 
 X, Y = make_threenorm(60, 3, random_state=0)
 K = Stump()(X)
@@ -218,7 +218,7 @@ def test_a_direction_is_the_minimum(seed, sign, bounded):
     F = rng.integers(-2, 3, (2, 2)).astype(float)
     Q, y = F @ F.T + 0.1 * np.eye(2), np.array([1.0, sign])
     low, high = (np.array([-1.0, -np.inf]), np.array([np.inf, 2.0])) if bounded else (np.full(2, -3.0), np.full(2, 3.0))
-    problem = Direction(Q, y, rng.integers(-1, 2, 2).astype(float), 0.5, low, high)
+    problem = BoxProgram(Q, y, rng.integers(-1, 2, 2).astype(float), 0.5, low, high)
     d, beta, free = problem.solve()
     assert y @ d == pytest.approx(0.5)
     assert_allclose((Q @ d + problem.p + beta * y)[free], 0, atol=1e-9)

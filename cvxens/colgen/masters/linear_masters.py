@@ -265,10 +265,12 @@ class InteriorPointMaster(FastMaster):
             # asked again with nothing new, it is to do better
             goal = self.gap if entering else min(self.gap, self.own_gap)
             self.at, self.own_gap = interior_point.follow_path(self.program, before, LOOSE * goal)
+        # no step has made it better, and nothing new has come: rounding
         if self.at is before and not entering:
             return self._finish()
         w = np.zeros(self.restricted.n_columns)
         if self.at is not None:
+            # w_j = w_j^+ - w_j^-, of which the working set has either or both
             sign, column = self.working
             np.add.at(w, column, self.signs[sign] * self.at.w)
         self._take(self.restricted.evaluate({"w": w, "u": self.C * self._v}))

@@ -12,6 +12,7 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
+from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -26,7 +27,18 @@ MAX_STEPS = 100
 
 
 class NewtonMaster(FastMaster, ABC):
-    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant."""
+    """A master by Newton's method, warm-started, which solves a round as far as the columns found last warrant.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    tol : float
+        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
+    share : float
+        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
+        in every round.
+    """
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float, share: float) -> None:
         super().__init__(formulation, y)
@@ -47,6 +59,7 @@ class NewtonMaster(FastMaster, ABC):
         return super().bound(solution, priced)
 
 
+@documented
 class HingeMaster(NewtonMaster):
     """LL08 P1, SL (1) over the columns found so far, warm-started from the last round's multipliers and weights.
 
@@ -58,13 +71,6 @@ class HingeMaster(NewtonMaster):
     ----------
     formulation : Formulation
         Hinge loss with a squared l2 penalty and free w, with or without an intercept.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    tol : float
-        Relative duality gap of the restricted problem, recomputed, at which a solution is exact.
-    share : float
-        Of what the last columns found can gain, down to which the problem is solved otherwise; 0 for exact solutions
-        in every round.
     """
 
     source = "SL (1)"
@@ -118,6 +124,7 @@ def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iter
         yield point
 
 
+@documented
 class SmoothMaster(NewtonMaster):
     """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
@@ -129,10 +136,6 @@ class SmoothMaster(NewtonMaster):
     formulation : Formulation
         A loss that has a `curvature` (exponential, logistic, squared hinge, or your own) with a squared l2 penalty and
         free w, with or without an intercept.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    tol, share : float
-        As of `HingeMaster`.
     """
 
     source = "KIE06 (14)"
@@ -164,6 +167,7 @@ class _State:
     gap: float
 
 
+@documented
 class SparseMaster(NewtonMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
@@ -176,8 +180,9 @@ class SparseMaster(NewtonMaster):
         A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
-    tol, share : float
-        As of `HingeMaster`; the share is of the gap to the bound from the columns found last.
+    share : float
+        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
+        solutions in every round.
     """
 
     source = "Lee, Sun & Saunders 2014"
@@ -233,6 +238,7 @@ class SparseMaster(NewtonMaster):
         u = loss.multipliers(z)
         edges = problem.H.edges(y * u)
         objective = loss.value(z) + self.penalty.value(point.W)
+        # -loss*(-t u) at the t for which the largest edge is the slope of the penalty
         repaired = loss.repair(u, y if problem.intercept else None)
         repaired_edges = problem.H.edges(y * repaired) if problem.intercept else edges
         largest = float((repaired_edges if problem.nonnegative else np.abs(repaired_edges)).max())

@@ -5,6 +5,7 @@ from cvxens.colgen.oracles.learners import SklearnLearner, Trees
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.oracles.rows import Rows
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, Stump
@@ -18,6 +19,7 @@ __all__ = [
     "Perceptrons",
     "Pool",
     "QuantileStumps",
+    "Rows",
     "SklearnLearner",
     "Stump",
     "Stumps",

@@ -98,6 +98,7 @@ class Pool:
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         self.negations = negations
         self.largest = float(np.abs(self.H).max())
+        self.n_hypotheses = self.H.shape[1]
         self._centres = centres(self.H.T)
         self._shifted = self.H - self._centres if self._centres.any() else self.H
         self._largest_shifted = float(np.abs(self._shifted).max())
@@ -230,7 +231,7 @@ class KernelColumns:
             columns_per_round=columns_per_round,
             negations=negations,
         )
-        self.negations, self.largest = negations, self.pool.largest
+        self.negations, self.largest, self.n_hypotheses = negations, self.pool.largest, self.pool.n_hypotheses
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""

@@ -67,6 +67,7 @@ class QuantileStumps:
         for j, thresholds in enumerate(by_feature):
             self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.sample, j), np.float64), side="right")
         self.places = [(j, threshold) for j, thresholds in enumerate(by_feature) for threshold in thresholds.tolist()]
+        self.n_hypotheses = len(self.places) + 1
         self.counts = [len(thresholds) for thresholds in by_feature]
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:

@@ -118,7 +118,7 @@ class Stumps:
         self._search = StumpSearch(self.features, every_place=square_sum)
 
     @property
-    def n_stumps(self) -> int:
+    def n_hypotheses(self) -> int:
         """The number of hypotheses, h and -h counted once."""
         return int((self.features.n_distinct - 1).sum()) + self.constant
 

@@ -66,6 +66,7 @@ class Union:
         )
         self.negations = all(getattr(oracle, "negations", False) for oracle in oracles)
         self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
+        self.n_hypotheses = sum(getattr(oracle, "n_hypotheses", inf) for oracle in oracles)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
@@ -131,6 +132,7 @@ class Costed:
             raise InvalidInput("least", "found none with a function as cost", "give a number that no cost is below")
         self.least = validation.positive("least", self.cost if least is None else least)
         self.largest = getattr(oracle, "largest", inf) / self.least
+        self.n_hypotheses = getattr(oracle, "n_hypotheses", inf)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
