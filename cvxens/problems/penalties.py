@@ -512,7 +512,7 @@ class Radial(Penalty):
         """Theta."""
 
     def value(self, w: Array) -> float:
-        return float(self.curve.values(np.linalg.norm(w)))
+        return float(self.curve.values(np.asarray(np.linalg.norm(w))))
 
     def repair(self, w: Array) -> Array:
         """Scale weights down into the ball, where there is one."""

@@ -230,7 +230,7 @@ def test_what_a_formulation_says_of_itself():
     assert formulations.lpboost(0.5).sense == -1.0
     assert not Formulation(cp.sum, L1()).has_conjugate
     assert Formulation(Hinge(1.0), cp.norm1).has_conjugate
-    assert not Formulation(Hinge(1.0), cp.norm2).has_conjugate
+    assert not Formulation(Hinge(1.0), cp.norm_inf).has_conjugate
     assert formulations.simplex_least_squares(y, 1.0).outputs == 1
 
 
