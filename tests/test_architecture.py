@@ -88,6 +88,7 @@ LIBRARIES = {
         "colgen.masters",
         "solvers",
     ),
+    "clarabel": ("problems.conic", "problems.cones", "colgen.masters"),
     "highspy": ("colgen.masters",),
     "onnx": ("export.graph",),
     "pyarrow": ("datasets.reading",),
@@ -97,6 +98,7 @@ LIBRARIES = {
 
 WITHIN = {
     "problems.losses": {"problems.modelling", "problems.duality"},
+    "problems.target_losses": {"problems.modelling", "problems.duality", "problems.losses"},
     "problems.penalties": {
         "problems.curves",
         "problems.modelling",
@@ -109,6 +111,7 @@ WITHIN = {
     "problems.modelling": set(),
     "problems.duality": set(),
     "colgen.protocols": set(),
+    "colgen.masters.stack": set(),
     "colgen.oracles": {"colgen.protocols", "colgen.oracles"},
     "estimators.samples": set(),
     "estimators.multiclass": set(),

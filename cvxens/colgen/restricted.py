@@ -86,9 +86,8 @@ class Restricted:
         return {**point, "b": point["b"] + self.centres @ point["w"]} if "b" in point else point
 
     def balance(self, u: Array) -> Array:
-        """Return multipliers with y'u = 0 to the last bit where there is an intercept, if their domain is known."""
-        formulation = self.formulation
-        return balance_exactly(u, self.y) if formulation.intercept and formulation.has_conjugate else u
+        """Return multipliers with y'u = 0 to the last bit where there is an intercept."""
+        return balance_exactly(u, self.y) if self.formulation.intercept else u
 
     def start(self) -> MasterSolution:
         """Return the point to price with before there is any column."""
@@ -107,8 +106,11 @@ class Restricted:
 
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
-        problem = self.problem
-        if "u" in point and self.formulation.intercept:
+        problem, balanced = self.problem, self.y if self.formulation.intercept else None
+        if "u" in point and hasattr(problem.loss, "prove"):
+            z = self.y * (self.H @ point["w"] + point.get("b", 0.0))
+            point = {**point, "u": problem.loss.prove(point["u"], balanced, z)}
+        elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
         found = problem.evaluate(point, Products(problem.linear_map, precise=False))
@@ -179,6 +181,7 @@ class Needs:
     penalty: str
     nonnegative: bool | None = None  # None: either will do
     intercept: bool | None = None
+    several: bool | None = None
 
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
@@ -188,6 +191,8 @@ class Needs:
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:
                 missing.append(f"{name} is not {wanted}")
+        if self.several not in {None, formulation.outputs is not None}:
+            missing.append(f"outputs is {formulation.outputs}")
         return " and ".join(missing)
 
 

@@ -15,7 +15,6 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import (
     Column,
-    Ending,
     Formulation,
     Hypothesis,
     Master,
@@ -35,7 +34,7 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -46,15 +45,6 @@ from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """The solvers of the restricted masters of a run."""
-
-REMEDIES: Mapping[Ending, str] = {
-    Ending.MAX_COLUMNS: "raise max_columns or tol",
-    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
-    Ending.MAX_TIME: "raise max_time or tol",
-    Ending.INTERRUPTED: "fit again to go further",
-    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
-}
-"""Endings short of `tol`, and what to do about them."""
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
