@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import compress, count
 from math import inf, isfinite
 from typing import Any
@@ -44,6 +44,7 @@ from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.penalties import check_symmetry
+from cvxens.proofs import Proof, prove
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -416,6 +417,8 @@ class Run:
     variables : mapping of str to ndarray
         The best values of the variables that the formulation's expressions have and name themselves, such as
         thresholds, at these weights.
+    proof : cvxens.proofs.Proof or None
+        The same in rational numbers, where it was asked for.
     """
 
     certificate: Certificate
@@ -426,6 +429,7 @@ class Run:
     history: Sequence[Round]
     ending: Ending
     variables: Mapping[str, Array] = field(default_factory=dict)
+    proof: Proof | None = None
 
     def decision_function(self, X: Any) -> Array:
         """Evaluate H w + b on new samples; returns (n_samples,) or (n_samples, n_outputs)."""
@@ -450,6 +454,7 @@ def column_generation(
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
     callback: Callable[[Step], bool | None] | None = None,
+    exact: bool = False,
 ) -> Run:
     """Solve a formulation over all hypotheses of an oracle.
 
@@ -487,6 +492,9 @@ def column_generation(
         Called with the `Step` of every round, also of those that a checkpoint plays again; returns True to end the run
         after it, as `Ending.STOPPED`. A step's objectives and bounds are of a minimum: times `formulation.sense`,
         they are the formulation's.
+    exact : bool
+        True for a proof in rational numbers as well, `Run.proof`: of the optimum itself where the formulation is a
+        linear program over `Stumps` and that can be solved exactly, else of the point that was found.
 
     Returns
     -------
@@ -538,7 +546,8 @@ def column_generation(
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
-    return _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
+    run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
+    return replace(run, proof=run.certificate.exact()) if exact else run
 
 
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
@@ -572,6 +581,7 @@ class _Search:
         oracle = oracle if formulation.nonnegative else with_negations(oracle)
         self.start = start
         self.callback = callback
+        self.given_oracle = oracle
         self.recorder = (
             None if checkpoint is None else Recorder(checkpoint, formulation, signs, self.master, oracle, start)
         )
@@ -720,8 +730,28 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
+        if (statement := getattr(self.given_oracle, "statement", None)) is not None and incumbent.bounded:
+            hypotheses = [column.hypothesis for column in incumbent.columns]
+            point = hypotheses, solution.w, solution.b
+            prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
+            certificate = replace(certificate, prover=prover)
         own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
+
+
+def _prove(
+    formulation: Formulation,
+    statement: tuple[str, Array],
+    y: Array,
+    point: tuple[Sequence[Hypothesis], Array, Array],
+    u: Array,
+) -> Proof:
+    """Prove what a run has found in rational numbers, over the set that the oracle states."""
+    over, X = statement
+    if over == "one-sided pool" and not formulation.nonnegative:
+        over = "pool"
+    hypotheses, w, b = point
+    return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 
 
 def certify_incumbent(

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from warnings import warn
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
-from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
-from cvxens.errors import InvalidInput
+from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
+from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.problems import DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
@@ -200,6 +201,7 @@ class FastMaster:
     """A master for formulations whose terms have certain capabilities."""
 
     needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
+    least_samples: ClassVar[int] = 0  # on smaller samples another master is faster
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
@@ -221,6 +223,26 @@ class FastMaster:
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         return self.restricted.bound(solution, priced)
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """Makes the fastest master that supports a formulation, out of some in order of speed.
+
+    Where it cannot be imported, as HiGHS beside ortools, the next one answers, with a SolverFallbackWarning.
+    """
+
+    masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
+
+    def __call__(self, formulation: Formulation, y: Array) -> Master:
+        kinds = [kind for kind in self.masters if kind.supports(formulation)]
+        first = next(kind for kind in kinds if len(y) >= kind.least_samples)
+        try:
+            return first(formulation, y)
+        except ImportError as error:
+            other = next(kind for kind in kinds if kind is not first)
+            warn(f"{error}; {other.__name__} answers instead of {first.__name__}", SolverFallbackWarning, stacklevel=3)
+            return other(formulation, y)
 
 
 class InexactTolerance:

@@ -176,6 +176,7 @@ class ProximalHinge:
 
     def _first_sigma(self, rows: Array, at: Iterate) -> float:
         """Start with a few samples per column between the bounds; from nothing, no steeper than the penalty allows."""
+        # how far each sample is from the kink at z = 1
         off = np.abs(1 - self.y * (at.f + at.b))
         # sigma moves u from bound to bound over a width of C / sigma around z = 1: here, of 4 samples a column
         rank = min(len(off) - 1, 4 * (len(rows) + 1))

@@ -77,6 +77,7 @@ class SVMPath:
         k = int(np.searchsorted(self.C, C, side="right")) - 1
         if k == len(self.C) - 1:
             return self.u[k] + (C - self.C[k]) * self.u_slope, float(self.b[k] + (C - self.C[k]) * self.b_slope)
+        # linear in between
         share = (C - self.C[k]) / (self.C[k + 1] - self.C[k])
         return (1 - share) * self.u[k] + share * self.u[k + 1], float((1 - share) * self.b[k] + share * self.b[k + 1])
 

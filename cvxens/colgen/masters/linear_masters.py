@@ -214,6 +214,11 @@ class InteriorPointMaster(FastMaster):
     weight and with a small edge rest until their edge is too large again; so do, where w is free, the negations of
     columns.
 
+    Measured with the best stump of each of 20 features a round, to gaps of 1e-3 and 1e-6, in times of this master:
+    below 1000 samples HiGHS takes 0.05 to 1.7, and ends in a vertex, whose gap is zero. From 1000 to 4000 samples it
+    takes 0.4 to 1.4 where regularisation is strong (C = 5/n), which is tenths of a second, and 0.9 to 6.5 at C = 50/n;
+    at C = 200/n it is left at a gap of 20 % or more by the time this one is done.
+
     Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
     1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
 
@@ -227,6 +232,7 @@ class InteriorPointMaster(FastMaster):
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
     needs = (Needs("hinges", "edge_limit"), Needs("caps", "total"))
+    least_samples = 1000
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
@@ -271,6 +277,7 @@ class InteriorPointMaster(FastMaster):
         """Solve to a share of the outer gap, from the last point."""
         if self.restricted.n_columns == 0:
             return self.best
+        # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
         entering = len(waiting[0]) > 0
         if entering:
@@ -343,6 +350,7 @@ class InteriorPointMaster(FastMaster):
         # while the gap is wide, edges are known no better than it, so that thrice its share of the limit is kept
         to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / unit, size))
         useless = (at.s > to_spare) & (at.w < NEGLIGIBLE_WEIGHT * at.w.mean())
+        # once more without use, or back to none
         self.idle = np.where(useless, self.idle + 1, 0)
         kept = self.idle < PURGE_AFTER
         if kept.all():
