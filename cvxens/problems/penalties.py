@@ -368,7 +368,7 @@ class Structured(Penalty):
         the one at 0; unless that is 0 too, when sums of squares bound what they add.
         """
         entry, total = self.structure.entry, self.structure.total
-        inside, outside = self._measure_edges(edges.inside()), max(min(edges.bound, edges.outside), 0.0)
+        inside, outside = self._measure_edges(edges.inside()), min(edges.bound, edges.outside)
         limit_inside = entry.last_slope + total.last_slope
         limit_outside = entry.first_slope + total.last_slope
         if limit_outside <= 0:
@@ -383,19 +383,19 @@ class Structured(Penalty):
         """Return the conjugate at all edges, or a bound: of those outside the largest and the squares are known."""
         entry, share = self.structure.entry, self.shrink(edges)
         inside = share * self._measure_edges(edges.inside())
-        outside = share * max(min(edges.bound, edges.outside), 0.0)
+        outside = share * min(edges.bound, edges.outside)
         # from this price on no weight outside is worth having
-        least = outside * (1 + ROUNDED) - entry.first_slope if outside > 0 else -np.inf
+        least = outside + ROUNDED * abs(outside) - entry.first_slope if outside > -np.inf else -np.inf
         affordable = least <= self.structure.total.last_slope
         found = self._bound(inside, self._price(inside, least)) if affordable else np.inf
         if entry.first_slope == 0 and outside > 0 and np.isfinite(edges.square_sum) and outside <= entry.last_slope:
-            # phi*(e - lam) <= phi*(e) <= q e^2, whatever the price
+            # phi*(e - lam) <= phi*(e) <= q e^2, whatever the price from 0 on
             squares = np.square(share * np.maximum(edges.inside(), 0.0))
             rest = max(share**2 * edges.square_sum - float(squares.sum()) * (1 - sum_error(squares.size, 1.0)), 0.0)
             # |e|_1^2 <= n_outputs |e|_2^2
             factor = squares[0].size if self.row_norm == 1 and len(squares) else 1
             added = factor * entry.share_of_square(outside) * rest * (1 + ROUNDED) if rest > 0 else 0.0
-            found = min(found, self._bound(inside, self._price(inside, -np.inf)) + added)
+            found = min(found, self._bound(inside, self._price(inside, 0.0)) + added)
         return found
 
     def threshold(self, w: Array, edges: Array) -> float:

@@ -64,6 +64,18 @@ def test_an_expression_is_proven_over_all_stumps(name, nonnegative):
 
 
 @pytest.mark.parametrize(
+    "penalty",
+    [lambda w: 4 * cp.square(cp.sum(w) - 0.5), lambda w: [0.5 * cp.sum_squares(w), cp.sum(w) <= 0.4]],
+    ids=["soft equality", "budget"],
+)
+def test_weights_of_one_sign_may_have_a_sum_that_is_wanted(penalty):
+    run = column_generation(Formulation(Logistic(1.0), penalty, nonnegative=True), Stumps(X), y)
+    assert run.certificate.proven
+    assert run.certificate.relative_gap <= 1e-6
+    assert run.certificate.primal == pytest.approx(optimum(penalty, nonnegative=True), rel=1e-6)
+
+
+@pytest.mark.parametrize(
     ("penalty", "express"),
     [
         (Budget(1.0), lambda w: cp.transforms.indicator([cp.norm1(w) <= 1])),

@@ -251,3 +251,16 @@ def test_slopes_hold_the_gradient_at_weights_that_are_not_0(w, norm):
         slope = (up - down) / 2e-6
         assert least.flat[j] - 1e-5 <= slope <= largest.flat[j] + 1e-5
         assert least.flat[j] == pytest.approx(largest.flat[j], abs=1e-12)
+
+
+@settings(deadline=None, max_examples=15)
+@given(edges=weights, outside=st.sampled_from([-np.inf, -1.0, -0.5, 0.0, 0.4]))
+def test_the_bound_over_further_hypotheses_of_one_sign_is_above_every_weighting(edges, outside):
+    """P(w) = (sum w - 1)^2 has a negative price near 0, which lets hypotheses with negative edges in."""
+    penalty = read_penalty(lambda w: cp.square(cp.sum(w) - 1), None, True)
+    bound = penalty.conjugate(Edges(np.inf, np.inf, lambda: edges, outside))
+    best = max(float(edges.max()), outside)
+    totals = np.linspace(0, 4, 401)
+    # all weight goes to the largest edge, inside or outside
+    assert bound >= (best * totals - (totals - 1) ** 2).max() - 1e-9
+    assert bound == pytest.approx(max(best + best**2 / 4, -1.0) if best > -2 else -1.0, abs=1e-9)
