@@ -150,7 +150,7 @@ class Curve:
             risen = np.where((b > a) & np.isfinite(at_a), np.maximum(x - self.slopes(a), 0.0) * (b - a), 0.0)
             size = np.abs(x * a) + np.where(np.isfinite(at_a), np.abs(at_a), np.abs(at_b))
             bound = np.maximum(at_a + risen, at_b) + ROUNDED * size
-        return np.where(np.isfinite(b), np.where(b > 0, bound, -self.values(np.zeros_like(x))), inf)
+        return np.where(np.isfinite(b), np.where(b > 0, bound, 0.0 - self.values(np.zeros_like(x))), inf)
 
     def share_of_square(self, x: float) -> float:
         """Bound ``conjugate(v) / v^2`` for all 0 < v <= x, for a function that starts as 0 with a slope of 0.

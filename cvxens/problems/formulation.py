@@ -30,7 +30,10 @@ class Formulation:
         over, and those that have a name come back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
-        convex cvxpy expression, symmetric in its entries.
+        convex cvxpy expression, or to a list of one and constraints on w. It treats all hypotheses alike. What in it
+        is a sum over weights, over rows of those of several outputs, or a function of an l1 or l2 norm is read off
+        its tree, such as ``0.1 * cp.norm1(w) + cp.sum(cp.huber(w))`` or ``[0, cp.norm1(w) <= 3]``, and proven; of
+        another penalty there are no bounds, and the certificate says what is not known.
     intercept : bool
         Whether there is an unpenalised b.
     nonnegative : bool
@@ -55,7 +58,7 @@ class Formulation:
     >>> import cvxpy as cp
     >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
     >>> str(variant)
-    'ExpressionLoss + ExpressionPenalty with free w and an intercept'
+    'ExpressionLoss + L1 with free w and an intercept'
 
     The hinge loss, such that both halves of a sample have the same mean margin:
 
