@@ -153,6 +153,7 @@ SHOWN_ELSEWHERE = {
     "Boosted": "what adaboost returns, which shows it",
     "BoostingRound": "a row of what adaboost returns",
     "BoostingStep": "what boosting_steps yields, which shows it",
+    "Checked": "what check_formulation returns, which shows it",
     "Column": "what an oracle hands over: shown in Oracle",
     "CvxpyMaster": "made by column_generation, which shows it",
     "DenseColumns": "made of an array by every problem",

@@ -45,7 +45,7 @@ from cvxens.estimators.base import BinaryClassifier, check_shape, refuse_interce
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
 from cvxens.types import Array
 
@@ -246,6 +246,9 @@ class Boosting(Probabilities, Vote):
     @abstractmethod
     def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
         """Return the fitted attributes of hypotheses with weights."""
+
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)

@@ -35,7 +35,7 @@ from cvxens.estimators.base import BinaryClassifier, ClassWeighted, check_shape,
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -97,6 +97,9 @@ class Ensemble(Vote):
     @abstractmethod
     def _formulation(self, sample: Sample) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
+
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
 
     def _check(self, sample: Sample) -> None:
         super()._check(sample)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any
 
@@ -117,11 +117,7 @@ class Formulation:
     def own_parts(self) -> tuple[str, ...]:
         """The names of the parts that are a user's own: expressions, and classes from outside of the library."""
         parts = {"loss": self.loss, "penalty": self.penalty, "constraints": self.constraints}
-        return tuple(
-            name
-            for name, part in parts.items()
-            if part is not None and not type(part).__module__.startswith("cvxens.problems.")
-        )
+        return tuple(name for name, part in parts.items() if part is not None and _holds_own(part))
 
     @property
     def has_conjugate(self) -> bool:
@@ -189,3 +185,12 @@ class Formulation:
         loss, penalty = self.terms
         found = [term.own_values(at) for term, at in ((loss, z), (penalty, w)) if hasattr(term, "own_values")]
         return {name: value for values in found for name, value in values.items()}
+
+
+def _holds_own(part: Any) -> bool:
+    """Return whether a part is a user's own, or one of the library's that holds such a part."""
+    if callable(part) or not type(part).__module__.startswith("cvxens.problems."):
+        return True
+    held = [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
+    inner = [each for value in held for each in (value if isinstance(value, tuple) else [value])]
+    return any(_holds_own(each) for each in inner if callable(each) or hasattr(each, "term"))

@@ -20,7 +20,8 @@ from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty, read_penalty
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.penalties import L1, Simplex, SquaredL2
+from cvxens.problems.offsets import Offset
+from cvxens.problems.penalties import L1, Box, Separable, Simplex, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -213,6 +214,8 @@ def test_parts_of_ones_own_are_known():
     assert Formulation(Hinge(1.0), L1()).own_parts == ()
     assert Formulation(cp.sum, cp.norm1, constraints=lambda z: []).own_parts == ("loss", "penalty", "constraints")
     assert Formulation(Own(1.0), L1()).own_parts == ("loss",)
+    assert Formulation(Hinge(1.0), L1() + Separable(cp.abs)).own_parts == ("penalty",)
+    assert Formulation(Offset(Own(1.0), np.zeros(3)), Box(1.0) + L1()).own_parts == ("loss",)
 
 
 def test_an_unbounded_formulation_fails_with_what_the_solvers_said():

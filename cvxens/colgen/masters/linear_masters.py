@@ -355,6 +355,7 @@ class InteriorPointMaster(FastMaster):
         kept = self.idle < PURGE_AFTER
         if kept.all():
             return
+        # a path needs a row
         kept[at.w.argmax()] = True
         self.at = interior_point.drop_rows(at, kept, self.program)
         self.program.rows.keep(np.append(np.full(self.program.n_free, True), kept))
