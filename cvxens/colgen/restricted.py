@@ -235,6 +235,7 @@ class Fastest:
     masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
+        formulation = formulation.with_table(y.shape)
         kinds = [kind for kind in self.masters if kind.supports(formulation)]
         first = next(kind for kind in kinds if len(y) >= kind.least_samples)
         try:

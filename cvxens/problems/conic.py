@@ -21,6 +21,7 @@ from math import inf, prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
@@ -132,6 +133,18 @@ class Proof:
     charge: float  # what was taken off the bound for what is left of the equality
 
 
+@dataclass(frozen=True, eq=False)
+class ConicForm:
+    """A canonical form ``min {c'x + offset : b - A x in the cones}``; `rows` is where v.ravel() is in x."""
+
+    A: Any
+    b: Array
+    c: Array
+    offset: float
+    cones: Cones
+    rows: NDArray[np.intp]
+
+
 class ConicFunction:
     """A convex function of an array v, given in cvxpy, with proven bounds on ``g(v) + u'v``.
 
@@ -141,10 +154,10 @@ class ConicFunction:
 
     Parameters
     ----------
-    model : callable
-        From a cvxpy variable to the `Term` that is the function.
     shape : tuple of int
         The shape of v.
+    form : ConicForm
+        Its canonical form.
 
     Examples
     --------
@@ -156,7 +169,22 @@ class ConicFunction:
     array([0.  , 0.  , 0.  ])
     """
 
-    def __init__(self, model: Callable[[Any], Term], shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], form: ConicForm) -> None:
+        self.shape = shape
+        self.form = form
+        self.A, self.b, self.c, self.cones, self.rows = form.A, form.b, form.c, form.cones, form.rows
+        self.offset = form.offset
+        self._proofs: deque[Proof] = deque(maxlen=REMEMBERED)
+
+    @classmethod
+    def from_term(cls, model: Callable[[Any], Term], shape: tuple[int, ...]) -> ConicFunction:
+        """Canonicalise a function from a cvxpy variable to a `Term`.
+
+        Raises
+        ------
+        InvalidInput
+            There are variables of whole or boolean numbers.
+        """
         variable = cp.Variable(shape)
         term = model(variable)
         # the term that is 0 keeps the variable where the expression does without some or all of it
@@ -164,15 +192,11 @@ class ConicFunction:
         if problem.is_mixed_integer():
             raise InvalidInput("loss", "found variables of whole or boolean numbers", "give continuous ones")
         data, _, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
-        self.shape = shape
-        self.A = sparse.csc_array(data["A"])
-        self.b, self.c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
-        self.offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
-        self.cones = Cones.from_dims(data["dims"])
+        b, c = np.asarray(data["b"], dtype=float), np.asarray(data["c"], dtype=float)
         first = data[cp.settings.PARAM_PROB].var_id_to_col[variable.id]
-        self.rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
-        """Where v is in x, in the order of v.ravel()."""
-        self._proofs: deque[Proof] = deque(maxlen=REMEMBERED)
+        rows = first + np.arange(prod(shape)).reshape(shape, order="F").ravel()
+        offset = float(inverse[-1].inverse_data[cp.settings.OFFSET])
+        return cls(shape, ConicForm(sparse.csc_array(data["A"]), b, c, offset, Cones.from_dims(data["dims"]), rows))
 
     @classmethod
     def from_expression(
@@ -182,7 +206,7 @@ class ConicFunction:
         constraints: Callable[[Any], Sequence[Any]] | None = None,
     ) -> ConicFunction:
         """Make the function of a convex expression, infinite where the constraints do not hold."""
-        return cls(lambda v: Term(express(v), () if constraints is None else tuple(constraints(v))), shape)
+        return cls.from_term(lambda v: Term(express(v), () if constraints is None else tuple(constraints(v))), shape)
 
     def bound(self, u: Array, y: Array | None = None, near: Array | None = None) -> tuple[Array, float, float]:
         """Find multipliers near u under which ``g(v) + u'v`` is bounded from below, and a bound.
@@ -364,6 +388,24 @@ class ConicFunction:
 
     def _check(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
         """Make a proof of a solver's multipliers; None where they are no beginning of one."""
+        if (settled := self.settle(dual, x, y)) is None:
+            return None
+        dual, declared, charges = settled
+        charge = float(charges.sum())
+        bound = self.offset - dot(self.b, dual) - charge
+        return Proof(declared, bound, x[self.rows].reshape(self.shape), charge)
+
+    def settle(self, dual: Array, x: Array, y: Array | None) -> tuple[Array, Array, Array] | None:
+        """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u, less a charge.
+
+        Returns
+        -------
+        dual : ndarray of shape (n_rows,)
+            Inside the dual cone; None in place of all where there is none.
+        u : ndarray, shaped as v
+        charges : ndarray, shaped as x
+            What is left of the equality for each entry of x, at its size.
+        """
         vanishing = self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
         mended = self._mend(dual, B, target)
@@ -380,9 +422,7 @@ class ConicFunction:
         # a sum of k products is off by at most k eps of their sizes
         counts = np.diff(self.A.indptr) + 2
         rounding = counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
-        charge = self._charge(np.abs(left) + rounding, x)
-        bound = self.offset - dot(self.b, dual) - charge
-        return Proof(declared, bound, x[self.rows].reshape(self.shape), charge)
+        return dual, declared, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean())
 
     def _charge(self, left: Array, x: Array) -> float:
         """Bound ``left'x`` at the optimum, whose entries are of the size of those of the given point."""

@@ -23,11 +23,15 @@ from cvxens.problems.penalties import (
     StructuredExpression,
     not_of_any_number,
 )
+from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
 from cvxens.rounding import sum_error
 from cvxens.types import Array, Point
 
 TINY = float(np.finfo(float).tiny)
+
+MANY = 1000
+"""Samples from which on a table of proofs is made where the loss allows it: a table takes about a second."""
 
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
@@ -110,30 +114,44 @@ class ConicLoss(Loss):
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once."""
         if shape not in self._conics:
-            self._conics[shape] = ConicFunction(self.term, shape)
+            self._conics[shape] = ConicFunction.from_term(self.term, shape)
         return self._conics[shape]
 
     @cached_property
     def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
         return {}
 
+    def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
+        """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        if shape not in self._tables:
+            self._tables[shape] = ScalarSum.from_function(self.conic(shape)) if shape[0] >= MANY else None
+        return self._tables[shape]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[int, ...], ScalarSum | None]:
+        return {}
+
     def prove(self, u: Array, y: Array | None, z: Array) -> Array:
         """Move a solver's multipliers at margins z to where they have a bound; it is remembered."""
-        return self.conic(u.shape).prove(u, y, z).u
+        table = self.table(u.shape)
+        return self.conic(u.shape).prove(u, y, z).u if table is None else table.repair(u, y)
 
     def repair(self, u: Array, y: Array | None) -> Array:
-        """Move u to the nearest multipliers that have a bound."""
-        return self.conic(u.shape).prove(u, y).u
+        """Move u to the nearest multipliers that have a bound, or to some that are near in a table."""
+        table = self.table(u.shape)
+        return self.conic(u.shape).prove(u, y).u if table is None else table.repair(u, y)
 
     def dual_value(self, u: Array) -> float:
-        return self.conic(u.shape).dual_value(u)
+        table = self.table(u.shape)
+        return self.conic(u.shape).dual_value(u) if table is None else table.dual_value(u)
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
         return float(np.abs(self.repair(u, None) - u).max(initial=0.0)) / max(float(np.abs(u).max(initial=0.0)), TINY)
 
     def multipliers(self, z: Array) -> Array:
-        return self.conic(z.shape).prove_at(z).u
+        table = self.table(z.shape)
+        return self.conic(z.shape).prove_at(z).u if table is None else table.multipliers(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         return self.conic(f.shape).best_shift(y * f, y)
@@ -151,6 +169,11 @@ class ExpressionLoss(ConicLoss):
 
     any_shape: ClassVar[bool] = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
+
+    def with_table(self, shape: tuple[int, ...]) -> Loss:
+        """Return the same with slopes and curvatures, where there is a table."""
+        table = self.table(shape)
+        return self if table is None else SmoothExpression(self, table)
 
     def term(self, z: Any) -> Term:
         return Term(_check_convex("loss", self.express, z))
@@ -171,6 +194,30 @@ class ExpressionLoss(ConicLoss):
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         return 0.0 if np.isfinite(self.value(z)) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothExpression(ConicLoss):
+    """A loss known by its expression that has a table of proofs, and so slopes and curvatures, for fast masters."""
+
+    loss: ExpressionLoss
+    held: ScalarSum
+
+    def term(self, z: Any) -> Term:
+        return self.loss.term(z)
+
+    def value(self, z: Array) -> float:
+        return self.loss.value(z)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        return self.loss.own_values(z)
+
+    def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
+        return self.held
+
+    def curvature(self, u: Array) -> Array:
+        """Return the second derivatives where the multipliers are u."""
+        return self.held.curvature(u)
 
 
 def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -123,6 +123,14 @@ class Formulation:
     def has_conjugate(self) -> bool:
         """True if the penalty has a conjugate in numpy, so that there are bounds; a loss has one, or conic proofs."""
         return bool(getattr(self.terms[1], "has_conjugate", True))
+
+    def with_table(self, shape: tuple[int, ...]) -> Formulation:
+        """Return the same with slopes and curvatures of the loss, if that is a smooth expression that has a table."""
+        loss, penalty = self.terms
+        wanted = hasattr(penalty, "ridge") or hasattr(penalty, "edge_limit")
+        if not (wanted and len(shape) == 1 and isinstance(loss, ExpressionLoss)):
+            return self
+        return replace(self, loss=loss.with_table(shape))
 
     @property
     def basis(self) -> str:

@@ -180,7 +180,7 @@ def test_several_outputs_are_balanced_one_by_one():
 def test_terms_of_losses_agree_with_their_conjugates():
     rng = np.random.default_rng(1)
     for loss in (Hinge(0.7), Logistic(0.7)):
-        conic = ConicFunction(loss.term, (N,))
+        conic = ConicFunction.from_term(loss.term, (N,))
         u, bound, _ = conic.bound(0.7 * rng.random(N), y)
         assert bound == pytest.approx(loss.dual_value(u), rel=1e-9)
 

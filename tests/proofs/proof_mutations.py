@@ -4,7 +4,10 @@ import copy
 import csv
 import json
 import random
+import sys
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -179,8 +182,30 @@ def attack(proof, path, n_mutations, seed):
 def exists(document, path):
     """Return True if there is a value at a path."""
     for key in path:
+        if not isinstance(document, dict | list):
+            return False
         try:
             document = document[key]
         except (KeyError, IndexError, TypeError):
             return False
     return True
+
+
+def main(n_mutations):
+    """Attack a proof of every formulation; print what was accepted, and return the number of lies."""
+    n_lies = 0
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "data.csv")
+        for seed, (name, formulation) in enumerate(FORMULATIONS.items()):
+            proof = make_proof(formulation, seed)
+            proof.save(Path(folder, "proof.json"), path)
+            accepted, lies = attack(proof, path, -(-n_mutations // len(FORMULATIONS)), seed)
+            n_lies += len(lies)
+            print(f"{name}: {accepted} accepted, {len(lies)} of them false")  # noqa: T201
+            for lie in lies[:3]:
+                print(json.dumps(lie))  # noqa: T201
+    return n_lies
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(int(sys.argv[1])), 1))
