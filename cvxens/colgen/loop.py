@@ -817,7 +817,7 @@ def certify_incumbent(
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
-        note = "the conjugate of the penalty is not known"
+        note = formulation.doubt
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:
