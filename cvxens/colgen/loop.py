@@ -285,7 +285,7 @@ class _Columns:
         """
         if solution.closed is None or solution.s.ndim == 1 or getattr(self.oracle, "negations", False):
             return Priced(())
-        return Priced(self._ask(solution, self.entered).columns)
+        return self._ask(solution, self.entered)
 
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""
