@@ -95,6 +95,34 @@ class NotSeparable(CvxensError):
         return type(self), (self.farkas, self.max_edge)
 
 
+class Infeasible(CvxensError):
+    """Constraints on margins that no weights satisfy, and the proof of it.
+
+    Parameters
+    ----------
+    farkas : ndarray, shaped as the margins
+        Multipliers u with the sum of sizes 1, under which margins z that satisfy the constraints have
+        ``u'z >= least`` (and y'u = 0 where there is an intercept).
+    least : float
+        A bound above 0, from multipliers of the constraints that were repaired and checked.
+    max_edge : float
+        The largest edge of any hypothesis under them: weights w have u'z of at most ``max_edge sum |w|``.
+    """
+
+    def __init__(self, farkas: NDArray, least: float, max_edge: float) -> None:
+        size = f"weights above {least / max_edge:.3g} in sum" if max_edge > 0 else "weights of any size"
+        super().__init__(
+            f"no weights satisfy the constraints: under the multipliers in .farkas they ask for {least:.3g}, and the "
+            f"largest edge is {max_edge:.3g}, so that not even {size} would do; loosen them, or add hypotheses"
+        )
+        self.farkas = farkas
+        self.least = least
+        self.max_edge = max_edge
+
+    def __reduce__(self) -> tuple[type, tuple[NDArray, float, float]]:
+        return type(self), (self.farkas, self.least, self.max_edge)
+
+
 class SolverFailed(CvxensError, RuntimeError):
     """Every solver that was tried failed; `attempts` says how each of them did."""
 

@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
 from cvxens.colgen.masters import fastest_master
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_negations
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -39,7 +39,7 @@ from cvxens.colgen.protocols import (
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
@@ -59,6 +59,9 @@ BOUND_TOLERANCE = 1e-9
 
 Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
 """
+
+FARTHEST = 1e6
+"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -143,6 +146,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             if number == 1 and solution.closed is None:
                 # weights are free
                 columns.oracle = with_negations(oracle)
+            elif number == 1 and solution.s.ndim > 1:
+                columns.oracle = with_each_sign(oracle)
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
                 master.add(columns.enter(start, solution))
@@ -253,9 +258,7 @@ class _Columns:
         """
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
-        edges = solution.edges
-        if edges is None or len(edges) != len(self.entered):
-            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
@@ -268,13 +271,39 @@ class _Columns:
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
             max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
-            max(priced.outside_bound, found.outside_bound),
+            max(priced.outside_bound, found.outside_bound, self._close(solution)[1]),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
+    def _find_edges(self, solution: MasterSolution) -> Array:
+        """Return the edges of the columns in the master, one or a row of them for each."""
+        edges = solution.edges
+        if edges is None or len(edges) != len(self.entered):
+            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        return edges
+
+    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+        """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
+
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
+        inside too, or cannot improve, and then the edge of that is hidden.
+        """
+        if solution.closed is None:
+            return self.entered, -inf
+        closed = solution.closed
+        if solution.s.ndim == 1 or not self.entered:
+            return tuple(compress(self.entered, closed)), -inf
+        hashes = [hash_values(column.values) for column in self.entered]
+        own = {of_values for of_values, _ in hashes}
+        paired = np.array([negated in own for _, negated in hashes])
+        opposite = _measure_edges(-self._find_edges(solution), solution)
+        settled = ~paired & ~closed & (opposite <= max(solution.threshold, 0.0))
+        hidden = float(opposite[settled].max(initial=-inf))
+        return tuple(compress(self.entered, closed | paired | settled)), hidden
+
     def _ask(self, solution: MasterSolution) -> Priced:
-        closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)
+        closed, _ = self._close(solution)
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
@@ -506,6 +535,8 @@ def column_generation(
     InvalidInput
         The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
         evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
+    Infeasible
+        No weights satisfy the constraints on the margins, and multipliers prove it.
     NotSeparable
         Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
         no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
@@ -578,7 +609,10 @@ class _Search:
         self.signs = signs
         self.make_master = make_master
         self.master = make_master(formulation, signs)
-        oracle = oracle if formulation.nonnegative else with_negations(oracle)
+        if not formulation.nonnegative:
+            oracle = with_negations(oracle)
+        elif formulation.outputs is not None:
+            oracle = with_each_sign(oracle)
         self.start = start
         self.callback = callback
         self.given_oracle = oracle
@@ -713,9 +747,17 @@ class _Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        solution, size = last.solution, float(last.solution.u.sum())
-        if solution.objective < inf or size == 0:
+        loss, solution = self.formulation.terms[0], last.solution
+        if solution.objective < inf or not solution.u.any():
             return
+        if hasattr(loss, "domain"):
+            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            # weights of a given sum times the largest edge, or of any sum that can be meant
+            if least > (FARTHEST if total is None else total) * max_edge:
+                raise Infeasible(solution.u / size, least / size, max_edge / size)
+            return
+        size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
         largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
@@ -775,7 +817,7 @@ def certify_incumbent(
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
-        note = "the conjugate of the penalty is not known"
+        note = formulation.doubt
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:
