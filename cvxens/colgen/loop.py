@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
 from cvxens.colgen.masters import fastest_master
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_negations
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -39,13 +39,13 @@ from cvxens.colgen.protocols import (
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import check_own_parts
-from cvxens.proofs import Proof, prove
+from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -59,6 +59,9 @@ BOUND_TOLERANCE = 1e-9
 
 Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
 """
+
+FARTHEST = 1e6
+"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -143,6 +146,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             if number == 1 and solution.closed is None:
                 # weights are free
                 columns.oracle = with_negations(oracle)
+            elif number == 1 and solution.s.ndim > 1:
+                columns.oracle = with_each_sign(oracle)
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
                 master.add(columns.enter(start, solution))
@@ -158,7 +163,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
-        if new := columns.choose(priced, solution):
+        if new := columns.choose(priced, solution) or columns.choose(columns.look_behind(solution), solution):
             master.add(new)
         elif solution.exact:
             return
@@ -240,9 +245,10 @@ class _Columns:
 
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again while columns of the start hide others."""
-        priced = self._ask(solution)
+        closed, _ = self._close(solution)
+        priced = self._ask(solution, closed)
         while self._match_start(priced, solution):
-            priced = self._ask(solution)
+            priced = self._ask(solution, closed)
         return priced
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
@@ -253,9 +259,7 @@ class _Columns:
         """
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
-        edges = solution.edges
-        if edges is None or len(edges) != len(self.entered):
-            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
@@ -268,13 +272,48 @@ class _Columns:
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
             max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
-            max(priced.outside_bound, found.outside_bound),
+            max(priced.outside_bound, found.outside_bound, self._close(solution)[1]),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
-    def _ask(self, solution: MasterSolution) -> Priced:
-        closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)
+    def look_behind(self, solution: MasterSolution) -> Priced:
+        """Ask for what columns that are not closed may hide; its bounds are none.
+
+        With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
+        that answers with h again does not show the next best.
+        """
+        if solution.closed is None or solution.s.ndim == 1 or getattr(self.oracle, "negations", False):
+            return Priced(())
+        return self._ask(solution, self.entered)
+
+    def _find_edges(self, solution: MasterSolution) -> Array:
+        """Return the edges of the columns in the master, one or a row of them for each."""
+        edges = solution.edges
+        if edges is None or len(edges) != len(self.entered):
+            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        return edges
+
+    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+        """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
+
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
+        inside too, or cannot improve, and then the edge of that is hidden.
+        """
+        if solution.closed is None:
+            return self.entered, -inf
+        closed = solution.closed
+        if solution.s.ndim == 1 or not self.entered:
+            return tuple(compress(self.entered, closed)), -inf
+        hashes = [hash_values(column.values) for column in self.entered]
+        own = {of_values for of_values, _ in hashes}
+        paired = np.array([negated in own for _, negated in hashes])
+        opposite = _measure_edges(-self._find_edges(solution), solution)
+        settled = ~paired & ~closed & (opposite <= max(solution.threshold, 0.0))
+        hidden = float(opposite[settled].max(initial=-inf))
+        return tuple(compress(self.entered, closed | paired | settled)), hidden
+
+    def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
@@ -506,6 +545,8 @@ def column_generation(
     InvalidInput
         The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
         evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
+    Infeasible
+        No weights satisfy the constraints on the margins, and multipliers prove it.
     NotSeparable
         Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
         no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
@@ -578,7 +619,10 @@ class _Search:
         self.signs = signs
         self.make_master = make_master
         self.master = make_master(formulation, signs)
-        oracle = oracle if formulation.nonnegative else with_negations(oracle)
+        if not formulation.nonnegative:
+            oracle = with_negations(oracle)
+        elif formulation.outputs is not None:
+            oracle = with_each_sign(oracle)
         self.start = start
         self.callback = callback
         self.given_oracle = oracle
@@ -713,15 +757,26 @@ class _Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        solution, size = last.solution, float(last.solution.u.sum())
-        if solution.objective < inf or size == 0:
+        loss, solution = self.formulation.terms[0], last.solution
+        if solution.objective < inf or not solution.u.any():
             return
+        if hasattr(loss, "domain"):
+            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            # weights of a given sum times the largest edge, or of any sum that can be meant
+            if least > (FARTHEST if total is None else total) * max_edge:
+                raise Infeasible(solution.u / size, least / size, max_edge / size)
+            return
+        size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
         largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
-            raise NotSeparable(solution.u / size, max_edge)
+            prover = None
+            if (statement := _state_set(self.formulation, self.given_oracle)) is not None:
+                prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
+            raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
@@ -730,13 +785,22 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := getattr(self.given_oracle, "statement", None)) is not None and incumbent.bounded:
+        if (statement := _state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
             hypotheses = [column.hypothesis for column in incumbent.columns]
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
         own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
+
+
+def _state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+    """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
+    statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
+    if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:
+        # weights below 0 are of the negations
+        return "pool", statement[1]
+    return statement
 
 
 def _prove(
@@ -748,8 +812,6 @@ def _prove(
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
     over, X = statement
-    if over == "one-sided pool" and not formulation.nonnegative:
-        over = "pool"
     hypotheses, w, b = point
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 
@@ -765,7 +827,7 @@ def certify_incumbent(
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
-        note = "the conjugate of the penalty is not known"
+        note = formulation.doubt
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:

@@ -136,13 +136,20 @@ class Proof:
 
     @property
     def objective(self) -> Fraction:
-        """The objective of the model, or a number just above it."""
-        return Fraction(self.document["values"]["objective"])
+        """The objective of the model, or a number just above it; raises where it is proven that there is no model."""
+        return self._read("objective")
 
     @property
     def bound(self) -> Fraction:
-        """The number that no weighted vote over the hypotheses is below."""
-        return Fraction(self.document["values"]["bound"])
+        """The number that no weighted vote over the hypotheses is below; raises where there is no model."""
+        return self._read("bound")
+
+    def _read(self, name: str) -> Fraction:
+        """Return one of the two values."""
+        if self.document["values"][name] is None:
+            found = "found one that no vote has margins above 0, so that there are no values"
+            raise InvalidInput("proof", found, "read its claim")
+        return Fraction(self.document["values"][name])
 
     @property
     def gap(self) -> Fraction:
@@ -198,8 +205,9 @@ def prove(
         Their weights.
     intercept : float
         b.
-    u : array-like of shape (n_samples,)
-        Multipliers near the optimum, such as those of the run that found the weights.
+    u : array-like of shape (n_samples,) or Proof
+        Multipliers near the optimum, such as those of the run that found the weights; or the proof of the optimum on
+        the same sample, whose multipliers are taken as they are, for weights as they are.
     over : {"stumps and constant", "stumps", "pool", "one-sided pool"}
         The set that the proof is over: every stump that splits the samples, with or without h(x) = 1; or the columns of
         X, with their negations or without.
@@ -239,13 +247,18 @@ def prove(
         if weight
     ]
     found = None
-    if len(terms) * len(X) > LARGEST_PROGRAM:
+    if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
     if not as_given and form.loss in LINEAR and form.penalty != "squared l2" and over not in checker.POOLS:
         found = _find_vertex(form, X, signs, terms)
     if found is None:
-        found = _round(form, X, signs, terms, float(intercept), np.asarray(u, dtype=float))
-    return _write(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
+        if isinstance(u, Proof):
+            of_proof = u.document["multipliers"]
+            multipliers = [int(v) for v in of_proof["numerators"]], int(of_proof["denominator"])
+        else:
+            multipliers = _round_multipliers(form, X, signs, np.asarray(u, dtype=float))
+        found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
+    return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
 
 
 def _read_hypothesis(hypothesis: Any, over: str) -> tuple[int | None, float | None, float]:
@@ -308,16 +321,29 @@ class Form:
 
 @dataclass(frozen=True)
 class Point:
-    """Rational weights of terms, intercept, and multipliers as integers over one denominator."""
+    """Rational weights of terms, intercept, and multipliers as integers over one denominator.
 
-    terms: list[tuple[int | None, float | None, Fraction]]
+    The terms are None where the multipliers prove that no weights are feasible.
+    """
+
+    terms: list[tuple[int | None, float | None, Fraction]] | None
     intercept: Fraction
     numerators: list[int]
     denominator: int
 
+    def to_model(self) -> dict[str, Any] | None:
+        """Return the model as a proof file has it."""
+        if self.terms is None:
+            return None
+        terms = [
+            {"feature": feature, "threshold": None if threshold is None else repr(threshold), "weight": str(weight)}
+            for feature, threshold, weight in self.terms
+        ]
+        return {"terms": terms, "intercept": str(self.intercept)}
 
-def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
-    """Write a proof down, with the values that the checker finds."""
+
+def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
+    """Write a proof down, with the values that the checker finds: none of a point without a model."""
     rows, signs = X.tolist(), y.astype(int).tolist()
     document: dict[str, Any] = {
         "cvxens proof": 1,
@@ -335,13 +361,7 @@ def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proo
             "y sha256": checker.digest(signs),
         },
         "formulation": form.to_document(),
-        "model": {
-            "terms": [
-                {"feature": feature, "threshold": None if threshold is None else repr(threshold), "weight": str(weight)}
-                for feature, threshold, weight in point.terms
-            ],
-            "intercept": str(point.intercept),
-        },
+        "model": point.to_model(),
         "multipliers": {
             "denominator": str(point.denominator),
             "numerators": [str(numerator) for numerator in point.numerators],
@@ -351,7 +371,8 @@ def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proo
         objective, bound = checker.evaluate(document, rows, signs)
     except checker.Refused as failure:
         raise InvalidInput("ensemble", f"found what cannot be proven: {failure}", "give a feasible one") from failure
-    document["values"] = {"objective": str(objective), "bound": str(bound)}
+    values = {"objective": objective, "bound": bound}
+    document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
     document["claim"] = checker.state_claim(document, objective, bound)
     document["sha256"] = checker.digest([json.dumps(document, sort_keys=True)])
     return Proof(document, X, y)
@@ -360,9 +381,10 @@ def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proo
 # Rounded points -------------------------------------------------------------------------------------------------------
 
 
-def _round(form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float, u: Array) -> Point:
-    """Round floats to a grid and repair them, exactly, to a feasible point."""
-    numerators, denominator = _round_multipliers(form, X, y, u)
+def _round_weights(
+    form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float
+) -> tuple[list[tuple[int | None, float | None, Fraction]], Fraction]:
+    """Round weights and intercept to a grid, and scale them, exactly, to a feasible point."""
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
     grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
@@ -371,17 +393,14 @@ def _round(form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: flo
     if form.penalty == "simplex":
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
     elif form.loss == "hard":
-        document = {
-            "terms": [
-                {"feature": j, "threshold": None if t is None else repr(t), "weight": str(w)} for j, t, w in rounded
-            ]
-        }
-        scores, d, _ = checker.evaluate_scores(X.tolist(), {**document, "intercept": str(b)}, form.hypotheses)
+        model = Point(rounded, b, [], 1).to_model()
+        scores, d, _ = checker.evaluate_scores(X.tolist(), model, form.hypotheses)
         least = min(Fraction(f * int(sign), d) for f, sign in zip(scores, y.tolist(), strict=True))
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")
-        scale = 1 / min(least, Fraction(1)) if least < 1 else 1 / least
-    return Point([(j, t, weight * scale) for j, t, weight in rounded if weight], b * scale, numerators, denominator)
+        # above 1 the scale takes off what a margin of 1 does not need
+        scale = 1 / least
+    return [(j, t, weight * scale) for j, t, weight in rounded if weight], b * scale
 
 
 def _round_multipliers(form: Form, X: Array, y: Array, u: Array) -> tuple[list[int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.masters.newton_masters import (
@@ -15,6 +16,7 @@ from cvxens.colgen.restricted import Fastest
 
 __all__ = [
     "MASTERS",
+    "ConicMaster",
     "CvxpyMaster",
     "HighsMaster",
     "HingeMaster",
@@ -33,6 +35,7 @@ MASTERS = (
     HingeMaster,
     SmoothMaster,
     SparseMaster,
+    ConicMaster,
     CvxpyMaster,
 )
 """The masters, the fastest first; the last one takes any formulation."""
