@@ -7,6 +7,7 @@ from cvxens import errors
 from cvxens.errors import (
     CvxensError,
     DataFileError,
+    Infeasible,
     InvalidInput,
     NotSeparable,
     SolverFailed,
@@ -19,6 +20,7 @@ EXAMPLES = [
     InvalidInput("C", "found -1.0", "give a number above 0"),
     DataFileError("data.csv", "found no header", "write one"),
     NotSeparable(np.array([0.5, 0.5]), 1e-12),
+    Infeasible(np.array([0.5, -0.5]), 1e-12, 0.01),
     SolverFailed(ATTEMPTS),
 ]
 every = pytest.mark.parametrize("error", EXAMPLES, ids=[type(e).__name__ for e in EXAMPLES])
