@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from warnings import warn
 
+from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.masters.newton_masters import (
@@ -13,13 +14,14 @@ from cvxens.colgen.masters.newton_masters import (
     SparseMaster,
     hinge_path,
 )
-from cvxens.colgen.protocols import Master
+from cvxens.colgen.protocols import Master, Oracle
 from cvxens.errors import SolverFallbackWarning
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 __all__ = [
     "MASTERS",
+    "BallMaster",
     "CvxpyMaster",
     "HighsMaster",
     "HingeMaster",
@@ -28,6 +30,7 @@ __all__ = [
     "SmoothMaster",
     "SparseMaster",
     "fastest_master",
+    "fastest_master_over",
     "hinge_path",
 ]
 
@@ -58,3 +61,14 @@ def fastest_master(formulation: Formulation, y: Array) -> Master:
         other = next(master for master in others if master.supports(formulation))
         warn(f"{error}; {other.__name__} answers instead of {kind.__name__}", SolverFallbackWarning, stacklevel=3)
         return other(formulation, y)
+
+
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
+    grams = getattr(oracle, "grams", None) if BallMaster.supports(formulation) else None
+    if grams is not None:
+        try:
+            return BallMaster(formulation, y, grams)
+        except ImportError as error:
+            warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
+    return fastest_master(formulation, y)
