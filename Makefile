@@ -25,6 +25,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
 	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

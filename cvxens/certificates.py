@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Protocol
@@ -66,6 +66,9 @@ class Certificate:
         What the proof rests on, or why there is none.
     rounding : float
         Bound on what rounding can have done to the two values together; the gap contains it.
+    prover : callable, optional
+        Makes the exact proof that `exact` returns, from the points that the certificate is of. It is not copied with
+        the certificate into files and other processes.
 
     Examples
     --------
@@ -88,6 +91,30 @@ class Certificate:
     proven: bool
     note: str = field(default="", compare=False)
     rounding: float = 0.0
+    prover: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "prover": None}
+
+    def exact(self) -> Any:
+        """Prove the same in rational numbers, so that nothing is rounded and anybody can check it.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            With the optimum over all hypotheses itself, where the formulation is a linear program over stumps and that
+            can be solved over the rationals; else with the points as they are and a gap that is exact.
+
+        Raises
+        ------
+        InvalidInput
+            The certificate is of a formulation or a set of hypotheses that no exact proof is known for, or it was read
+            from a file.
+        """
+        if self.prover is None:
+            remedy = "take that of a run over all stumps or a pool of columns, before it is saved"
+            raise InvalidInput("certificate", "found one that no exact proof is known for", remedy)
+        return self.prover()
 
     @classmethod
     def between(

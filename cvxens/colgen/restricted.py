@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from warnings import warn
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import ROUNDING
-from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
-from cvxens.errors import InvalidInput
+from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced, relative_gap
+from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.problems import DenseColumns, Formulation, Problem
 from cvxens.problems.duality import Edges, balance_exactly, centres, edge_rounding
 from cvxens.problems.maps import ColumnMap
@@ -86,9 +87,8 @@ class Restricted:
         return {**point, "b": point["b"] + self.centres @ point["w"]} if "b" in point else point
 
     def balance(self, u: Array) -> Array:
-        """Return multipliers with y'u = 0 to the last bit where there is an intercept, if their domain is known."""
-        formulation = self.formulation
-        return balance_exactly(u, self.y) if formulation.intercept and formulation.has_conjugate else u
+        """Return multipliers with y'u = 0 to the last bit where there is an intercept."""
+        return balance_exactly(u, self.y) if self.formulation.intercept else u
 
     def start(self) -> MasterSolution:
         """Return the point to price with before there is any column."""
@@ -107,8 +107,11 @@ class Restricted:
 
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
-        problem = self.problem
-        if "u" in point and self.formulation.intercept:
+        problem, balanced = self.problem, self.y if self.formulation.intercept else None
+        if "u" in point and hasattr(problem.loss, "prove"):
+            z = self.y * (self.H @ point["w"] + point.get("b", 0.0))
+            point = {**point, "u": problem.loss.prove(point["u"], balanced, z)}
+        elif "u" in point and self.formulation.intercept:
             # multipliers that are balanced from the start need no product of their own
             point = {**point, "u": self.balance(problem.loss.repair(point["u"], self.y))}
         found = problem.evaluate(point, Products(problem.linear_map, precise=False))
@@ -179,6 +182,7 @@ class Needs:
     penalty: str
     nonnegative: bool | None = None  # None: either will do
     intercept: bool | None = None
+    several: bool | None = None
 
     def find_missing(self, formulation: Formulation) -> str:
         """Return what keeps the formulation from being solved this way, empty if nothing does."""
@@ -188,6 +192,8 @@ class Needs:
             wanted = getattr(self, name)
             if wanted not in {None, getattr(formulation, name)}:
                 missing.append(f"{name} is not {wanted}")
+        if self.several not in {None, formulation.outputs is not None}:
+            missing.append(f"outputs is {formulation.outputs}")
         return " and ".join(missing)
 
 
@@ -195,6 +201,7 @@ class FastMaster:
     """A master for formulations whose terms have certain capabilities."""
 
     needs: ClassVar[tuple[Needs, ...]] = ()  # the alternatives; none: it takes every formulation
+    least_samples: ClassVar[int] = 0  # on smaller samples another master is faster
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         if not self.supports(formulation):
@@ -216,6 +223,27 @@ class FastMaster:
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         return self.restricted.bound(solution, priced)
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """Makes the fastest master that supports a formulation, out of some in order of speed.
+
+    Where it cannot be imported, as HiGHS beside ortools, the next one answers, with a SolverFallbackWarning.
+    """
+
+    masters: tuple[type[Any], ...]  # classes of masters, of which the last one takes any formulation
+
+    def __call__(self, formulation: Formulation, y: Array) -> Master:
+        formulation = formulation.with_table(y.shape)
+        kinds = [kind for kind in self.masters if kind.supports(formulation)]
+        first = next(kind for kind in kinds if len(y) >= kind.least_samples)
+        try:
+            return first(formulation, y)
+        except ImportError as error:
+            other = next(kind for kind in kinds if kind is not first)
+            warn(f"{error}; {other.__name__} answers instead of {first.__name__}", SolverFallbackWarning, stacklevel=3)
+            return other(formulation, y)
 
 
 class InexactTolerance:

@@ -31,7 +31,7 @@ from cvxens.datasets.files import (
     read_libsvm,
     read_npz,
 )
-from cvxens.errors import DataFileError, InvalidInput
+from cvxens.errors import InvalidInput
 from cvxens.limits import available_memory
 from cvxens.storage import inflation_limit
 from cvxens.tables import (
@@ -471,8 +471,6 @@ class FileTable:
         """Make errors about cells and columns into errors about their places in this file."""
         try:
             yield
-        except DataFileError:
-            raise
         except OddCell as error:
             found = f"found {error.odd} in {self._place(error.row)}, in {error.column}"
             raise self.source.error(found, error.remedy) from None

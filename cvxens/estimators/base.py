@@ -273,6 +273,7 @@ class BinaryClassifier(Classifier):
                 # random states and the like are copied, so that the order in which parts are fitted does not matter
                 part = type(self)(**deepcopy(parameters))
                 if warm:
+                    # the fit may start from what the same sub-problem had
                     part.__dict__ = {**vars(before[k]), **vars(part)}
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem))
 

@@ -30,6 +30,7 @@ from cvxens.colgen import (
     BoostingRound,
     BoostingStep,
     Column,
+    Ending,
     Hypothesis,
     Oracle,
     Priced,
@@ -43,8 +44,8 @@ from cvxens.colgen.adaboost import margin_certificate, sum_weights
 from cvxens.estimators.base import BinaryClassifier, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of_ending
-from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote, sum_votes
 from cvxens.types import Array
 
@@ -246,6 +247,9 @@ class Boosting(Probabilities, Vote):
     def _vote(self, hypotheses: Sequence[Any], weights: Array, sample: Sample) -> dict[str, Any]:
         """Return the fitted attributes of hypotheses with weights."""
 
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
+
     def _solve(self, sample: Sample) -> dict[str, Any]:
         n_rounds, pairs = self._most_rounds(sample), self._pairs(sample)
         oracle, prior = self._oracle(sample, pairs), pairs.spread(sample.weights)
@@ -266,8 +270,9 @@ class Boosting(Probabilities, Vote):
 
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"):
             boosted = gathered(rounds.follow(record(), n_rounds, describe, fitted), len(pairs.signs))
-        reached = f"after {len(done)} of {n_rounds} rounds"
-        warn_of_ending(self, rounds.ending, reached, "raise max_time, or lower n_rounds")
+        if (ending := rounds.ending) is not None:
+            remedy = "raise max_time, or lower n_rounds" if ending is Ending.MAX_TIME else REMEDIES[ending]
+            warn_of(self, f"{ending.value} after {len(done)} of {n_rounds} rounds", remedy)
         return {
             **self._vote(boosted.hypotheses, boosted.weights, sample),
             "certificate_": boosted.certificate,
@@ -278,9 +283,19 @@ class Boosting(Probabilities, Vote):
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         refuse_intercept(intercept)
         W, pairs = check_shape("weights", weights, self.weights_.shape), self._pairs(sample)
-        F = sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_))
-        size, oracle = float(np.abs(np.atleast_2d(W.T)).max(axis=0).sum()), self._oracle(sample, pairs)
-        return certify_margins(pairs.margins(F), size, oracle, pairs.signs, time_limit(self))
+        z = pairs.margins(sum_votes(sample.X, self.weak_learners_, W, np.zeros_like(self.intercept_)))
+        size, oracle, y = float(np.abs(np.atleast_2d(W.T)).max(axis=0).sum()), self._oracle(sample, pairs), pairs.signs
+        # w = 0 is (h - h) / 2, a vote of the margin 0
+        margin = float(z.min()) / size if size > 0 else 0.0
+        # no vote has a margin above the largest edge, under any weights of sum 1
+        bound = oracle.price(y / len(y)).edge_bound
+        bounded = bound < inf
+        if bounded and margin > 0:
+            run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=time_limit(self))
+            # u of P3 has the sum 1 / edge
+            bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
+        unproven = "the oracle cannot bound the edges"
+        return margin_certificate(margin, bound, n_terms=2 * len(y), proven=bounded, unproven=unproven)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Score samples after every round.
@@ -352,25 +367,6 @@ def sum_rounds(history: Iterable[BoostingRound], X: Any) -> Iterator[Array]:
         votes = row.hypothesis(X)
         F = votes if np.isinf(row.weight) else F + row.weight * votes
         yield F.copy()
-
-
-def certify_margins(z: Array, size: float, oracle: Oracle, y: Array, max_time: float) -> Certificate:
-    """Certify the margins `z = y f` of an ensemble, whose weights have the sum `size`, as of `max_a min_i y_i (H a)_i`.
-
-    The bound is searched for, by LL08 P3 and for `max_time` seconds, where f separates the classes; elsewhere it is the
-    largest edge under equal weights of the samples.
-    """
-    # w = 0 is (h - h) / 2, a vote of the margin 0
-    margin = float(z.min()) / size if size > 0 else 0.0
-    bound = oracle.price(y / len(y)).edge_bound
-    bounded = bound < inf
-    if bounded and margin > 0:
-        run = column_generation(formulations.hard_margin(), oracle, y, tol=TOL, max_time=max_time)
-        # u of P3 has the sum 1 / edge
-        bound = min(bound, 1 / run.certificate.dual) if run.certificate.dual > 0 else bound
-    return margin_certificate(
-        margin, bound, n_terms=2 * len(y), proven=bounded, unproven="the oracle cannot bound the edges"
-    )
 
 
 @final

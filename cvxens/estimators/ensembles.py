@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from math import inf
 from typing import Any, ClassVar, final
 
@@ -15,7 +15,6 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import (
     Column,
-    Ending,
     Formulation,
     Hypothesis,
     Master,
@@ -35,26 +34,18 @@ from cvxens.errors import InvalidInput
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
+from cvxens.proofs import Layout, Proof, prove
 from cvxens.types import Array
 
 SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest_master, "reference": CvxpyMaster}
 """The solvers of the restricted masters of a run."""
-
-REMEDIES: Mapping[Ending, str] = {
-    Ending.MAX_COLUMNS: "raise max_columns or tol",
-    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
-    Ending.MAX_TIME: "raise max_time or tol",
-    Ending.INTERRUPTED: "fit again to go further",
-    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
-}
-"""Endings short of `tol`, and what to do about them."""
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
@@ -107,6 +98,9 @@ class Ensemble(Vote):
     def _formulation(self, sample: Sample) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
 
+    def _accepts(self) -> Accepts:
+        return find_accepted(self.oracle)
+
     def _check(self, sample: Sample) -> None:
         super()._check(sample)
         if not isinstance(self.warm_start, bool | np.bool_):
@@ -136,7 +130,8 @@ class Ensemble(Vote):
         oracle = self._oracle(sample, formulation)
         run = self._run(sample, formulation, oracle, start=getattr(self, "weak_learners_", ()) if warm else ())
         return {
-            "certificate_": run.certificate,
+            # its exact proof would keep the sample
+            "certificate_": replace(run.certificate, prover=None),
             "history_": run.history,
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,
@@ -173,6 +168,80 @@ class Ensemble(Vote):
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
+
+    def prove(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        as_fitted: bool = False,
+        tol: float = 1e-9,
+        max_time: float = inf,
+        layout: Layout | None = None,
+    ) -> Proof:
+        """Prove the optimum of the formulation on a sample of two classes in rational numbers, over all stumps.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features, finite.
+        y : array-like of shape (n_samples,)
+            The two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`, where that takes them; above 0.
+        as_fitted : bool
+            True for a proof of how far the ensemble is from the optimum as it was fitted; False for one of the best
+            ensemble, which is found over the rationals where the formulation is a linear program.
+        tol, max_time : float
+            The relative gap and the seconds at which the run in floats stops that the proof starts from.
+        layout : cvxens.proofs.Layout, optional
+            Where the numbers stand in the data file that the proof is checked against.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> proof = LPBoostClassifier(C=0.05).fit(X, y).prove(X, y)
+        >>> float(proof.objective), proof.gap
+        (4.458134490238612, Fraction(0, 1))
+        """
+        sample = self._read_again(X, y, sample_weight)
+        if len(sample.classes) != 2:
+            found = f"found {len(sample.classes)} classes"
+            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
+        if len(sample.X) != len(sample.places):
+            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
+        formulation = self._formulation(sample)
+        oracle = self._oracle(sample, formulation)
+        statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
+        if statement is None:
+            found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps'")
+        start = self.weak_learners_
+        run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
+        hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
+        if as_fitted:
+            hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
+        negative, positive = map(str, sample.classes.tolist())
+        over, table = statement
+        return prove(
+            formulation,
+            table,
+            sample.signs,
+            hypotheses,
+            weights,
+            float(intercept),
+            u=run.u,
+            over=over,
+            as_given=as_fitted,
+            layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
+        )
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)

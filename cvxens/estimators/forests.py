@@ -203,7 +203,10 @@ def check_room_for_experts(shape: tuple[int, int], n_outputs: int, largest: int,
     """Raise `InvalidInput` unless the experts' coefficients, and what it takes to solve them, fit into memory."""
     n, n_experts = shape
     at_work = effective_n_jobs(n_jobs)
+    # in closed form the kernel matrix, a copy while it is made, and a factor for each expert at work; else columns of
+    # the preconditioner, and a dozen vectors of conjugate gradients for each of the systems that are solved together
     solving = 2 * n**2 + at_work * largest**2 if n <= WRITTEN_OUT else n * (3 * RANK + 12 * at_work * WIDTH)
+    # the coefficients C of all experts, and K C for their certificates
     needed = 8 * (solving + 2 * n * n_experts * n_outputs)
     if needed > SMALL_ALLOCATION and needed > (room := available_memory()):
         raise InvalidInput(

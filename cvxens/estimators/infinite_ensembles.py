@@ -37,7 +37,7 @@ from cvxens.estimators.machines import (
 )
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.progress import rounds_of, time_limit, warn_of, warn_of_gap
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
 from cvxens.limits import available_memory
@@ -47,13 +47,6 @@ from cvxens.tables import TableEncoder
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
-
-REMEDIES: Mapping[Ending, str] = {
-    Ending.ROUNDING: "raise tol, or lower C",
-    Ending.MAX_TIME: "raise max_time or tol",
-    Ending.INTERRUPTED: "fit again to go further",
-}
-"""Endings short of `tol`, and what to do about them."""
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
 """The grid of C of LL08 section 7, for features that are scaled to [-1, 1]."""

@@ -28,6 +28,17 @@ Fitted: TypeAlias = Callable[[], Mapping[str, Any]]
 """Makes the fitted attributes as of now; called only where a callback asks for them."""
 
 
+REMEDIES: Mapping[Ending, str] = {
+    Ending.ROUNDING: "raise tol, or lower C",
+    Ending.MAX_COLUMNS: "raise max_columns or tol",
+    Ending.MAX_ROUNDS: "the oracle proves no bound that could end it; raise tol, or give an oracle that does",
+    Ending.MAX_TIME: "raise max_time or tol",
+    Ending.INTERRUPTED: "fit again to go further",
+    Ending.VIOLATED: "scale the features, or mend the oracle's bounds",
+}
+"""Endings short of `tol`, and what to do about them."""
+
+
 class WithoutCallbacks:
     """An estimator where scikit-learn has no callbacks: it has no `set_callbacks`."""
 
@@ -134,13 +145,6 @@ class Rounds:
             if not done:
                 raise
             self.ending = Ending.INTERRUPTED
-
-
-def warn_of_ending(estimator: Any, ending: Ending | None, reached: str, remedy: str) -> None:
-    """Warn of a fit that has ended early, if it has: how far it came, and what to do where time was up."""
-    if ending is not None:
-        advice = remedy if ending is Ending.MAX_TIME else "fit again to go further"
-        warn_of(estimator, f"{ending.value} {reached}", advice)
 
 
 def warn_of_gap(estimator: Any, certificate: Certificate, tol: float, reason: str, remedy: str) -> None:

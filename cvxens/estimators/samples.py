@@ -73,10 +73,12 @@ class Accepts:
         elif not hasattr(estimator, "features_"):
             return X
         elif is_frame(X):
+            # the names of its columns, which are matched next
             validate_data(estimator, X, skip_check_array=True, reset=False)
         return encode(estimator.features_, X)
 
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
+        """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
             return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
         except OverflowError as error:

@@ -350,8 +350,6 @@ def _try_scoring(estimator: Any) -> None:
     if not seen and n_features > LARGE:
         return
     X = np.asarray(seen[0][:2], np.float64) if seen else np.zeros((2, n_features))
-    if X.shape[1:] != (n_features,):
-        raise ValueError(f"samples of {X.shape[1:]} features for {n_features}")
     try:
         if hasattr(estimator, "_raw_scores"):
             scores = np.asarray(estimator._to_scores(estimator._raw_scores(X)))

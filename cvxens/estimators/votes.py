@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import CertifiedClassifier, Limited
 from cvxens.estimators.multiclass import name_sides
-from cvxens.estimators.samples import Accepts, OracleFactory, find_accepted
+from cvxens.estimators.samples import OracleFactory
 from cvxens.hypotheses import Constant, Hypothesis, Negated, Scaled, SignedTree, with_names
 from cvxens.types import Array
 
@@ -63,9 +63,6 @@ class Vote(Limited, CertifiedClassifier):
     @abstractmethod
     def oracle(self) -> str | OracleFactory:
         """The weak learners: a field of the classes below, whose place in the signature and default are theirs."""
-
-    def _accepts(self) -> Accepts:
-        return find_accepted(self.oracle)
 
     def _scores(self, X: Any) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)

@@ -17,6 +17,7 @@ from cvxens.problems.formulations import (
 )
 from cvxens.problems.maps import Columns, DenseColumns, Signed, StumpColumns
 from cvxens.problems.problem import Evaluated, Problem
+from cvxens.problems.soundness import Checked, check_formulation
 
 FORMULATIONS: tuple[type[Problem], ...] = (
     SVMPrimal,
@@ -39,6 +40,7 @@ MarginProblem = Problem
 __all__ = [
     "FORMULATIONS",
     "SLSSVM",
+    "Checked",
     "Columns",
     "DenseColumns",
     "EntropyProjection",
@@ -57,5 +59,6 @@ __all__ = [
     "Signed",
     "SoftMarginBoosting",
     "StumpColumns",
+    "check_formulation",
     "simplex_codes",
 ]

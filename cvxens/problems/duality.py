@@ -47,9 +47,12 @@ def row_sizes(edges: Array, order: float = inf, one_sided: bool = False) -> Arra
 
 
 def balance_classes(u: Array, y: Array) -> Array:
-    """Scale down the multipliers of the heavier class until y'u = 0; 0 <= u stays 0 <= u and no u grows."""
-    positive = y > 0
-    plus, minus = u[positive].sum(), u[~positive].sum()
+    """Scale down the multipliers of the heavier sign of s = y u, of a class where u >= 0, until the sum of s is 0.
+
+    None grows, and none changes its sign.
+    """
+    positive = y * u > 0
+    plus, minus = np.abs(u[positive]).sum(), np.abs(u[~positive]).sum()
     light = min(plus, minus)
     with np.errstate(invalid="ignore", divide="ignore"):
         factors = np.nan_to_num(light / np.where(positive, plus, minus))

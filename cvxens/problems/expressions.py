@@ -1,26 +1,35 @@
-"""Losses and penalties given as cvxpy expressions: evaluated exactly, their conjugates unknown."""
+"""Losses and penalties given as cvxpy expressions: evaluated exactly, and losses bounded by conic proofs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.problems.conic import ConicFunction
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses import Loss
+from cvxens.problems.losses import Loss, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
+from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
+from cvxens.rounding import sum_error
 from cvxens.types import Array, Point
+
+TINY = float(np.finfo(float).tiny)
+
+MANY = 1000
+"""Samples from which on a table of proofs is made where the loss allows it: a table takes about a second."""
 
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
 
-SATISFIED = 1e-7
-"""Violation of a constraint up to which a solver's margins count as feasible."""
+SATISFIED = 1e-6
+"""Violation of a constraint, relative to the margins, up to which a solver's margins count as feasible."""
 
 
 def _check_convex(argument: str, express: Callable[[Any], Any], variable: Any) -> Any:
@@ -37,18 +46,13 @@ def _evaluate(argument: str, express: Callable[[Any], Any], values: Array) -> fl
     """Evaluate the expression at numbers, at its least over variables of its own; inf where it is not defined."""
     expression = _check_convex(argument, express, cp.Constant(values))
     if expression.variables():
-        return solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {}).objective
+        solve_model(Model(cp.Problem(cp.Minimize(expression)), {}, {}), None, {})
+        for own in expression.variables():
+            # at a point of its domain, so that what is evaluated is a value of the function and no less
+            own.value = own.project(own.value)
     with np.errstate(all="ignore"):
         value = float(np.squeeze(expression.value))
     return np.inf if np.isnan(value) else value
-
-
-def _measure_slopes(value: Callable[[Array], float], z: Array, u: Array) -> float:
-    """Measure how far the slopes of a loss along u and -u are below those that u claims; relative."""
-    square = max(float((u * u).sum()), np.finfo(float).tiny)
-    step, at_z = STEP / max(float(np.abs(u).max()), np.finfo(float).tiny), value(z)
-    gains = [value(z + t * u) - at_z + t * square for t in (step, -step)]
-    return max(0.0, *(-gain / (step * square) for gain in gains))
 
 
 def name_variables(term: Term, argument: Any) -> dict[str, Any]:
@@ -83,45 +87,79 @@ def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Arr
     own = name_variables(term, near)
     if not own:
         return {}
-    room = SATISFIED * max(1.0, float(np.abs(at).max())) if term.constraints else 0.0
+    room = SATISFIED * _size(at) if term.constraints else 0.0
     problem = cp.Problem(cp.Minimize(term.expression), [cp.abs(near - at) <= room, *term.constraints])
     return dict(solve_model(Model(problem, own, {}), None, {}).variables)
 
 
-class _Unproven(Loss):
-    """A loss whose conjugate is not known: nothing is proven, and multipliers are left as they are."""
+class ConicLoss(Loss):
+    """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
 
-    has_conjugate: ClassVar[bool] = False
+    basis: ClassVar[str] = "by conic multipliers, repaired and checked"
 
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the b that minimises the loss: by Brent's search for one score a sample, by cvxpy for several."""
-        if f.ndim == 1:
-            return super().best_intercept(f, y)
-        b = cp.Variable(f.shape[1:])
-        term = self.term(cp.multiply(y * np.ones(f.shape), f + np.ones((len(f), 1)) @ cp.reshape(b, (1, b.size), "C")))
-        problem = cp.Problem(cp.Minimize(term.expression), list(term.constraints))
-        return solve_model(Model(problem, {"b": b}, {}), None, {}).variables["b"]
+    def conic(self, shape: tuple[int, ...]) -> ConicFunction:
+        """Return the loss of margins of this shape in conic form; canonicalised once."""
+        if shape not in self._conics:
+            self._conics[shape] = ConicFunction.from_term(self.term, shape)
+        return self._conics[shape]
 
-    def dual_value(self, u: Array) -> float:
-        return -np.inf
+    @cached_property
+    def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
+        return {}
+
+    def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
+        """Return the table of proofs of a smooth sum of one scalar function over many samples; None of any other."""
+        if shape not in self._tables:
+            self._tables[shape] = ScalarSum.from_function(self.conic(shape)) if shape[0] >= MANY else None
+        return self._tables[shape]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[int, ...], ScalarSum | None]:
+        return {}
+
+    def prove(self, u: Array, y: Array | None, z: Array) -> Array:
+        """Move a solver's multipliers at margins z to where they have a bound; it is remembered."""
+        table = self.table(u.shape)
+        return self.conic(u.shape).prove(u, y, z).u if table is None else table.repair(u, y)
 
     def repair(self, u: Array, y: Array | None) -> Array:
-        return u
+        """Move u to the nearest multipliers that have a bound, or to some that are near in a table."""
+        table = self.table(u.shape)
+        return self.conic(u.shape).prove(u, y).u if table is None else table.repair(u, y)
+
+    def dual_value(self, u: Array) -> float:
+        table = self.table(u.shape)
+        return self.conic(u.shape).dual_value(u) if table is None else table.dual_value(u)
 
     def dual_violation(self, u: Array) -> float:
-        return 0.0
+        """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
+        return float(np.abs(self.repair(u, None) - u).max(initial=0.0)) / max(float(np.abs(u).max(initial=0.0)), TINY)
+
+    def multipliers(self, z: Array) -> Array:
+        table = self.table(z.shape)
+        return self.conic(z.shape).prove_at(z).u if table is None else table.multipliers(z)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        return self.conic(f.shape).best_shift(y * f, y)
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
+        value, at_u = self.value(z), self.dual_value(u)
+        missed = max(value + float((u * z).sum()) - at_u, 0.0)
+        return missed / max(abs(value), abs(at_u), TINY) if np.isfinite(missed) else np.inf
 
 
 @dataclass(frozen=True)
-class ExpressionLoss(_Unproven):
-    """A loss known by its cvxpy expression alone.
-
-    Its conjugate is not known, so the dual value of a master's u is taken from the solver: by Fenchel's equality it is
-    ``loss(z) + u'z`` at the solver's margins z. Further variables in it, such as slacks, are minimised over.
-    """
+class ExpressionLoss(ConicLoss):
+    """A loss known by its cvxpy expression alone; further variables in it, such as slacks, are minimised over."""
 
     any_shape: ClassVar[bool] = True
     express: Callable[[Any], Any]  # from a cvxpy variable z to a convex expression
+
+    def with_table(self, shape: tuple[int, ...]) -> Loss:
+        """Return the same with slopes and curvatures, where there is a table."""
+        table = self.table(shape)
+        return self if table is None else SmoothExpression(self, table)
 
     def term(self, z: Any) -> Term:
         return Term(_check_convex("loss", self.express, z))
@@ -133,19 +171,39 @@ class ExpressionLoss(_Unproven):
         """Return the best values at z of the variables in the expression that have a name."""
         return _find_own_values(self.term, z)
 
-    def multipliers(self, z: Array) -> Array:
-        """Return 1/n_samples for every sample."""
-        return np.full(z.shape, 1 / len(z))
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss at margins within `errors` of z is above that at z: by twice its slope, and ends."""
+        at_z = self.value(z)
+        ends = max(self.value(z - errors), self.value(z + errors)) - at_z
+        slopes = 2 * float((np.abs(self.multipliers(z)) * errors).sum())
+        return max(ends, slopes) + sum_error(z.size, abs(at_z))
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         return 0.0 if np.isfinite(self.value(z)) else np.inf
 
-    def slackness(self, z: Array, u: Array) -> float:
-        """Measure how far the slopes of the loss along u and -u are below those that u claims; relative.
 
-        It is a spot check at the two ends of a short step.
-        """
-        return _measure_slopes(self.value, z, u)
+@dataclass(frozen=True, eq=False)
+class SmoothExpression(ConicLoss):
+    """A loss known by its expression that has a table of proofs, and so slopes and curvatures, for fast masters."""
+
+    loss: ExpressionLoss
+    held: ScalarSum
+
+    def term(self, z: Any) -> Term:
+        return self.loss.term(z)
+
+    def value(self, z: Array) -> float:
+        return self.loss.value(z)
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        return self.loss.own_values(z)
+
+    def table(self, shape: tuple[int, ...]) -> ScalarSum | None:
+        return self.held
+
+    def curvature(self, u: Array) -> Array:
+        """Return the second derivatives where the multipliers are u."""
+        return self.held.curvature(u)
 
 
 def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tuple[Any, ...]:
@@ -162,11 +220,11 @@ def _check_constraints(constrain: Callable[[Any], Sequence[Any]], z: Any) -> tup
 
 
 @dataclass(frozen=True)
-class ConstrainedLoss(_Unproven):
+class ConstrainedLoss(ConicLoss):
     """A loss where the margins satisfy some constraints, infinite elsewhere.
 
-    It is convex as the loss is, and u is minus one of its subgradients; the conjugate is not known. Its value is that
-    of the loss: a solver's margins satisfy the constraints to its digits only, and the primal residual tells how well.
+    Its value is that of the loss: a solver's margins satisfy the constraints to its digits only. The primal residual
+    tells how well, and the certificate counts what that may be worth as rounding.
     """
 
     loss: Loss
@@ -181,7 +239,20 @@ class ConstrainedLoss(_Unproven):
         return Term(term.expression, (*term.constraints, *_check_constraints(self.constrain, z)), term.variables)
 
     def value(self, z: Array) -> float:
-        return self.loss.value(z)
+        if self._measure_violation(z) > SATISFIED * _size(z):
+            return np.inf
+        if not any(constraint.variables() for constraint in _check_constraints(self.constrain, cp.Constant(z))):
+            return self.loss.value(z)
+        # constraints with variables of their own, which the loss may share
+        near = cp.Variable(z.shape)
+        term = self.term(near)
+        problem = cp.Problem(
+            cp.Minimize(term.expression), [cp.abs(near - z) <= SATISFIED * _size(z), *term.constraints]
+        )
+        try:
+            return solve_model(Model(problem, {}, {}), None, {}).objective
+        except SolverFailed:
+            return np.inf
 
     @property
     def any_shape(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
@@ -191,24 +262,26 @@ class ConstrainedLoss(_Unproven):
         """Return the best values at z of the variables that expression or constraints name."""
         return _find_own_values(self.term, z)
 
-    def multipliers(self, z: Array) -> Array:
-        return self.loss.multipliers(z)
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss itself rises."""
+        return rise(self.loss, z, errors)
 
-    def best_intercept(self, f: Array, y: Array) -> Array:
-        return self.loss.best_intercept(f, y)
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by, as z misses the constraints: what Fenchel's inequality misses."""
+        return max(self.dual_value(u) - float((u * z).sum()) - self.value(z), 0.0)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""
         return max(self.loss.primal_violation(z, auxiliary), self._measure_violation(z))
 
-    def slackness(self, z: Array, u: Array) -> float:
-        """Check slopes as of any expression; the loss is infinite where a step leaves the constraints."""
-        at_z = max(SATISFIED, self._measure_violation(z))
-        return _measure_slopes(lambda v: self.value(v) if self._measure_violation(v) <= at_z else np.inf, z, u)
-
     def _measure_violation(self, z: Array) -> float:
         held = _check_constraints(self.constrain, cp.Constant(z))
-        return max((float(np.max(constraint.violation())) for constraint in held), default=0.0)
+        own = [constraint for constraint in held if not constraint.variables()]
+        return max((float(np.max(constraint.violation())) for constraint in own), default=0.0)
+
+
+def _size(z: Array) -> float:
+    return max(1.0, float(np.abs(z).max(initial=0.0)))
 
 
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
@@ -267,7 +340,7 @@ class ExpressionPenalty(Penalty):
         return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
 
     def primal_violation(self, w: Array) -> float:
-        return 0.0 if np.isfinite(self.value(w)) else np.inf
+        return 0.0 if not w.size or np.isfinite(self.value(w)) else np.inf
 
     def stationarity(self, w: Array, edges: Array) -> float:
         """Return ``|slope of the penalty along w - edges'w|``, relative."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,10 +24,10 @@ class Formulation:
     Parameters
     ----------
     loss : Loss, or callable
-        One of `cvxens.problems.losses`, whose conjugate proves bounds; or any function from the cvxpy variable z,
-        (n_samples,) or (n_samples, outputs), to a convex cvxpy expression, whose bounds are taken from the solver. It
-        may hold variables of its own, such as slacks or thresholds: they are minimised over, and those that have a name
-        come back in `Run.variables`.
+        One of `cvxens.problems.losses`; or any function from the cvxpy variable z, (n_samples,) or
+        (n_samples, outputs), to a convex cvxpy expression, whose bounds are proven by conic multipliers
+        (`cvxens.problems.conic`). It may hold variables of its own, such as slacks or thresholds: they are minimised
+        over, and those that have a name come back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
         convex cvxpy expression, symmetric in its entries.
@@ -42,8 +42,8 @@ class Formulation:
         changed.
     constraints : callable, optional
         From the cvxpy variable z to a list of convex constraints on the margins, or scores. They count as a part of the
-        loss, so the pricing rule stays what it is; the bounds are then taken from the solver. Some constant score b
-        must satisfy them, or a score of 0 where there is no intercept, so that there is a point to start from.
+        loss, so the pricing rule stays what it is. Some constant score b must satisfy them, or a score of 0 where there
+        is no intercept, so that there is a point to start from.
     scores : bool
         Whether the loss is on scores, and holds what it compares them with, such as targets: y is then left out. It
         goes without saying where there are several outputs, and of losses that hold targets themselves.
@@ -54,8 +54,8 @@ class Formulation:
 
     >>> import cvxpy as cp
     >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
-    >>> variant.has_conjugate
-    False
+    >>> str(variant)
+    'ExpressionLoss + ExpressionPenalty with free w and an intercept'
 
     The hinge loss, such that both halves of a sample have the same mean margin:
 
@@ -122,8 +122,21 @@ class Formulation:
 
     @property
     def has_conjugate(self) -> bool:
-        """True if loss and penalty have conjugates in numpy, so that bounds are proofs."""
-        return all(getattr(term, "has_conjugate", True) for term in self.terms)
+        """True if the penalty has a conjugate in numpy, so that there are bounds; a loss has one, or conic proofs."""
+        return bool(getattr(self.terms[1], "has_conjugate", True))
+
+    def with_table(self, shape: tuple[int, ...]) -> Formulation:
+        """Return the same with slopes and curvatures of the loss, if that is a smooth expression that has a table."""
+        loss, penalty = self.terms
+        wanted = hasattr(penalty, "ridge") or hasattr(penalty, "edge_limit")
+        if not (wanted and len(shape) == 1 and isinstance(loss, ExpressionLoss)):
+            return self
+        return replace(self, loss=loss.with_table(shape))
+
+    @property
+    def basis(self) -> str:
+        """What proofs rest on beside the oracle, in a few words; empty where that is conjugates alone."""
+        return str(getattr(self.terms[0], "basis", ""))
 
     @property
     def sense(self) -> float:

@@ -39,10 +39,12 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import imbalance
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import (
+    CVaR,
     EntropicMinimumMargin,
     Exponential,
     HardMargin,
     Hinge,
+    HuberizedHinge,
     MulticlassExponential,
     SoftMinimumMargin,
     SquaredError,
@@ -53,6 +55,7 @@ from cvxens.problems.maps import ColumnsLike, KernelMap, LinearMap, check_kernel
 from cvxens.problems.modelling import Model, cp
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.problems.problem import Evaluated, Parameter, Problem, Products
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 from cvxens.rounding import EPSILON, dot
 from cvxens.types import Array, Point
 
@@ -134,11 +137,147 @@ def simplex_least_squares(L: Any, C: Prices) -> Formulation:
 
 def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
     """MultiBoost (Shen & Hao 2011): C sum_i sum_{k != y_i} exp(F_k - F_{y_i}) and sum |W|; labels from 0."""
-    classes = np.unique(labels)
-    if len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):
-        raise InvalidInput("labels", f"found {classes[:5]}", "give whole numbers from 0, two or more, none left out")
-    loss = MulticlassExponential(validation.prices("C", C), np.asarray(labels, dtype=np.intp), len(classes))
-    return Formulation(loss, L1(), outputs=len(classes))
+    classes = _check_levels("labels", labels)
+    n_classes = int(classes.max()) + 1
+    loss = MulticlassExponential(validation.prices("C", C), classes, n_classes)
+    return Formulation(loss, L1(), outputs=n_classes)
+
+
+def least_absolute_deviations(t: Any, C: Prices = 1.0) -> Formulation:
+    """Regression by the median: C sum |t_i - f_i| and sum |w|, with an intercept; a linear program."""
+    return Formulation(AbsoluteError(t, C), L1(), intercept=True)
+
+
+def quantile(t: Any, q: float, C: Prices = 1.0) -> Formulation:
+    """Regression by the quantile of level q (Koenker & Bassett 1978): the pinball loss, sum |w|, an intercept."""
+    return Formulation(Pinball(t, q, C), L1(), intercept=True)
+
+
+def epsilon_insensitive(t: Any, epsilon: float, C: Prices = 1.0) -> Formulation:
+    """Support vector regression with sum |w|: C sum max(0, |t_i - f_i| - epsilon), an intercept; a linear program."""
+    return Formulation(EpsilonInsensitive(t, epsilon, C), L1(), intercept=True)
+
+
+def huber(t: Any, delta: float = 1.0, C: Prices = 1.0) -> Formulation:
+    """Robust regression (Huber 1964): squares up to deviations of delta, linear beyond; sum |w|, an intercept."""
+    return Formulation(HuberError(t, delta, C), L1(), intercept=True)
+
+
+def poisson(t: Any, C: Prices = 1.0) -> Formulation:
+    """Counts t of means exp(f_i): C times half their deviance, and sum |w|, with an intercept."""
+    return Formulation(Poisson(t, C), L1(), intercept=True)
+
+
+def huberized_hinge(C: Prices, d: float = 1.0) -> Formulation:
+    """The hinge rounded off over a width d (Rosset & Zhu 2007), sum |w|, an intercept."""
+    return Formulation(HuberizedHinge(_check("C", C), validation.positive("d", d)), L1(), intercept=True)
+
+
+def worst_share(nu: float, n_samples: int, C: float = 1.0) -> Formulation:
+    """The mean hinge loss of the worst share nu of the samples (CVaR) times C, sum |w|, an intercept."""
+    if not 0 < validation.number("nu", nu) <= 1:
+        raise InvalidInput("nu", f"found {nu!r}", "give a share of the samples, above 0 and at most 1")
+    return Formulation(CVaR(1 / (nu * n_samples), validation.positive("C", C)), L1(), intercept=True)
+
+
+def one_class(D: Prices) -> Formulation:
+    """Rätsch, Mika, Schölkopf & Müller (2002): LPBoost where all samples are of one class; a maximum.
+
+    The soft minimum of the scores, sum a = 1, a >= 0. As the constant has the score 1 everywhere, it should not be
+    among the hypotheses: ``Stumps(X, constant=False)``.
+    """
+    return Formulation(SoftMinimumMargin(_check_caps(D)), Simplex(), nonnegative=True, maximise=True, scores=True)
+
+
+def ordinal(levels: Any, C: float = 1.0) -> Formulation:
+    """Ordinal regression by all thresholds (Shashua & Levin 2003): for every threshold the hinge of its sides.
+
+    C sum_i sum_k max(0, 1 - s_ik (f_i - theta_k)) and sum |w|, s_ik = 1 where the level of sample i is above k, else
+    -1; ``Run.variables["thresholds"]`` has theta, and the predicted level is the number of thresholds below the score.
+
+    Parameters
+    ----------
+    levels : array-like of int, shape (n_samples,)
+        The level of every sample, from 0, none left out.
+    C : float
+        Price of a unit of slack, above 0.
+    """
+    grades, price = _check_levels("levels", levels), validation.positive("C", C)
+    above = np.where(grades[:, np.newaxis] > np.arange(grades.max()), 1.0, -1.0)
+
+    def loss(z: Any) -> Any:
+        theta = cp.Variable((1, above.shape[1]), name="thresholds")
+        to_thresholds = (
+            cp.reshape(z, (len(above), 1), order="C") @ np.ones(theta.shape) - np.ones((len(above), 1)) @ theta
+        )
+        return price * cp.sum(cp.pos(1 - cp.multiply(above, to_thresholds)))
+
+    return Formulation(loss, L1(), scores=True)
+
+
+def cox(times: Any, events: Any, C: float = 1.0) -> Formulation:
+    """Proportional hazards (Cox 1972): minus the partial log-likelihood, times C, and sum |w|.
+
+    C sum over events i of ln(sum over j at risk of exp(f_j)) - f_i; those with ``times_j >= times_i`` are at risk, so
+    that ties are as Breslow has them.
+
+    Parameters
+    ----------
+    times : array-like of shape (n_samples,)
+        Until the event, or until a sample was lost sight of.
+    events : array-like of bool, shape (n_samples,)
+        Whether there was an event; one at least.
+    C : float
+        Weight of the loss, above 0.
+    """
+    ends, weight = validation.finite_array("times", times, ndim=1), validation.positive("C", C)
+    happened = np.asarray(events, dtype=bool)
+    validation.same_length("events", happened, len(ends))
+    if not happened.any():
+        raise InvalidInput("events", "found none", "give at least one")
+
+    def loss(z: Any) -> Any:
+        at_risk = [cp.log_sum_exp(z[np.flatnonzero(ends >= ends[i])]) for i in np.flatnonzero(happened)]
+        return weight * (cp.sum(cp.hstack(at_risk)) - cp.sum(z[np.flatnonzero(happened)]))
+
+    return Formulation(loss, L1(), scores=True)
+
+
+def unlabelled(y: Any, pairs: Any, C: float = 1.0, gamma: float = 1.0) -> Formulation:
+    """Samples with and without labels (Belkin, Niyogi & Sindhwani 2006): neighbours are to have scores alike.
+
+    C sum of the hinges of those that have a label, gamma/2 sum over pairs of (f_i - f_j)^2, and sum |w|, an intercept.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels -1 and +1, and 0 where there is none.
+    pairs : array-like of int, shape (n_pairs, 2)
+        Samples that are neighbours.
+    C, gamma : float
+        Above 0.
+    """
+    labels, neighbours = validation.finite_array("y", y, ndim=1), np.asarray(pairs)
+    price, stiffness = validation.positive("C", C), validation.positive("gamma", gamma)
+    known = np.flatnonzero(labels)
+    validation.signs(labels[known])
+    if neighbours.ndim != 2 or neighbours.shape[1] != 2 or neighbours.dtype.kind not in "iu":
+        raise InvalidInput("pairs", f"found shape {neighbours.shape}", "give two numbers of samples a row")
+
+    def loss(z: Any) -> Any:
+        hinges = cp.sum(cp.pos(1 - cp.multiply(labels[known], z[known])))
+        return price * hinges + stiffness / 2 * cp.sum_squares(z[neighbours[:, 0]] - z[neighbours[:, 1]])
+
+    return Formulation(loss, L1(), intercept=True, scores=True)
+
+
+def _check_levels(argument: str, values: Any) -> NDArray[np.intp]:
+    """Return whole numbers from 0, two or more, none left out."""
+    levels = np.asarray(values)
+    found = np.unique(levels)
+    if levels.ndim != 1 or len(found) < 2 or not np.array_equal(found, np.arange(len(found))):
+        raise InvalidInput(argument, f"found {found[:5]}", "give whole numbers from 0, two or more, none left out")
+    return levels.astype(np.intp)
 
 
 class ColumnProblem(Problem):

@@ -5,7 +5,9 @@ conjugate: ``u = -loss'(z)`` at the optimum, and ``-loss*(-u)`` is what the loss
 here, by their shape:
 
 - sums over samples, ``sum_i C_i phi(z_i)``: the hinge of support vector machines, and the smooth exponential
-  (AdaBoost), logistic (LogitBoost) and squared hinge;
+  (AdaBoost), logistic (LogitBoost), squared hinge and hinge with its kink rounded off; `problems.target_losses` has
+  those of regression;
+- the worst samples: the mean of the largest hinges;
 - the least margin: the hard margin, LPBoost's soft minimum margin and ERLPBoost's, smoothed by an entropy;
 - several scores per sample: the squared error of simplex coding, and the exponential loss over classes of MultiBoost.
 """
@@ -13,10 +15,11 @@ here, by their shape:
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +33,13 @@ from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array, Point
 
 __all__ = [
+    "CVaR",
     "EntropicMinimumMargin",
     "Exponential",
     "HardMargin",
     "Hinge",
+    "Hinges",
+    "HuberizedHinge",
     "Logistic",
     "Loss",
     "MulticlassExponential",
@@ -48,24 +54,39 @@ ROUNDED = 64 * EPSILON
 """Prices whose sum is below 1 by so little, as that of 1/n_samples or w / sum w may be, count as adding up to 1."""
 
 
+class Hinges(NamedTuple):
+    """``sum_i prices_i max(0, sign (knots_i - z_i))``, a part of a loss.
+
+    Its multipliers are ``u = sign v`` with 0 <= v <= prices, and its dual value is ``knots'u``.
+    """
+
+    sign: float  # 1, or -1 where it grows with z
+    knots: Array  # (n_samples,)
+    prices: Array  # (n_samples,)
+
+
 class Loss(Protocol):
-    """A convex loss on margins z = y * (H w + b).
+    """A convex loss on margins z = y * (H w + b), or on scores z = H w + b that it compares with targets of its own.
 
     With u the multiplier of that equality, ``u = -loss'(z)``, and the loss enters the dual objective as
     ``-loss*(-u)``, its `dual_value`. What is not abstract here suits a loss that is finite at every margin.
 
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
-    are taken, which is right where no terms cancel.
+    are taken, which is right where no terms cancel. `rise(z, errors)` stands for the function of that name here.
+    `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, and `basis` says in a few words
+    what its bounds rest on, if not on a conjugate.
 
     Fast masters ask a loss for one of these, and take any that has it:
 
     - ``curvature(u)``, of a smooth sum over samples: the (generalised) second derivatives as a function of u;
     - ``hessian(U, X, outputs)``, of a smooth loss on several scores: its second derivatives in the weights of the
       columns X (n_active, n_samples) for these outputs;
-    - ``box``: the dual value is ``sum u`` on ``0 <= u <= box``, so that the loss is the hinge of price `box`;
+    - ``hinges``: the loss is a sum of `Hinges`, at most one of either sign, so that its dual value is linear in
+      multipliers that are in a box;
     - ``floor``: the dual value is ``floor sum u`` on u >= 0, so that the loss is the constraint ``z >= floor``;
     - ``caps``: the dual value is 0 on ``sum u = 1, 0 <= u <= caps``;
+    - ``worst``: a pair (caps, total), the dual value is ``sum u`` on 0 <= u <= caps, sum u <= total;
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
     """
 
@@ -111,6 +132,10 @@ class Loss(Protocol):
     def repair(self, u: Array, y: Array | None) -> Array:
         """Move `u` into the domain of the conjugate, and to y'u = 0 where labels are given."""
 
+    def fixed_sum(self, z: Array) -> float | None:
+        """Return what the multipliers at these margins add up to, where that is prescribed."""
+        return None
+
     def rescaling(self, z: Array) -> float:
         """Return a t such that ``t z`` is feasible or has no slack; 1 if there is none, or no need."""
         return 1.0
@@ -121,6 +146,10 @@ class Loss(Protocol):
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Measure how far z and the auxiliary variables (slacks, ...) are from feasible."""
+        return 0.0
+
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by because z is outside of the domain by a solver's digits."""
         return 0.0
 
     @abstractmethod
@@ -176,8 +205,8 @@ class Hinge(SumOverSamples):
     C: Scalar
 
     @property
-    def box(self) -> float | Array:
-        return self.C
+    def hinges(self) -> tuple[Hinges]:
+        return (Hinges(1.0, np.asarray(1.0), np.asarray(self.C)),)
 
     def term(self, z: Any) -> Term:
         """Model the loss with slacks xi >= 0, z >= 1 - xi."""
@@ -205,17 +234,9 @@ class Hinge(SumOverSamples):
         return raise_to_one(z)
 
     def best_intercept(self, f: Array, y: Array) -> Array:
-        """Return the middle of all best b, exactly: the loss is piecewise linear in b with a kink at each y_i - f_i.
-
-        Its slope starts at minus the sum of C_i over the positives and rises by C_i at every kink, so a
-        minimum is where the slope turns, and halfway between two kinks where it is 0 between them.
-        """
-        C = np.broadcast_to(self.C / np.max(self.C), f.shape)
-        kinks, order = y - f, np.argsort(y - f, kind="stable")
-        slopes = np.cumsum(C[order]) - C[y > 0].sum()
-        rounding = len(f) * EPSILON * C.sum()
-        first, last = np.minimum(np.searchsorted(slopes, [-rounding, rounding], side="right"), len(f) - 1)
-        return np.asarray((kinks[order[first]] + kinks[order[last]]) / 2)
+        """Return the middle of all best b, exactly: the loss is piecewise linear in b with a kink at each y_i - f_i."""
+        C = np.broadcast_to(self.C, f.shape)
+        return best_of_hinges(y - f, C, float(C[y > 0].sum()))
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Measure the slacks, where given, against 0 and 1 - z."""
@@ -357,6 +378,161 @@ class SquaredHinge(SumOverSamples):
         return np.where(u > 0, self.C, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class HuberizedHinge(SumOverSamples):
+    """C sum_i of the hinge with its kink rounded off: (1 - z_i)^2 / (2 d) where 1 - d < z_i < 1, 1 - z_i - d/2 below.
+
+    Rosset & Zhu (2007), Chapelle (2007). Its dual value is ``sum u - d |u|^2 / (2 C)`` on 0 <= u <= C.
+
+    Parameters
+    ----------
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of slack, above 0; of every sample its own in an array.
+    d : float
+        The width over which it is rounded off, above 0.
+
+    Examples
+    --------
+    >>> HuberizedHinge(C=1.0, d=0.5).value(np.array([-1.0, 0.75, 2.0]))
+    1.8125
+    """
+
+    cap: ClassVar[float] = 1.0
+    C: Scalar
+    d: float = 1.0
+
+    def term(self, z: Any) -> Term:
+        # huber(r, d) is r^2 up to d and 2 d r - d^2 beyond
+        return Term(cp.sum(cp.multiply(self.C / (2 * self.d), cp.huber(cp.pos(1 - z), self.d))))
+
+    def value(self, z: Array) -> float:
+        short = np.maximum(1 - z, 0)
+        return float((self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)).sum())
+
+    def dual_value(self, u: Array) -> float:
+        return float((u - self.d * u * u / (2 * self.C)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum u + d |u|^2 / (2 C)``."""
+        return float((np.abs(u) + self.d * u * u / (2 * self.C)).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        return self.C * np.clip((1 - z) / self.d, 0, 1)
+
+    def curvature(self, u: Array) -> Array:
+        """Return C/d where the kink is rounded off, and 0 on either side."""
+        return np.where((u > 0) & (u < self.C), self.C / self.d, 0.0)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b at which y'u = 0; it is piecewise linear in b."""
+        kinks = np.concatenate([y - f, y * (1 - self.d) - f])
+        return find_balance(lambda b: float(y @ self.multipliers(y * (f + b))), kinks)
+
+
+@dataclass(frozen=True, eq=False)
+class CVaR(Loss):
+    """C times the least over rho >= 0 of rho + sum_i D_i max(0, 1 - z_i - rho): the mean of the largest hinges.
+
+    The conditional value at risk of the hinge loss (Rockafellar & Uryasev 2000): with D = 1/(nu n_samples) it is the
+    mean over the worst share nu of the samples. Its dual value is ``sum u`` on 0 <= u <= C D, sum u <= C. That of the
+    negated margins themselves is `SoftMinimumMargin`.
+
+    Parameters
+    ----------
+    D : float or ndarray of shape (n_samples,)
+        Price of a unit of slack beyond rho, above 0; of every sample its own in an array.
+    C : float
+        Weight of the loss, above 0.
+
+    Examples
+    --------
+    >>> CVaR(D=1 / (0.5 * 4)).value(np.array([-2.0, -1.0, 0.0, 5.0]))
+    2.5
+    """
+
+    falls: ClassVar[bool] = True
+    D: float | Array
+    C: float = 1.0
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return np.shape(self.D)
+
+    @property
+    def worst(self) -> tuple[Array, float]:
+        return np.asarray(self.C * self.D), self.C
+
+    def term(self, z: Any) -> Term:
+        """Model the loss with the threshold rho and slacks xi >= 0, z >= 1 - rho - xi."""
+        rho, xi = cp.Variable(nonneg=True, name="rho"), cp.Variable(z.shape, nonneg=True, name="xi")
+        total = self.C * (rho + cp.sum(cp.multiply(self.D, xi)))
+        return Term(total, (z >= 1 - rho - xi,), {"rho": rho, "xi": xi})
+
+    def threshold(self, z: Array) -> float:
+        """Return the best rho: the hinge above which the prices D add up to less than 1, or 0."""
+        D = np.broadcast_to(self.D, z.shape)
+        return max(0.0, -_quantile(z - 1, D, 1.0)) if adds_up(D) else 0.0
+
+    def value(self, z: Array) -> float:
+        rho = self.threshold(z)
+        return float(self.C * (rho + (self.D * np.maximum(1 - z - rho, 0)).sum()))
+
+    def dual_value(self, u: Array) -> float:
+        return float(u.sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        return float(np.abs(u).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C D from the threshold on, of which `repair` makes a sum of C at most."""
+        rho = self.threshold(z)
+        return np.where(1 - z >= rho - ROUNDED * (1 + np.abs(z)), self.C * np.broadcast_to(self.D, z.shape), 0.0)
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return C D beyond the threshold, 0 within it, and both at it."""
+        rho, largest = self.threshold(z), self.C * np.broadcast_to(self.D, z.shape)
+        return np.where(1 - z > rho + near, largest, 0.0), np.where(1 - z >= rho - near, largest, 0.0)
+
+    def fixed_sum(self, z: Array) -> float | None:
+        return self.C if self.threshold(z) > 0 else None
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip into [0, C D], balance the classes and scale the sum down to C."""
+        u = clip_box(u, self.C * self.D, y)
+        return u * (self.C / max(float(u.sum()), self.C))
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the exact b: where rho > 0, ``rho + b`` is a quantile of the positives, ``rho - b`` of the negatives.
+
+        With p = rho + b and q = rho - b the loss is ``p/2 + sum over y = 1 of D_i max(0, 1 - f_i - p)`` and the same of
+        q and -f, subject to p + q >= 0. Where that binds, rho is 0, and the loss the hinge.
+        """
+        D, sides = np.broadcast_to(self.D, f.shape), (y > 0, y < 0)
+        if all(adds_up(D[side], 0.5) for side in sides):
+            p, q = (-_quantile((y * f)[side] - 1, D[side], 0.5) for side in sides)
+            if p + q >= 0:
+                return np.asarray((p - q) / 2)
+        return Hinge(D).best_intercept(f, y)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from signs and caps, and what the sum is above C, in units of C."""
+        return max(excess(-u / self.C), excess(u / self.C - self.D), float(u.sum()) / self.C - 1, 0.0)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Measure how far slacks and rho, where both are given, are from fitting the margins."""
+        if not {"xi", "rho"} <= auxiliary.keys():
+            return 0.0
+        rho, xi = auxiliary["rho"], auxiliary["xi"]
+        return max(excess(-xi), excess(np.asarray(-rho)), excess(1 - rho - xi - z))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest product of a hinge's way to rho and what u then lacks, or of rho and what sum u lacks."""
+        rho, v = self.threshold(z), u / self.C
+        beyond = 1 - z - rho
+        lacking = (self.D - v) * np.maximum(beyond, 0) / np.max(self.D)
+        return max(excess(lacking), excess(v / np.max(self.D) * np.maximum(-beyond, 0)), rho * max(1 - v.sum(), 0.0))
+
+
 @dataclass(frozen=True)
 class HardMargin(Loss):
     """0 where z_i >= 1 for every i, else infinite: the constraint of LL08 P3. Its dual value is sum u on u >= 0.
@@ -441,6 +617,9 @@ class CappedSimplex(Loss, Protocol):
                 raise InvalidInput("D", found, f"give at least {least:g}, or the problem is unbounded")
             repaired[side] = capped_simplex(u[side], D[side], total)
         return repaired
+
+    def fixed_sum(self, z: Array) -> float | None:
+        return 1.0
 
     def dual_violation(self, u: Array) -> float:
         """Return the distance from the capped simplex: signs and cap in units of D, and |sum u - 1|."""
@@ -620,21 +799,24 @@ class EntropicMinimumMargin(CappedSimplex):
 
 @dataclass(frozen=True, eq=False)
 class SquaredError(Loss):
-    """C/2 |L - Z|^2 for scores Z = H W + 1 b': the loss of SL (10). Dual value <U, L> - |U|^2 / (2 C).
+    """C/2 |L - Z|^2 for scores Z = H W + 1 b': least squares, SL (10). Dual value <U, L> - |U|^2 / (2 C).
 
     Parameters
     ----------
     C : float or ndarray of shape (n_samples,)
         Price of half a squared error, above 0; of every sample its own in an array, where samples at 0 play no part.
-    L : ndarray of shape (n_samples, n_outputs)
-        Label codes.
+    L : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets of one score, or of several, such as label codes.
 
     Examples
     --------
     >>> SquaredError(C=2.0, L=np.eye(2)).value(np.zeros((2, 2)))
     2.0
+    >>> SquaredError(C=2.0, L=np.array([1.0, 3.0])).best_intercept(np.zeros(2), np.ones(2))
+    array(2.)
     """
 
+    on_scores: ClassVar[bool] = True
     C: Scalar
     L: Array
 
@@ -643,7 +825,8 @@ class SquaredError(Loss):
         return self.L.shape
 
     def term(self, z: Any) -> Term:
-        return Term(cp.sum(cp.multiply(self.C, cp.sum(cp.square(self.L - z), axis=1))) / 2)
+        squares = cp.square(self.L - z)
+        return Term(cp.sum(cp.multiply(self.C, squares if self.L.ndim == 1 else cp.sum(squares, axis=1))) / 2)
 
     def value(self, z: Array) -> float:
         return float((self.prices * (self.L - z) ** 2).sum() / 2)
@@ -661,6 +844,10 @@ class SquaredError(Loss):
     def multipliers(self, z: Array) -> Array:
         return self.prices * (self.L - z)
 
+    def curvature(self, u: Array) -> Array:
+        """Return the prices."""
+        return np.broadcast_to(self.prices, u.shape)
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Put U to 0 at prices of 0; with an intercept make its columns sum to 0."""
         u = u if np.min(self.C) > 0 else u * (self.prices > 0)
@@ -668,7 +855,7 @@ class SquaredError(Loss):
 
     def best_intercept(self, f: Array, y: Array) -> Array:
         """Return the mean of L - f, weighted by the prices."""
-        return self._shares[:, 0] @ (self.L - f)
+        return np.asarray(self._shares.ravel() @ (self.L - f))
 
     def dual_violation(self, u: Array) -> float:
         """Return the largest |U| at a price of 0, in units of the largest price."""
@@ -684,13 +871,13 @@ class SquaredError(Loss):
 
     @property
     def prices(self) -> Array:
-        """C as a column, or as the one number in it."""
-        return np.reshape(self.C, (-1, 1))
+        """C as a column, or as the one number in it; without a second axis where targets have none."""
+        return np.reshape(self.C, (-1, 1)[: self.L.ndim])
 
     @property
     def _shares(self) -> Array:
-        """The share of every sample in the sum of the prices, a column."""
-        prices = np.broadcast_to(self.prices, (len(self.L), 1))
+        """The share of every sample in the sum of the prices, a column where there are several outputs."""
+        prices = np.broadcast_to(self.prices, (len(self.L), 1)[: self.L.ndim])
         return prices / prices.sum()
 
 
@@ -816,6 +1003,43 @@ class MulticlassExponential(Loss):
             raise InvalidInput("intercept", "found True with MulticlassExponential", "give intercept=False")
 
 
+def best_of_hinges(kinks: Array, prices: Array, fall: float) -> Array:
+    """Return the middle of all b that minimise a sum of hinges: its slope is -fall and rises by a price at every kink.
+
+    A minimum is where the slope turns, and halfway between two kinks where it is 0 between them.
+
+    Examples
+    --------
+    >>> best_of_hinges(np.array([3.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), 1.0)
+    array(0.5)
+    """
+    order = np.argsort(kinks, kind="stable")
+    largest = float(prices.max())
+    slopes = np.cumsum(prices[order] / largest) - fall / largest
+    rounding = len(kinks) * EPSILON * float((prices / largest).sum())
+    first, last = np.minimum(np.searchsorted(slopes, [-rounding, rounding], side="right"), len(kinks) - 1)
+    return np.asarray((kinks[order[first]] + kinks[order[last]]) / 2)
+
+
+def find_balance(pull: Callable[[float], float], kinks: Array) -> Array:
+    """Return a b at which a nonincreasing function is 0: it is linear between its kinks, and constant beyond them.
+
+    Examples
+    --------
+    >>> find_balance(lambda b: 1.0 - max(b, 0.0), np.array([0.0, 5.0]))
+    array(1.)
+    """
+    knots = np.unique(kinks)
+    low, high = 0, len(knots) - 1
+    above, below = pull(knots[low]), pull(knots[high])
+    while high - low > 1:
+        middle = (low + high) // 2
+        at = pull(knots[middle])
+        (low, above), (high, below) = ((middle, at), (high, below)) if at > 0 else ((low, above), (middle, at))
+    share = min(max(above / (above - below), 0.0), 1.0) if above > below else 0.0
+    return np.asarray(knots[low] + share * (knots[high] - knots[low]))
+
+
 def excess(values: Array) -> float:
     """Return the largest positive entry, 0 where there is none."""
     return max(0.0, float(values.max(initial=0.0)))
@@ -844,13 +1068,16 @@ def rise(loss: Loss, z: Array, errors: Array) -> float:
     Where no multiplier is negative the loss falls in every margin, and its largest value is at ``z - errors``. Else
     ``loss(z') - loss(z) <= |loss'(z')| |z' - z|`` for a convex loss, with twice the largest slope at z and both ends.
     """
+    if hasattr(loss, "rise"):
+        return float(loss.rise(z, errors))
     n, at_z = z.size, loss.value(z)
     size = getattr(loss, "magnitude", lambda _: abs(at_z))(z)
     ends = [loss.multipliers(z - errors), loss.multipliers(z + errors)]
     if min(float(slopes.min(initial=0.0)) for slopes in ends) >= 0:
         risen = max(loss.value(z - errors) - at_z, 0.0)
     else:
-        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *ends]])
+        kinks = loss.slopes(z, float(errors.max(initial=0.0)))
+        slopes = np.maximum.reduce([np.abs(slopes) for slopes in [loss.multipliers(z), *kinks, *ends]])
         risen = 2 * float((slopes * errors).sum())
     return risen + sum_error(n, size)
 

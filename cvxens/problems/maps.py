@@ -181,13 +181,17 @@ class StumpColumns:
     def link(self, w: Any) -> tuple[Any, list[Any]]:
         """Model scores through the staircases g, tied to w by sparse equalities."""
         steps = self._steps
-        n_gaps = len(steps.width)
-        g = cp.Variable((steps.place.shape[1], *w.shape[1:]))
-        scaled = sparse.csr_matrix(sparse.diags_array(self.scale))
+        n_gaps, n_values = len(steps.width), steps.place.shape[1]
+        first = steps.first_slot - np.arange(len(steps.first_slot))
+        last = np.append(first[1:], n_values) - 1
+        inner = np.delete(np.arange(n_values), last)
+        spread = sparse.csr_matrix((self.scale, (steps.slot, np.arange(n_gaps))), shape=(steps.n_slots, n_gaps))
+        g, jumps = cp.Variable((n_values, *w.shape[1:])), spread @ w[:n_gaps]
         # g(next value) - g(value) = 2 w of the gap between, and g(first) + g(last) = 2 (w_below - w_above)
-        jump_of_gap = steps.pick_inner @ scaled
-        tied = [steps.rises @ g == 2 * (jump_of_gap @ w[:n_gaps])]
-        tied += [steps.first_plus_last @ g == 2 * ((steps.pick_ends @ scaled) @ w[:n_gaps])]
+        tied = [
+            g[inner + 1] - g[inner] == 2 * jumps[steps.slot_of_value[inner] + 1],
+            g[first] + g[last] == 2 * (jumps[steps.first_slot] - jumps[steps.slot_of_value[last] + 1]),
+        ]
         f = steps.place @ g
         return (f + np.ones((len(self.X), 1)) @ w[n_gaps:] if self.constant else f), tied
 
@@ -209,10 +213,6 @@ class _Steps:
     slot_of_value: Indices
     feature_of_value: Indices
     place: sparse.csr_matrix
-    rises: sparse.csr_matrix
-    first_plus_last: sparse.csr_matrix
-    pick_inner: sparse.csr_matrix
-    pick_ends: sparse.csr_matrix
 
     @classmethod
     def from_sample(cls, X: Array, ends: Array | None) -> _Steps:
@@ -234,13 +234,6 @@ class _Steps:
         value_of = first_value + np.stack([inverse.ravel() for _, inverse in uniques], axis=1)
         place = sparse.csr_matrix((np.ones(n * d), value_of.ravel(), np.arange(n + 1) * d), shape=(n, counts.sum()))
         feature_of_value = np.repeat(np.arange(d), counts)
-        last_value = first_value + counts - 1
-        inner_value = np.delete(np.arange(counts.sum()), last_value)
-        # the column of each slot, -1 where it is no gap
-        gap_at = np.full(len(upper_of_slot), -1)
-        gap_at[slot] = np.arange(len(slot))
-        slot_of_value = np.arange(counts.sum()) + feature_of_value
-        below, above = gap_at[first_slot], gap_at[slot_of_value[last_value] + 1]
         return cls(
             n_slots=len(upper_of_slot),
             first_slot=first_slot,
@@ -249,13 +242,9 @@ class _Steps:
             # above `lower` and at most `upper`, also where no float lies between them
             middle=np.where(middle > lower, middle, upper)[slot],
             feature=np.repeat(np.arange(d), counts + 1)[slot],
-            slot_of_value=slot_of_value,
+            slot_of_value=np.arange(counts.sum()) + feature_of_value,  # below it; above it is the next one
             feature_of_value=feature_of_value,
             place=place,
-            rises=_mark_columns(inner_value + 1, counts.sum()) - _mark_columns(inner_value, counts.sum()),
-            first_plus_last=_mark_columns(first_value, counts.sum()) + _mark_columns(last_value, counts.sum()),
-            pick_inner=_mark_columns(gap_at[slot_of_value[inner_value] + 1], len(slot)),
-            pick_ends=_mark_columns(below, len(slot)) - _mark_columns(above, len(slot)),
         )
 
     def accumulate(self, values: Array) -> Array:
@@ -263,12 +252,6 @@ class _Steps:
         total = np.cumsum(values, axis=0)
         before = np.concatenate([np.zeros_like(total[:1]), total])[self.first_slot]
         return total - np.repeat(before, np.diff(np.r_[self.first_slot, self.n_slots]), axis=0)
-
-
-def _mark_columns(columns: Indices, n_columns: int) -> sparse.csr_matrix:
-    """Return one row per entry of `columns`, with a 1 there; a row of zeros where it is negative."""
-    rows = np.flatnonzero(columns >= 0)
-    return sparse.csr_matrix((np.ones(len(rows)), (rows, columns[rows])), shape=(len(columns), n_columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -386,7 +386,8 @@ class Problem:
         (loss, penalty), y, H = self.formulation.terms, self.signs, self.linear_map
         balanced = y if self.intercept else None
         candidates = [np.zeros(z.shape), *([] if known is None else [known])]
-        sums = [*([(y, 0.0)] if self.intercept else []), *([(np.ones(len(y)), 1.0)] if hasattr(loss, "caps") else [])]
+        total = loss.fixed_sum(z)
+        sums = [*([(y, 0.0)] if self.intercept else []), *([] if total is None else [(np.ones(len(y)), total)])]
         seen: list[bytes] = []
         for near in DISTANCES:
             low, high = loss.slopes(z, near * max(1.0, float(np.abs(z).max())))
@@ -460,9 +461,8 @@ class Problem:
             edge_errors = at.edge_errors
         else:
             edge_errors = f_errors if at.edges is at.f else self.linear_map.edge_errors(s, at.edges)
-        return self.unit * (
-            self._measure_primal(at, f_errors + at.drift) + self._measure_dual(at.u, at.edges, edge_errors + at.drift)
-        )
+        of_primal = self._measure_primal(at, f_errors + at.drift) + self.loss.shortfall(at.z, at.u)
+        return self.unit * (of_primal + self._measure_dual(at.u, at.edges, edge_errors + at.drift))
 
     @final
     def _measure_primal(self, at: Evaluated, errors: Array) -> float:

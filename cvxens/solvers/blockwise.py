@@ -49,6 +49,7 @@ def expand(kernel: KernelFunction, X: Any, Z: Any, v: Array) -> Array:
     array([-2., -4.])
     """
     scores = np.zeros((len(X), *v.shape[1:]))
+    # as many rows as make a tile, one at least
     height = max(1, TILE // max(1, len(Z)))
     for first in range(0, len(X) if len(Z) else 0, height):
         rows = slice(first, first + height)
@@ -234,6 +235,7 @@ class CachedRows:
 
     def _make_room(self, n_rows: int) -> None:
         """Allocate the cache when the first rows are asked for, or more of them than it holds."""
+        # 8 bytes an entry; a block of rows has to fit in, whatever the room
         wanted = max(n_rows, min(self.n_samples, int(self.n_bytes // (8 * self.n_samples))))
         if len(self._matrix) < wanted:
             self._matrix = np.empty((wanted, self.n_samples))
@@ -418,6 +420,7 @@ def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tup
 @njit(cache=True, nogil=True)
 def _move(v: Array, bounds: Array, i: int, j: int, length: float) -> float:
     """Raise v_i and lower v_j by as much as the bounds allow, onto these where they are met; return by how much."""
+    # onto a bound exactly, so that what is at one is told from what is near it
     room_i, room_j = bounds[1, i] - v[i], v[j] - bounds[0, j]
     length = min(length, room_i, room_j)
     v[i] = bounds[1, i] if length == room_i else v[i] + length
@@ -530,6 +533,7 @@ class _Search:
     def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
         self.problem, self.drift = problem, 0.0
         self.incumbent: Incumbent[SVMSolution[KernelSVM]] = Incumbent(clock)
+        # 0 <= y v <= C
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
         self.v, self.f = np.zeros(len(problem.y)), np.zeros(len(problem.y))
         if start is not None:

@@ -215,6 +215,7 @@ def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -
     primal = squares + penalty
     errors = sum_error(m, largest) * np.abs(c).sum(axis=0)
     # what the errors of f do to the squares, to c'f and to the squared residual
+    # |(a + e)^2 - a^2| <= (2 |a| + |e|) |e|, for a = f - y and for a = R
     of_scores = float(((2 * np.abs(f - y) + 2 * np.abs(residual) + 2 * errors) * errors).sum()) / m
     of_scores += gamma * float((np.abs(c) * errors).sum())
     of_sums = sum_error(

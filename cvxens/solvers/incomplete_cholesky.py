@@ -147,6 +147,7 @@ def _next_pivot(kernel: Kernel, X: Array, factor: tuple[Array, NDArray[np.intp],
     G, pivots, residual = factor
     pivot = int(residual.argmax())
     column = _evaluate(kernel, X, X[pivot : pivot + 1])[:, 0] - G[:, :k] @ G[pivot, :k]
+    # the pivot's own entry comes twice, beside few samples and beside all: alike to rounding, if k depends on two
     if abs(column[pivot] - residual[pivot]) > 1e-8 * size:
         found = f"found k(x, x) of sample {pivot} to differ by {column[pivot] - residual[pivot]:.3g}"
         raise InvalidInput("kernel", f"{found} with the other samples asked for", "fix its ranges or radius")

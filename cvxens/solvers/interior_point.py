@@ -30,7 +30,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
 from cvxens.limits import TimeUp, available_threads, check_time, map_in_threads
-from cvxens.problems.losses import Loss
+from cvxens.problems.losses import TINY, Loss
 from cvxens.types import Array
 
 T = TypeVar("T")
@@ -51,6 +51,9 @@ class Rows:
     Stumps, perceptrons and trees answer -1 and +1: eight times as many of them as of float64 go through the memory
     bus in a second, and products with float64 vectors lose nothing.
 
+    With several `signs` it stands for ``[sign_1 A, sign_2 A, ...]`` over as many copies of the samples, which are kept
+    once: v (n_copies n_samples,) is folded, and diag(theta) too, as the signs cancel in squares.
+
     Examples
     --------
     >>> rows = Rows(3)
@@ -62,8 +65,9 @@ class Rows:
            [3., 7.]])
     """
 
-    def __init__(self, n_samples: int) -> None:
+    def __init__(self, n_samples: int, signs: Array | None = None) -> None:
         self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
+        self.signs = np.ones(1) if signs is None else signs
         self.n_rows = 0
 
     @property
@@ -89,12 +93,18 @@ class Rows:
         self.n_rows = int(np.count_nonzero(kept))
 
     def times(self, v: Array) -> Array:
-        """Return A v, for v (n_samples,)."""
+        """Return A v, for v (n_copies n_samples,)."""
+        v = self.signs @ v.reshape(len(self.signs), -1)
         return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
 
     def combine(self, weights: Array) -> Array:
         """Return A' weights, for weights (n_rows,)."""
-        return np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
+        combined = np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
+        return np.multiply.outer(self.signs, combined).ravel()
+
+    def first(self, n_rows: int) -> NDArray[Any]:
+        """Return the first rows over all copies."""
+        return np.hstack([sign * self.values[:n_rows].astype(float) for sign in self.signs])
 
     def _parts(self, work: Callable[[slice], T], size: int = 0) -> list[T]:
         """Do the work on slices of at most `size` samples, several at a time; by default one for each thread."""
@@ -105,6 +115,7 @@ class Rows:
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
+        theta = theta.reshape(len(self.signs), -1).sum(axis=0)
         # A diag(theta) A' = R R' with R = A diag(theta)^1/2; theta spans what single precision overflows on, its share
         # of the largest does not
         largest = float(theta.max())
@@ -176,16 +187,16 @@ FAR_FROM_GAP = 100.0
 
 @dataclass(frozen=True)
 class MaxSum:
-    """Max sum v under A v <= limit, F v = 0.
+    """Max gain'v under A v <= limit, F v = 0.
 
-    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = 1 and w, z, xi >= 0: the soft margin
-    problem over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with
-    margins A'w + F'free and slacks xi.
+    Its dual is min limit sum w + upper'xi subject to A'w + F'free + xi - z = gain and w, z, xi >= 0: a problem of
+    hinges over its largest price, ``v = u / max C``, ``upper = C / max C`` and ``limit = weight / max C``, with margins
+    A'w + F'free that are to reach the gains, and slacks xi. Those of soft margins are 1.
     """
 
-    gain: ClassVar[float] = 1.0  # the coefficient of every v_i in the objective
     limit_is_free: ClassVar[bool] = False
     limit: float  # above 0
+    gain: Array | float = 1.0  # the coefficient of every v_i in the objective, about 1 in size
 
     def rhs(self, n_free: int) -> Array:
         """Return ``F v``."""
@@ -204,7 +215,7 @@ class MaxSum:
         """Return the factor on v, and the limit, that leave room to a row; None if it is too far off."""
         limit = self.limit
         largest = max(limit, largest)
-        gap = at.total / float(at.v.sum())
+        gap = at.total / max(float((np.abs(self.gain) * at.v).sum()), TINY)
         # limit / largest brings the largest edge to the limit; what is spared beyond is a tenth of the violation, or of
         # the gap where that is larger: next to the boundary the next step would be short
         scale = limit / largest * (1 - SPARE_ROOM * min(1.0, max(largest / limit - 1, gap, LEAST_VIOLATION)))
@@ -212,9 +223,9 @@ class MaxSum:
 
     def gap(self, at: Iterate, margins: Array, edges: Array, upper: Array) -> float:
         """Return the objective at (free, w) less that at v, scaled to be feasible."""
-        # the best slacks are xi = max(0, 1 - A'w - F'free); shrunk to the limit, v is feasible
-        objective = self.limit * at.w.sum() + upper @ np.maximum(1 - margins, 0)
-        bound = at.v.sum() * self.limit / max(self.limit, float(edges.max()))
+        # the best slacks are xi = max(0, gain - A'w - F'free); shrunk to the limit, v is feasible
+        objective = self.limit * at.w.sum() + upper @ np.maximum(self.gain - margins, 0)
+        bound = (self.gain * at.v).sum() * self.limit / max(self.limit, float(edges.max()))
         return float(objective - bound)
 
 
@@ -226,7 +237,7 @@ class MinLimit:
     LPBoost over its largest price, ``v = u / max D``, ``upper = D / max D``, ``total = 1 / max D``, with rho = -free_1.
     """
 
-    gain: ClassVar[float] = 0.0
+    gain: ClassVar[Array | float] = 0.0
     limit_is_free: ClassVar[bool] = True  # then the multipliers w sum to 1
     limit: ClassVar[float] = -inf
     loss: Loss  # with `caps`: evaluates margins
@@ -474,7 +485,7 @@ class Newton:
     def _restore_balance(self, dv: Array) -> tuple[Array, Array]:
         """Change the multipliers of F, and dv with them, so that F v is met, which rounding leaves to be desired."""
         # F (dv - diag(theta) F'change) = rhs - F v; least squares, as rows of F may be the same
-        F = self.program.rows.values[: self.program.n_free]
+        F = self.program.rows.first(self.program.n_free)
         scaled = F * self.theta
         change, *_ = np.linalg.lstsq(scaled @ F.T, F @ dv + self.unbalance)
         return change, dv - change @ scaled

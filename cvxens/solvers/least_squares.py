@@ -42,6 +42,7 @@ class GrowingCholesky:
     def grow(self, beside: Array, corner: Array) -> None:
         """Append rows to A, given at the old columns (n_added, n) and at the new ones (n_added, n_added)."""
         known, n = self.n, self.n + len(corner)
+        # L21 = A21 L11^-T
         left = solve_triangular(self.L, beside.T, lower=True).T if known else beside
         # L22 L22' = A22 - L21 L21'
         low = _factor(corner - left @ left.T, self.jitter * float(corner.max()))
@@ -129,6 +130,7 @@ def _centre(rows: Array, weights: Array) -> Array:
 
 
 def _solve_by_singular_values(rows: Array, L: Array, ridge: float) -> Array:
+    # (G G' + ridge I)^-1 G L = U diag(s / (s^2 + ridge)) V' L, for G = U diag(s) V': no square is formed
     left, values, right = svd(rows, full_matrices=False)
     return left @ ((values / (values**2 + ridge))[:, None] * (right @ L))
 
@@ -166,6 +168,7 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
     validation.instance("problem", problem, SLSSVM)
     start = time.perf_counter()
     L, D = problem.L, np.sqrt(np.broadcast_to(problem.weights, len(problem.L)))[:, None]
+    # 1'U = 0 picks b: S^-1 (L - 1 b') = S^-1 L - S^-1 1 b'
     factored = factor_with_ridge(D * gram(problem.H) * D.T, 1 / problem.C)
     from_labels, from_ones = (D * cho_solve(factored, D * right) for right in (L, np.ones((len(L), 1))))
     b = from_labels.sum(axis=0) / from_ones.sum()

@@ -99,7 +99,9 @@ class SmoothProblem:
     def _rounding(self, at: Iterate, u: Array, D: Array) -> float:
         """Bound what rounding may do to y'u: that of the sum, and through u = -phi'(z) that of z."""
         # a few roundings of every term; 8 is above what is ever seen, and 1e-15 of the sum is nobody's concern
-        return 8 * EPSILON * (abs(self.fixed_balance) + float(u.sum()) + float(D @ (1 + abs(at.b) + np.abs(at.f))))
+        return (
+            8 * EPSILON * (abs(self.fixed_balance) + float(np.abs(u).sum()) + float(D @ (1 + abs(at.b) + np.abs(at.f))))
+        )
 
     def _step(self, at: Iterate, z: Array, D: Array, gradient: Array, imbalance: float) -> Iterate:
         """Search along Newton's direction."""

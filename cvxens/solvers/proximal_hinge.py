@@ -129,7 +129,7 @@ class HingePoint:
 
 @dataclass(frozen=True)
 class ProximalHinge:
-    """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b).
+    """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b + offset).
 
     Near the optimum O(n_columns) samples are free; samples far from there are left out of a proximal step with their u
     fixed (shrinking), and the step is repeated if one of them would have moved. As y'u = 0 holds exactly after every
@@ -141,6 +141,7 @@ class ProximalHinge:
     weight: float
     intercept: bool
     tol: float  # the relative duality gap at which to stop
+    offset: Array | float = 0.0  # scores are H w + b + offset
 
     def solve(self, rows: Array, start: HingePoint) -> HingePoint:
         """Solve over rows H' from a start, whose missing weights are 0 and whose objectives are not used.
@@ -148,7 +149,7 @@ class ProximalHinge:
         The best weights are returned with the best multipliers: objectives never rise from one start to the next.
         """
         w = np.concatenate([start.w, np.zeros(len(rows) - len(start.w))])
-        at, u = Iterate(w, start.b, w @ rows), np.minimum(start.u, self.C)
+        at, u = Iterate(w, start.b, w @ rows + self.offset), np.minimum(start.u, self.C)
         best = last = self._point(rows, at, u)
         sigma, idle = self._first_sigma(rows, at), 0
         for _ in range(MAX_PROXIMAL_STEPS):
@@ -175,6 +176,7 @@ class ProximalHinge:
 
     def _first_sigma(self, rows: Array, at: Iterate) -> float:
         """Start with a few samples per column between the bounds; from nothing, no steeper than the penalty allows."""
+        # how far each sample is from the kink at z = 1
         off = np.abs(1 - self.y * (at.f + at.b))
         # sigma moves u from bound to bound over a width of C / sigma around z = 1: here, of 4 samples a column
         rank = min(len(off) - 1, 4 * (len(rows) + 1))
@@ -200,7 +202,7 @@ class ProximalHinge:
                 return max(allowed, INEXACT * float((C * np.maximum(1 - z, 0) + u * (z - 1)).sum()))
 
             ahead = problem.minimise(replace(at, f=at.f[kept]), tolerate)
-            ahead = replace(ahead, f=ahead.w @ rows)
+            ahead = replace(ahead, f=ahead.w @ rows + self.offset)
             u = smoothed.multipliers(self.y * (ahead.f + ahead.b))
             strayed = (u != fixed) & ~kept
             if not strayed.any() and (ahead.solved or kept.all()):
@@ -227,7 +229,9 @@ class ProximalHinge:
         b = float(loss.best_intercept(at.f, self.y)) if self.intercept else at.b
         # weight/2 |w|^2 + loss(z), and sum u - |H'(y u)|^2 / (2 weight)
         primal = self.weight / 2 * float(at.w @ at.w) + loss.value(self.y * (at.f + b))
-        return HingePoint(at.w, b, u, primal, loss.dual_value(u) - float(edges @ edges) / (2 * self.weight))
+        # the least of loss(y (f + offset)) + u'y f over f is the loss's dual value less u'(y offset)
+        of_loss = loss.dual_value(u) - float((u * self.y * self.offset).sum())
+        return HingePoint(at.w, b, u, primal, of_loss - float(edges @ edges) / (2 * self.weight))
 
 
 def _near(v: Array, C: Array, n_columns: int) -> NDArray[np.bool_]:

@@ -141,7 +141,7 @@ class SparsePoint:
     """A point, with its scores."""
 
     W: Array  # (n_columns, n_outputs)
-    b: float
+    b: Array  # (n_outputs,)
     F: Array  # (n_samples, n_outputs): H W + b
 
 
@@ -153,7 +153,7 @@ class SparseProblem:
     y: Array  # (n_samples, 1)
     weight: float  # above 0
     nonnegative: bool
-    intercept: bool  # for one output alone
+    intercept: bool
     loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
     hessian: Hessian
 
@@ -170,9 +170,11 @@ class SparseProblem:
         X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)
         low = np.full(len(j), 0.0 if self.nonnegative else -np.inf)
         if self.intercept:
-            # b is the weight of a column of ones, without a price
-            X, w, k = np.vstack([X, np.ones(len(self.y))]), np.r_[w, at.b], np.r_[k, 0]
-            r, price, low = np.r_[r, -(self.y * U).sum()], np.r_[price, 0.0], np.r_[low, -np.inf]
+            # b are the weights of a column of ones, one an output, without a price
+            each = np.arange(len(at.b))
+            X, w, k = np.vstack([X, np.ones((len(each), len(self.y)))]), np.r_[w, at.b], np.r_[k, each]
+            r, price = np.r_[r, -(self.y * U).sum(axis=0)], np.r_[price, np.zeros(len(each))]
+            low = np.r_[low, np.full(len(each), -np.inf)]
         if not len(w):
             return at
         v = QuadraticModel(self.hessian(U, X, k), price, low).minimise(w, r)
@@ -184,7 +186,7 @@ class SparseProblem:
             ahead = v if t == 1.0 else w + t * (v - w)
             W = at.W.copy()
             W[j, k[: len(j)]] = ahead[: len(j)]
-            return SparsePoint(W, float(ahead[-1]) if self.intercept else at.b, at.F + t * dF)
+            return SparsePoint(W, ahead[len(j) :] if self.intercept else at.b, at.F + t * dF)
 
         return self._search(at, move, slope)
 
@@ -194,7 +196,7 @@ class SparseProblem:
         Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
         """
         start, t = self.value(at), 1.0
-        if -slope <= FLAT * start:
+        if -slope <= FLAT * abs(start):
             return move(1.0)
         for _ in range(MAX_HALVINGS):
             ahead = move(t)

@@ -60,12 +60,14 @@ def solve_regularized_exp_loss(problem: RegularizedExpLoss, tol: float = 1e-12) 
     tol, start = validation.positive("tol", tol), time.perf_counter()
     eta = np.zeros(len(problem.y))
     for _ in range(MAX_STEPS):
-        point = problem.repair({"eta": eta})
+        # u = -loss'(z), also where others would bound the optimum better: the step is the objective's own
+        point = problem.repair({"eta": eta, "u": problem.loss.multipliers(problem.y * (problem.K @ eta))})
         value = problem.value(point)
         gap = value - problem.dual_value(point)
         step = _find_step(problem, eta, point["u"])
         if gap <= tol * abs(value):
             return _report(problem, min(eta + step, eta, key=lambda e: _measure_gap(problem, e)), start)
+        # damped: the full step of an exponential loss may overflow
         length = _find_length(problem, eta, step)
         if length == 0 or not problem.value({"eta": eta + length * step}) < value:
             break

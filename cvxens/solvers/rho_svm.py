@@ -514,6 +514,7 @@ def combine_updates(updates: Iterable[Update], y: Array) -> PartialSVMEnsemble:
     """Add up what `updates` went through; one that stalled counts as much as the one before it."""
     remaining = iter(updates)
     first = last = next(remaining)
+    # f = sum_t eta_t f_t / sum_t eta_t, of which only the sum of the u_t is kept
     total, rows = _weight(first, 1.0) * first.u, [(_weight(first, 1.0), first.value, first.gap, first.nu)]
     for last in remaining:
         eta = _weight(last, rows[-1][0])

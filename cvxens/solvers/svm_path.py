@@ -77,6 +77,7 @@ class SVMPath:
         k = int(np.searchsorted(self.C, C, side="right")) - 1
         if k == len(self.C) - 1:
             return self.u[k] + (C - self.C[k]) * self.u_slope, float(self.b[k] + (C - self.C[k]) * self.b_slope)
+        # linear in between
         share = (C - self.C[k]) / (self.C[k + 1] - self.C[k])
         return (1 - share) * self.u[k] + share * self.u[k + 1], float((1 - share) * self.b[k] + share * self.b[k + 1])
 
@@ -192,6 +193,7 @@ class _Walk:
         step = min(step, self.C_max - self.C)
         if self._take(step):
             return not last
+        # the whole step leads to where rounding forbids a certificate; a part of it may not
         for power in range(1, SHORTER):
             if self._take(step / 10**power):
                 break
@@ -212,6 +214,7 @@ class _Walk:
         self.du, self.db = self.below.astype(float), 0.0
         if not len(T):
             return
+        # a multiplier at 0 may only rise; one at C may rise no faster than C
         low = np.where(self.u[T] <= TIE * self.C, 0.0, -inf)
         high = np.where(self.u[T] >= (1 - TIE) * self.C, 1.0, inf)
         pull, total = self.Q[T] @ self.du, -float(self.y @ self.du)
@@ -243,6 +246,7 @@ class _Walk:
         upper = self.below == (self.y > 0)
         if upper.all() or not upper.any():
             return inf
+        # far out the steepest lines are the highest lower and the lowest upper bound: the start of Newton's method
         i = np.flatnonzero(~upper)[np.lexsort((ends[~upper], slopes[~upper]))[-1]]
         j = np.flatnonzero(upper)[np.lexsort((ends[upper], slopes[upper]))[0]]
         self.db, step = float(slopes[i] + slopes[j]) / 2, inf

@@ -164,6 +164,7 @@ def along_prices(solve: Callable[..., S], problem: Any, Cs: Any, tol: float, opt
     solutions: list[S] = []
     for C in validation.finite_array("Cs", Cs, ndim=1):
         last = {"start": solutions[-1]} if solutions else {}
+        # whatever C it was found at, the last solution is the start of the next
         solutions.append(solve(problem.priced(validation.positive("Cs", C) * problem.C), tol, **{**options, **last}))
         if solutions[-1].ending is Ending.INTERRUPTED:
             break

@@ -204,11 +204,13 @@ def _learn_levels(name: str, cells: Any, kept: bool, texts: Sequence[str], disti
     # numbers in several writings cannot be told apart: what is not plain is the slip then
     words = {text for text in distinct if not is_numeral(text)} or {t for t in distinct if not PLAIN.reads(t)}
     odd = [i for i, text in enumerate(texts) if text in words]
+    # where most are numbers, the others are slips, or stand for missing values
     slip = f"{n_known - len(odd)} of its {n_known} values are numbers" if 2 * len(odd) < n_known else ""
     if len(levels) > MOST_CATEGORIES and slip and not kept:
         row = int(np.flatnonzero(cells.notna())[odd[0]])
         remedy = "correct it, write a missing value as ? or as nothing, or name by --na what stands for one"
         raise OddCell(row, repr(texts[odd[0]]), f"the column of numbers {name!r}", remedy)
+    # texts that are all different, or levels with less than two samples each
     identifying = len(distinct) == n_known >= FEWEST_IDENTIFIERS and not missing
     crowded = len(levels) > MOST_CATEGORIES and 2 * len(levels) > len(cells)
     if (identifying or crowded) and not kept:

@@ -7,7 +7,7 @@ from brute_force import all_stumps, noisy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen import Ending, Formulation, column_generation
 from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed
@@ -48,14 +48,14 @@ def dense(loss, penalty, constraints):
 @pytest.mark.parametrize(("loss", "penalty"), [("hinge", "l1"), ("logistic", "l1"), ("squared hinge", "l2")])
 def test_column_generation_reaches_the_constrained_optimum(loss, penalty, held):
     optimum = dense(LOSSES[loss][1], PENALTIES[penalty][1], CONSTRAINTS[held])
-    for on_z, on_w in ((LOSSES[loss][0], PENALTIES[penalty][0]), (LOSSES[loss][1], PENALTIES[penalty][1])):
-        formulation = Formulation(on_z, on_w, intercept=True, constraints=CONSTRAINTS[held])
+    for on_z in LOSSES[loss]:
+        formulation = Formulation(on_z, PENALTIES[penalty][0], intercept=True, constraints=CONSTRAINTS[held])
         run = column_generation(formulation, Stumps(X), y, tol=1e-7)
         assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
-        assert run.certificate.dual == pytest.approx(optimum, rel=1e-5)
-        assert run.certificate.residuals["primal feasibility"] < 1e-7
-        assert not run.certificate.proven
-        assert run.certificate.note == "bound taken from the solver"
+        assert run.ending is Ending.OPTIMAL
+        assert run.certificate.holds(1e-7)
+        assert run.certificate.residuals["primal feasibility"] < 1e-8
+        assert all(np.isfinite(row.bound) for row in run.history)
 
 
 def test_a_constraint_that_binds_costs_something():
@@ -78,7 +78,8 @@ def test_a_constrained_formulation_has_the_master_that_takes_everything():
         assert not isinstance(fastest_master(plain, signs), CvxpyMaster)
         assert not any(master.supports(held) for master in (HighsMaster, HingeMaster, InteriorPointMaster))
         assert plain.has_conjugate
-        assert not held.has_conjugate
+        assert held.has_conjugate
+        assert "conic" in held.basis
     assert str(held) == "ConstrainedLoss + SquaredL2 with free w and an intercept"
 
 
@@ -113,32 +114,35 @@ def test_other_failures_at_the_start_are_what_the_solvers_said():
         column_generation(unbounded, Stumps(X), y)
 
 
-margins = st.lists(st.floats(-0.6, 0.6), min_size=N, max_size=N).map(np.array)
+margins = st.lists(st.floats(-0.6, 0.15), min_size=N, max_size=N).map(np.array)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=5)
 @given(z=margins)
 def test_a_constrained_loss_is_the_loss_where_it_is_feasible(z):
     for loss, _ in LOSSES.values():
         constrained = ConstrainedLoss(loss, CONSTRAINTS["bounded"])
         assert constrained.value(z) == loss.value(z)
-        assert constrained.dual_value(loss.multipliers(z)) == -np.inf
-        assert constrained.primal_violation(z, {}) == pytest.approx(max(0.0, z[1] - 0.2), abs=1e-15)
-        assert np.array_equal(constrained.multipliers(z), loss.multipliers(z))
-        assert np.array_equal(constrained.repair(-z, y), -z)
-        assert float(constrained.best_intercept(z, y)) == float(loss.best_intercept(z, y))
-        assert (constrained.batch_shape, constrained.rescaling(z), constrained.dual_violation(-z)) == ((), 1.0, 0.0)
+        assert constrained.value(z + 2) == np.inf
+        # a constraint can only raise the least of loss(z) + u'z
+        u = loss.multipliers(z)
+        assert constrained.dual_value(u) >= loss.dual_value(u) * (1 - 1e-6)
+        assert constrained.slackness(z, constrained.multipliers(z)) < 1e-7
+        assert constrained.shortfall(z, u) == 0
+        assert constrained.batch_shape == ()
 
 
 def test_multipliers_of_a_constraint_are_no_violation_of_slackness():
     z = np.full(N, 0.7)
-    loss, held = Logistic(0.7), ConstrainedLoss(Logistic(0.7), lambda v: [cp.norm(v, "inf") <= 0.7])
-    slopes = loss.multipliers(z)
-    assert held.slackness(z, slopes) < 1e-4
-    pushed = slopes - 0.1
-    assert held.slackness(z, pushed) < 1e-4
-    assert ExpressionLoss(LOSSES["logistic"][1]).slackness(z, 0.5 * slopes) > 0.1
-    assert held.slackness(np.zeros(N), 0.2 * loss.multipliers(np.zeros(N))) > 0.1
+    z[1] = 0.2
+    held, slopes = ConstrainedLoss(Logistic(0.7), CONSTRAINTS["bounded"]), Logistic(0.7).multipliers(z)
+    for u in (slopes, slopes - 0.1):
+        assert held.slackness(z, u) < 1e-7
+    assert held.slackness(z, slopes + 0.1) > 0.01
+    assert ExpressionLoss(LOSSES["logistic"][1]).slackness(z, 0.5 * slopes) > 0.01
+    assert held.slackness(np.zeros(N), 0.2 * held.multipliers(np.zeros(N))) > 0.01
+    # beyond the constraint the loss itself is lower, by what the multipliers say
+    assert 0 < held.shortfall(z + 9e-7, slopes - 0.1) < 9e-7 * 0.2 * N
 
 
 def capped_entropy(eta, D):
@@ -162,7 +166,7 @@ def test_a_loss_with_slacks_of_its_own_reaches_its_dual_optimum(D):
     formulation = Formulation(capped_entropy(eta, D), Simplex(), nonnegative=True, maximise=True)
     run = column_generation(formulation, Stumps(X), y, tol=1e-7)
     assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
-    assert run.certificate.dual == pytest.approx(optimum, rel=1e-6)
+    assert run.certificate.holds(1e-7)
     assert run.u.max() < D + 1e-6
     assert run.u.sum() == pytest.approx(1.0, abs=1e-7)
     assert np.abs(run.u - u.value).max() < 1e-4

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, iterate
-from cvxens.colgen.masters import LARGE, HighsMaster, InteriorPointMaster, fastest_master
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, fastest_master
 from cvxens.colgen.masters import linear_masters as module
 from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput, SolverFailed, SolverFallbackWarning
@@ -181,7 +181,7 @@ def test_it_names_what_it_does_not_support(formulation, found):
 
 
 def test_it_is_chosen_for_large_samples():
-    labels = np.resize([1.0, -1.0], LARGE)
+    labels = np.resize([1.0, -1.0], InteriorPointMaster.least_samples)
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels), InteriorPointMaster)
     assert isinstance(fastest_master(formulations.soft_margin(0.4), labels[:-1]), HighsMaster)
     assert isinstance(fastest_master(formulations.lpboost(0.4), labels), InteriorPointMaster)

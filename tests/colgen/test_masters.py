@@ -290,7 +290,7 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
         (HighsMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
         (HighsMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
         (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
-        (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + ExpressionPenalty"),
+        (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + L1 with free w and no intercept"),
         (HingeMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
         (HingeMaster, replace(formulations.svm(1.0), nonnegative=True), "Hinge + SquaredL2 with w >= 0"),
         (SmoothMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),

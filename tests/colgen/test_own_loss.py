@@ -100,8 +100,8 @@ def test_it_gets_a_fast_master_and_a_proof_of_the_optimum(penalty, master, model
 @pytest.mark.parametrize(
     ("master", "penalty", "missing"),
     [
-        (HingeMaster, SquaredL2(), "but SmoothedHinge has no `box`;"),
-        (HighsMaster, L1(), "but SmoothedHinge has no `box`; or SmoothedHinge has no `caps` and L1 has no `total`; or"),
+        (HingeMaster, SquaredL2(), "but SmoothedHinge has no `hinges`;"),
+        (HighsMaster, L1(), "but SmoothedHinge has no `hinges`; or SmoothedHinge has no `worst`; or"),
         (LeastSquaresMaster, SquaredL2(), "but SmoothedHinge has no `targets` and intercept is not True;"),
         (SmoothMaster, ElasticNet(), "but ElasticNet has no `ridge`;"),
         (SparseMaster, SquaredL2(), "but SquaredL2 has no `edge_limit`; or SmoothedHinge has no `hessian` and"),

@@ -20,7 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import InfiniteEnsembleSVC
 from cvxens.datasets import make_threenorm
 from cvxens.errors import InvalidInput
-from cvxens.estimators import infinite_ensembles, machines
+from cvxens.estimators import machines
+from cvxens.estimators.progress import REMEDIES
 from cvxens.kernels import (
     DecisionStump,
     DecisionTree,
@@ -329,5 +330,7 @@ def test_unfitted_infinite_ensembles(use):
         use(InfiniteEnsembleSVC())
 
 
-def test_every_ending_but_the_optimum_has_a_remedy():
-    assert {*infinite_ensembles.REMEDIES} == {Ending.ROUNDING, Ending.MAX_TIME, Ending.INTERRUPTED}
+def test_every_ending_short_of_the_optimum_has_a_remedy():
+    """But for the steps of the additive solver, which no parameter of the estimator limits."""
+    fine = {Ending.OPTIMAL, Ending.EXHAUSTED, Ending.STALLED, Ending.STOPPED}
+    assert {*Ending} - {*REMEDIES} == fine | {Ending.MAX_STEPS}

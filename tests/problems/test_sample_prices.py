@@ -92,5 +92,5 @@ def test_bad_prices(make, bad):
 
 
 def test_prices_for_another_number_of_samples():
-    with pytest.raises(InvalidInput, match="found 8 rows for 7 samples"):
+    with pytest.raises(InvalidInput, match="found one that holds 7 targets or prices, for 8 samples"):
         column_generation(formulations.soft_margin(np.ones(7)), Stumps(X), LABELS)

@@ -32,7 +32,8 @@ class BallMaster:
     Parameters
     ----------
     formulation : Formulation
-        Hinge loss with an l1 penalty of free weights.
+        A loss of hinges whose dual value is linear in u, such as the hinge or absolute errors, with an l1 penalty of
+        free weights.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     grams : sequence of ndarray of shape (n_samples, n_samples)
@@ -40,7 +41,7 @@ class BallMaster:
     """
 
     source = "Boyd & Vandenberghe 2004"
-    needs = Needs("box", "edge_limit", nonnegative=False)
+    needs = Needs("hinges", "edge_limit", nonnegative=False)
 
     def __init__(self, formulation: Formulation, y: Array, grams: Sequence[Array]) -> None:
         self.master: Master = HighsMaster(formulation, y)
@@ -50,7 +51,7 @@ class BallMaster:
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         """Return True if the dual over balls is that of a linear function in a box."""
-        return not cls.needs.find_missing(formulation)
+        return not cls.needs.find_missing(formulation) and _read_box(formulation.terms[0]) is not None
 
     def add(self, columns: Sequence[Column]) -> None:
         """Add atoms to the master."""
@@ -65,12 +66,22 @@ class BallMaster:
         loss: Any
         penalty: Any
         loss, penalty = formulation.terms
-        upper = np.full(len(y), loss.box)
+        box = _read_box(loss)
+        assert box is not None
+        targets, lower, upper = (np.broadcast_to(np.asarray(part, np.float64), y.shape) for part in box)
         limit = penalty.edge_limit
-        u = BallDual(np.ones(len(y)), np.zeros(len(y)), upper, y, formulation.intercept, grams, limit).solve()
+        u = BallDual(targets, lower, upper, y, formulation.intercept, grams, limit).solve()
         u = self.restricted.balance(loss.repair(u, y if formulation.intercept else None))
         return replace(solution, u=u, s=y * u, threshold=NEAR * limit, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all balls."""
         return self.master.bound(solution, priced)
+
+
+def _read_box(loss: Any) -> tuple[Any, Any, Any] | None:
+    """Return (targets, lower, upper) of a dual value ``targets'u`` on a box; None where it is none."""
+    first, *others = sorted(loss.hinges, key=lambda part: -part.sign)
+    if first.sign < 0 or len(others) > 1 or any(not np.array_equal(part.knots, first.knots) for part in others):
+        return None
+    return first.knots, -others[0].prices if others else 0.0, first.prices

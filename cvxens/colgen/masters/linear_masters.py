@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cvxens.colgen.masters.stack import Stack
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
 from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.errors import SolverFailed, SolverFallbackWarning
@@ -107,10 +108,10 @@ class HighsMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        Hinge loss with an l1 penalty, the soft minimum margin on the simplex, or hard margins with an l1 penalty and
-        w >= 0.
+        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; the soft minimum margin
+        on the simplex; or hard margins with an l1 penalty and w >= 0.
     y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
+        Labels -1 and +1, or ones for scores.
 
     Raises
     ------
@@ -120,7 +121,8 @@ class HighsMaster(FastMaster):
 
     source = "DBS02; HiGHS"
     needs = (
-        Needs("box", "edge_limit"),
+        Needs("hinges", "edge_limit"),
+        Needs("worst", "edge_limit"),
         Needs("caps", "total"),
         Needs("floor", "edge_limit", nonnegative=True),
     )
@@ -128,22 +130,31 @@ class HighsMaster(FastMaster):
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         n, loss = len(y), self.loss
-        self.is_game = not hasattr(loss, "box")
+        self.is_game = not (hasattr(loss, "hinges") or hasattr(loss, "worst"))
+        self.n_sums = 0 if hasattr(loss, "hinges") else 1
+        """Rows that limit the sum of u."""
+        self.stack = Stack(np.ones(1), np.ones(n), np.empty(0), 0.0, 1.0)
         if self.is_game:
             # min gamma subject to sum u = 1, 0 <= u <= caps and no edge above gamma
             cost = np.append(np.zeros(n), 1.0)
             caps = np.full(n, getattr(loss, "caps", 1.0))
             self.program = LiveProgram(cost, np.append(np.zeros(n), -np.inf), np.append(caps, np.inf))
             self.program.add_row(1.0, np.ones(n), 1.0)
+        elif self.n_sums:
+            # max sum u subject to 0 <= u <= caps, sum u <= total and no edge above the limit
+            caps, total = loss.worst
+            self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, caps))
+            self.program.add_row(-np.inf, np.ones(n), total)
         else:
-            # max sum u subject to 0 <= u <= box and no edge above the limit
-            self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, loss.box))
+            # max gains'v subject to 0 <= v <= prices, u = sum over copies of sign v, and no edge above the limit
+            self.stack = Stack.from_loss(formulation, y)
+            self.program = LiveProgram(-self.stack.gains, np.zeros(len(self.stack.gains)), self.stack.prices)
         if formulation.intercept:
-            self.program.add_row(0.0, y, 0.0)
+            self.program.add_row(0.0, self.stack.repeat(y), 0.0)
 
     def add(self, columns: Sequence[Column]) -> None:
         for values in self.restricted.add(columns):
-            signed = self.restricted.y * values
+            signed = self.stack.repeat(self.restricted.y * values)
             if self.is_game:
                 self.program.add_row(-np.inf, np.append(signed, -1.0), 0.0)
             else:
@@ -156,11 +167,12 @@ class HighsMaster(FastMaster):
             return self.restricted.start()
         variables, multipliers = self.program.solve()
         # the weights are minus the multipliers of the edges, the intercept minus that of the balance
-        first = len(multipliers) - self.restricted.n_columns
-        w, b = -multipliers[first:], -multipliers[int(self.is_game) : first].sum()
+        first, unit = len(multipliers) - self.restricted.n_columns, self.stack.unit
+        w, b = -unit * multipliers[first:], self.stack.origin - unit * multipliers[self.n_sums : first].sum()
         if hasattr(self.loss, "floor"):
             return self._scale_to_floor(w, b, variables[:-1], float(variables[-1]))
-        return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": variables[: len(self.restricted.y)]})
+        u = variables[:-1] if self.is_game else self.stack.fold(variables)
+        return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": u})
 
     def _scale_to_floor(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
         """Turn a solution of the game into one of LL08 P3; at a value gamma <= 0 its u is a Farkas vector.
@@ -202,23 +214,29 @@ class InteriorPointMaster(FastMaster):
     weight and with a small edge rest until their edge is too large again; so do, where w is free, the negations of
     columns.
 
+    Measured with the best stump of each of 20 features a round, to gaps of 1e-3 and 1e-6, in times of this master:
+    below 1000 samples HiGHS takes 0.05 to 1.7, and ends in a vertex, whose gap is zero. From 1000 to 4000 samples it
+    takes 0.4 to 1.4 where regularisation is strong (C = 5/n), which is tenths of a second, and 0.9 to 6.5 at C = 50/n;
+    at C = 200/n it is left at a gap of 20 % or more by the time this one is done.
+
     Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
     1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
 
     Parameters
     ----------
     formulation : Formulation
-        Hinge loss with an l1 penalty, or the soft minimum margin on the simplex.
+        A loss of hinges, also of regression, with an l1 penalty; or the soft minimum margin on the simplex.
     y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
+        Labels -1 and +1, or ones for scores.
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs = (Needs("box", "edge_limit"), Needs("caps", "total"))
+    needs = (Needs("hinges", "edge_limit"), Needs("caps", "total"))
+    least_samples = 1000
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
-        self.program, self.C = self._state_dual(formulation, y)
+        self.stack, self.program, self.C = self._state_dual(formulation, y)
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)
@@ -229,19 +247,22 @@ class InteriorPointMaster(FastMaster):
         self.unfinished: list[Column] = []
         self.gap = self.own_gap = inf
 
-    def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Program, float]:
-        """Return the dual program without columns, and the unit of its multipliers: the largest price."""
-        upper = np.full(len(y), self.loss.box if hasattr(self.loss, "box") else self.loss.caps)
-        price, rows = float(upper.max()), Rows(len(y))
+    def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
+        """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
+        if hasattr(self.loss, "hinges"):
+            stack = Stack.from_loss(formulation, y)
+        else:
+            stack = Stack(np.ones(1), np.zeros(len(y)), np.full(len(y), self.loss.caps), 0.0, 1.0)
+        price, rows = float(stack.prices.max()), Rows(len(y), stack.signs)
         objective: MaxSum | MinLimit
-        if hasattr(self.loss, "box"):
-            objective = MaxSum(self.penalty.edge_limit / price)
+        if hasattr(self.loss, "hinges"):
+            objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)
             rows.add(np.ones((1, len(y))))
         if formulation.intercept:
             rows.add(y[np.newaxis])
-        return Program(rows, rows.n_rows, upper / price, objective), price
+        return stack, Program(rows, rows.n_rows, stack.prices / price, objective), price
 
     @cached_property
     def simplex(self) -> HighsMaster:
@@ -256,6 +277,7 @@ class InteriorPointMaster(FastMaster):
         """Solve to a share of the outer gap, from the last point."""
         if self.restricted.n_columns == 0:
             return self.best
+        # columns that rest, or that are new, enter where v violates their rows
         waiting = self._find_violated()
         entering = len(waiting[0]) > 0
         if entering:
@@ -272,15 +294,15 @@ class InteriorPointMaster(FastMaster):
         if self.at is not None:
             # w_j = w_j^+ - w_j^-, of which the working set has either or both
             sign, column = self.working
-            np.add.at(w, column, self.signs[sign] * self.at.w)
-        self._take(self.restricted.evaluate({"w": w, "u": self.C * self._v}))
+            np.add.at(w, column, self.stack.unit * self.signs[sign] * self.at.w)
+        self._take(self.restricted.evaluate({"w": w, "u": self.C * self.stack.fold(self._v)}))
         self._purge()
         return self.best
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
         found = Edges(priced.best_edge, priced.edge_square_sum)
-        self.gap = (solution.objective - self.restricted.problem.bound(solution.u, found)) / self.C
+        self.gap = (solution.objective - self.restricted.problem.bound(solution.u, found)) / (self.C * self.stack.unit)
         return super().bound(solution, priced)
 
     def _finish(self) -> MasterSolution:
@@ -296,13 +318,14 @@ class InteriorPointMaster(FastMaster):
 
     @property
     def _v(self) -> Array:
-        return self.best.u / self.C if self.at is None else self.at.v
+        return self.stack.split(self.best.u / self.C) if self.at is None else self.at.v
 
     def _find_violated(self) -> Choice:
         """Return the columns outside the working set, in either sign that is allowed, whose edges are too large."""
         if not self.has_interior:
             return np.empty(0, np.intp), np.empty(0, np.intp)
-        edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(self.restricted.y * self._v))
+        s = self.restricted.y * self.stack.fold(self._v)
+        edges = np.multiply.outer(self.signs, self.restricted.problem.H.edges(s))
         edges[self.working] = -inf
         sign, column = np.nonzero(edges > (self.program.objective.limit if self.at is None else self.at.limit))
         return sign, column
@@ -314,7 +337,7 @@ class InteriorPointMaster(FastMaster):
         self.at = (
             interior_point.cold_start(self._v, self.program)
             if self.at is None
-            else interior_point.append_rows(self.at, rows @ self.at.v, self.program)
+            else interior_point.append_rows(self.at, rows @ self.stack.fold(self.at.v), self.program)
         )
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
@@ -323,14 +346,16 @@ class InteriorPointMaster(FastMaster):
         """Remove columns from the working set that have been of no use for long, but never all."""
         if self.at is None:
             return
-        at, size = self.at, abs(self.at.limit)
+        at, size, unit = self.at, abs(self.at.limit), self.C * self.stack.unit
         # while the gap is wide, edges are known no better than it, so that thrice its share of the limit is kept
-        to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / self.C, size))
+        to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / unit, size))
         useless = (at.s > to_spare) & (at.w < NEGLIGIBLE_WEIGHT * at.w.mean())
+        # once more without use, or back to none
         self.idle = np.where(useless, self.idle + 1, 0)
         kept = self.idle < PURGE_AFTER
         if kept.all():
             return
+        # a path needs a row
         kept[at.w.argmax()] = True
         self.at = interior_point.drop_rows(at, kept, self.program)
         self.program.rows.keep(np.append(np.full(self.program.n_free, True), kept))

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvxens import validation
+from cvxens.colgen.masters.stack import Stack
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.docstrings import documented
@@ -70,21 +72,28 @@ class HingeMaster(NewtonMaster):
     Parameters
     ----------
     formulation : Formulation
-        Hinge loss with a squared l2 penalty and free w, with or without an intercept.
+        A loss of hinges, also of regression, with a squared l2 penalty and free w, with or without an intercept.
     """
 
     source = "SL (1)"
-    needs = (Needs("box", "ridge", nonnegative=False),)
+    needs = (Needs("hinges", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
-        prices = np.full(len(y), self.loss.box)
-        self.solver = ProximalHinge(y, prices, self.penalty.ridge, formulation.intercept, tol)
-        self.point = HingePoint.zero(len(y))
+        self.stack = stack = Stack.from_loss(formulation, y)
+        # w = unit v makes of min ridge/2 |w|^2 + prices'max(0, knots - z) the same of v, at prices / unit; and a margin
+        # m that is to reach its gain is one of m + 1 - gain that is to reach 1
+        labels = stack.repeat(y)
+        prices, offset = stack.prices / stack.unit, labels * (1 - stack.gains)
+        self.solver = ProximalHinge(labels, prices, self.penalty.ridge, formulation.intercept, tol, offset)
+        self.point = HingePoint.zero(len(labels))
 
     def minimise(self, tol: float) -> Point:
-        self.point = replace(self.solver, tol=tol).solve(self.restricted.H.T, self.point)
-        return {"w": self.point.w, "b": np.asarray(self.point.b), "u": self.point.u}
+        unit, n_copies = self.stack.unit, len(self.stack.signs)
+        rows = self.restricted.H.T if n_copies == 1 else np.tile(self.restricted.H.T, n_copies)
+        self.point = replace(self.solver, tol=tol).solve(rows, self.point)
+        b, u = np.asarray(self.stack.origin + unit * self.point.b), unit * self.stack.fold(self.point.u)
+        return {"w": unit * self.point.w, "b": b, "u": u}
 
 
 def hinge_path(H: Any, y: Any, C: Sequence[float], *, tol: float = 1e-9) -> Iterator[HingePoint]:
@@ -134,12 +143,12 @@ class SmoothMaster(NewtonMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss that has a `curvature` (exponential, logistic, squared hinge, or your own) with a squared l2 penalty and
-        free w, with or without an intercept.
+        A loss that has a `curvature` (exponential, logistic, Huber's, counts, ..., or your own) of one score a sample,
+        with a squared l2 penalty and free w, with or without an intercept.
     """
 
     source = "KIE06 (14)"
-    needs = (Needs("curvature", "ridge", nonnegative=False),)
+    needs = (Needs("curvature", "ridge", nonnegative=False, several=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
@@ -191,7 +200,7 @@ class SparseMaster(NewtonMaster):
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
         start = self.restricted.start()
-        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), float(start.b.sum())
+        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
 
     def add(self, columns: Sequence[Column]) -> None:
         added = self.restricted.add(columns)
@@ -202,7 +211,7 @@ class SparseMaster(NewtonMaster):
         problem, pace = self._problem(), Pace()
         at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
         for _ in range(MAX_STEPS):
-            if at.gap <= tol * at.objective or not pace.allows_step():
+            if at.gap <= tol * abs(at.objective) or not pace.allows_step():
                 break
             ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
             if ahead.objective >= at.objective and ahead.gap >= at.gap:
@@ -211,7 +220,7 @@ class SparseMaster(NewtonMaster):
         self.W, self.b = at.point.W, at.point.b
         outputs = self.restricted.problem.outputs
         w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        return {"w": w, "b": np.full(outputs, self.b), "u": u}
+        return {"w": w, "b": self.b.reshape(outputs), "u": u}
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
@@ -247,8 +256,14 @@ class SparseMaster(NewtonMaster):
 
 
 def find_hessian(loss: Any) -> Hessian:
-    """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of one margin per sample."""
-    return getattr(loss, "hessian", lambda U, X, _: (X * loss.curvature(U[:, 0])) @ X.T)
+    """Return the loss's own second derivatives in the weights, or X diag(phi''(z)) X' of each output by itself."""
+
+    def sum_curvatures(U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
+        D = loss.curvature(U[:, 0] if U.shape[1] == 1 else U).reshape(U.shape)
+        B = (X * D.T[outputs]) @ X.T
+        return B if U.shape[1] == 1 else B * np.equal.outer(outputs, outputs)
+
+    return getattr(loss, "hessian", sum_curvatures)
 
 
 class LeastSquaresMaster(FastMaster):
@@ -275,7 +290,8 @@ class LeastSquaresMaster(FastMaster):
         self.pace = Pace()
         # prices with the mean 1: 1/2 sum_i v_i |r_i|^2 + ridge/2 |W|^2
         price = float(np.mean(self.loss.prices))
-        problem = self.loss.targets, self.penalty.ridge / price, np.full(len(y), self.loss.prices.ravel() / price)
+        targets, prices = self.loss.targets.reshape(len(y), -1), np.full(len(y), self.loss.prices.ravel() / price)
+        problem = targets, self.penalty.ridge / price, prices
         self.by_columns, self.by_samples = ByColumns(*problem), BySamples(*problem)
 
     def solve(self) -> MasterSolution:
@@ -286,6 +302,7 @@ class LeastSquaresMaster(FastMaster):
             raise TimeUp
         H = self.restricted.H
         W = (self.by_columns if H.shape[1] <= len(H) else self.by_samples).weights(H.T)
+        W = W.reshape(-1, *self.restricted.problem.outputs)
         scores = H @ W
         b = self.loss.best_intercept(scores, self.restricted.y)
         return self.restricted.evaluate({"w": W, "b": b, "u": self.loss.multipliers(scores + b)})

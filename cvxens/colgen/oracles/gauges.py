@@ -201,7 +201,7 @@ class FeatureGroups:
         bound = 0.0
         for s, total in zip(outputs, totals, strict=True):
             # total - 2 below each threshold
-            edges: Array = total - 2 * np.cumsum(np.bincount(self._ranks[k], s, minlength=len(thresholds) + 1))[:-1]
+            edges: Any = total - 2 * np.cumsum(np.bincount(self._ranks[k], s, minlength=len(thresholds) + 1))[:-1]
             # n terms in cumulated bins, the doubling and the difference, on every edge
             error = 4 * len(s) * EPSILON * float(np.abs(s).sum()) * len(edges) ** 0.5
             size = dual_norm(edges, weight, self.entries)

@@ -93,6 +93,7 @@ class Pool:
         negations: bool = True,
     ) -> None:
         self.H = finite_array("H", H, ndim=2)
+        self._embodied = embody is not None
         self.embody = embody or partial(_make_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
         self.columns_per_round = whole("columns_per_round", columns_per_round)
@@ -121,6 +122,11 @@ class Pool:
         H = np.column_stack([h(X) for h in distinct])
         embody = partial(_make_signed, distinct)
         return cls(H, embody=embody, sample=X, columns_per_round=columns_per_round, negations=negations)
+
+    @property
+    def statement(self) -> tuple[str, Array] | None:
+        """The name of the set in an exact proof, and its table (n_samples, n_columns); None for columns with names."""
+        return None if self._embodied else ("pool" if self.negations else "one-sided pool", self.H)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.

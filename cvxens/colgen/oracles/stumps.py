@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
 
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
@@ -116,6 +117,14 @@ class Stumps:
         self.factors = np.ones(n_features) if costs is None else 1 / _check_costs(costs, n_features)
         self.negations = not self.sides.any()
         self._search = StumpSearch(self.features, every_place=square_sum)
+
+    @property
+    def statement(self) -> tuple[str, Array] | None:
+        """The name of the set in an exact proof, and its features (n_samples, n_features); None with signs or costs."""
+        if not self.negations or (self.factors != 1).any():
+            return None
+        X: Any = self.sample
+        return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
 
     @property
     def n_hypotheses(self) -> int:

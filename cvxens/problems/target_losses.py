@@ -1,0 +1,378 @@
+"""Losses on scores that hold the targets of the samples, one score each: regression, quantiles and counts.
+
+A regression is the one shape with signs of 1: z = H w + b are the scores themselves, and u = -loss'(z) is what pulls
+them to their targets t, with either sign. Those here are sums over samples:
+
+- piecewise linear, a hinge on either side of the target: `AbsoluteError`, `Pinball`, `EpsilonInsensitive`. Their duals
+  are linear in a box, so that with an l1 penalty they are linear programs;
+- smooth: `HuberError` and `Poisson`; `SquaredError` in `problems.losses` takes targets of one score too.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy.special import xlogy
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.problems.duality import balance_classes
+from cvxens.problems.losses import TINY, Hinges, Loss, best_of_hinges, excess, find_balance
+from cvxens.problems.modelling import Term, cp
+from cvxens.rounding import EPSILON
+from cvxens.types import Array
+
+__all__ = ["AbsoluteError", "EpsilonInsensitive", "HuberError", "Pinball", "Poisson"]
+
+KINK = 4.0
+"""Scores within so many roundings of a kink are on it: a best intercept puts them there, but for its own rounding."""
+
+
+class SumOverTargets(Loss, Protocol):
+    """A loss ``sum_i C_i phi_i(z_i)`` on scores, whose slopes have bounds around 0: -above <= u <= below."""
+
+    on_scores: ClassVar[bool] = True
+    t: Array
+    C: float | Array
+
+    def check(self) -> None:
+        """Make targets an array, and check them and their prices; for a dataclass's ``__post_init__``."""
+        object.__setattr__(self, "t", validation.finite_array("t", self.t, ndim=1))
+        object.__setattr__(self, "C", validation.prices("C", self.C))
+        validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.t.shape
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        """The least and the largest multipliers, -above and below."""
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip into the bounds; with an intercept scale down those of the sign that outweighs the other."""
+        u = np.clip(u, *self.bounds)
+        return u if y is None else balance_classes(u, y)
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the distance from the bounds, in units of C."""
+        least, largest = self.bounds
+        return max(excess((least - u) / self.C), excess((u - largest) / self.C))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return ``max |u + loss'(z)|`` in units of C, relative to the largest slope."""
+        slopes = self.multipliers(z) / self.C
+        return float(np.abs(u / self.C - slopes).max()) / max(float(np.abs(slopes).max()), TINY)
+
+
+class TwoHinges(SumOverTargets, Protocol):
+    """sum_i below_i max(0, low_i - z_i) + above_i max(0, z_i - high_i), low <= high: between the two, scores are free.
+
+    Its dual value is ``sum_i low_i max(u_i, 0) - high_i max(-u_i, 0)`` on -above <= u <= below.
+    """
+
+    @property
+    @abstractmethod
+    def hinges(self) -> tuple[Hinges, Hinges]:
+        """The hinge that pulls scores up to low, and the one that pulls them down to high."""
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        up, down = self.hinges
+        return -down.prices, up.prices
+
+    def term(self, z: Any) -> Term:
+        parts = [cp.multiply(h.prices, cp.pos(h.sign * (h.knots - z))) for h in self.hinges]
+        return Term(cp.sum(parts[0] + parts[1]))
+
+    def value(self, z: Array) -> float:
+        return float(sum((h.prices * np.maximum(h.sign * (h.knots - z), 0)).sum() for h in self.hinges))
+
+    def dual_value(self, u: Array) -> float:
+        return float(sum((h.sign * h.knots * np.maximum(h.sign * u, 0)).sum() for h in self.hinges))
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum |u_i| max(|low_i|, |high_i|)``."""
+        up, down = self.hinges
+        return float((np.abs(u) * np.maximum(np.abs(up.knots), np.abs(down.knots))).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return minus the slopes; of those at a kink, the same share of each interval, to add up to 0 if they can."""
+        up, down = self.hinges
+        least, largest = self.slopes(z, KINK * EPSILON * (np.abs(z) + np.maximum(np.abs(up.knots), np.abs(down.knots))))
+        width = float((largest - least).sum())
+        share = np.clip(-float(least.sum()) / width, 0.0, 1.0) if width > 0 else 0.0
+        return least + share * (largest - least)
+
+    def slopes(self, z: Array, near: float | Array) -> tuple[Array, Array]:
+        """Return below and -above on either side, 0 between the two kinks, and what lies between them at a kink."""
+        (_, low, below), (_, high, above) = self.hinges
+        least = np.where(z < low - near, below, np.where(z < high - near, 0.0, -above))
+        return least, np.where(z > high + near, -above, np.where(z > low + near, 0.0, below))
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the middle of all best b, exactly: the loss is piecewise linear in b."""
+        up, down = self.hinges
+        kinks = np.concatenate([up.knots - f, down.knots - f])
+        return best_of_hinges(kinks, np.concatenate([up.prices, down.prices]), float(up.prices.sum()))
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return the largest product of a score's distance from a kink and what u then lacks; relative to C and t."""
+        products = []
+        for sign, knots, prices in self.hinges:
+            v, short = np.maximum(sign * u, 0), sign * (knots - z)
+            products += [(prices - v) / self.C * np.maximum(short, 0), v / self.C * np.maximum(-short, 0)]
+        return excess(np.stack(products)) / max(float(np.ptp(self.t)), TINY)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteError(TwoHinges):
+    """C sum_i |t_i - z_i|: least absolute deviations, the median. Its dual value is t'u on -C <= u <= C.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of deviation, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> loss = AbsoluteError([1.0, 2.0, 9.0], C=0.5)
+    >>> loss.value(np.zeros(3)), loss.best_intercept(np.zeros(3), np.ones(3))
+    (6.0, array(2.))
+    """
+
+    t: Array
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    @property
+    def hinges(self) -> tuple[Hinges, Hinges]:
+        C = np.broadcast_to(self.C, self.t.shape)
+        return Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)
+
+
+@dataclass(frozen=True, eq=False)
+class Pinball(TwoHinges):
+    """C sum_i q (t_i - z_i) where z_i < t_i, and (1 - q) (z_i - t_i) above: scores estimate the quantile of level q.
+
+    Its dual value is t'u on -(1 - q) C <= u <= q C (Koenker & Bassett 1978).
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    q : float
+        The level of the quantile, above 0 and below 1; 0.5 is half the absolute error.
+    C : float or ndarray of shape (n_samples,)
+        Price, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> loss = Pinball([1.0, 2.0, 3.0, 4.0, 5.0], q=0.9)
+    >>> loss.best_intercept(np.zeros(5), np.ones(5))
+    array(5.)
+    """
+
+    t: Array
+    q: float
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+        if not 0 < validation.number("q", self.q) < 1:
+            raise InvalidInput("q", f"found {self.q!r}", "give the level of a quantile, above 0 and below 1")
+
+    @property
+    def hinges(self) -> tuple[Hinges, Hinges]:
+        C = np.broadcast_to(self.C, self.t.shape)
+        return Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonInsensitive(TwoHinges):
+    """C sum_i max(0, |t_i - z_i| - epsilon): support vector regression. Dual value t'u - epsilon |u|_1 on |u| <= C.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    epsilon : float
+        The deviation that costs nothing, 0 or more.
+    C : float or ndarray of shape (n_samples,)
+        Price of a unit of deviation beyond that, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> EpsilonInsensitive([1.0, 2.0], epsilon=0.5, C=2.0).value(np.array([1.25, 0.0]))
+    3.0
+    """
+
+    t: Array
+    epsilon: float
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+        if not 0 <= validation.number("epsilon", self.epsilon) < np.inf:
+            raise InvalidInput("epsilon", f"found {self.epsilon!r}", "give a width of 0 or more")
+
+    @property
+    def hinges(self) -> tuple[Hinges, Hinges]:
+        C = np.broadcast_to(self.C, self.t.shape)
+        return Hinges(1.0, self.t - self.epsilon, C), Hinges(-1.0, self.t + self.epsilon, C)
+
+
+@dataclass(frozen=True, eq=False)
+class HuberError(SumOverTargets):
+    """C sum_i of 1/2 r_i^2 where |r_i| <= delta and delta (|r_i| - delta/2) beyond, r = t - z (Huber 1964).
+
+    Its dual value is ``t'u - sum_i u_i^2 / (2 C_i)`` on |u| <= delta C.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Targets.
+    delta : float
+        The deviation from which on it is linear, above 0.
+    C : float or ndarray of shape (n_samples,)
+        Price, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> HuberError([0.0, 0.0], delta=1.0).value(np.array([0.5, 3.0]))
+    2.625
+    """
+
+    t: Array
+    delta: float = 1.0
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+        validation.positive("delta", self.delta)
+
+    @property
+    def bounds(self) -> tuple[float | Array, float | Array]:
+        return -self.delta * self.C, self.delta * self.C
+
+    def term(self, z: Any) -> Term:
+        return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
+
+    def value(self, z: Array) -> float:
+        r = np.abs(self.t - z)
+        return float((self.C * np.where(r <= self.delta, r * r / 2, self.delta * (r - self.delta / 2))).sum())
+
+    def dual_value(self, u: Array) -> float:
+        return float((self.t * u - u * u / (2 * self.C)).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``sum |t_i u_i| + u_i^2 / (2 C_i)``."""
+        return float((np.abs(self.t * u) + u * u / (2 * self.C)).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        return self.C * np.clip(self.t - z, -self.delta, self.delta)
+
+    def curvature(self, u: Array) -> Array:
+        """Return C where the deviation is below delta, and 0 beyond."""
+        return np.where(np.abs(u) < self.delta * self.C, self.C, 0.0)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b at which the multipliers add up to 0; their sum is piecewise linear in b."""
+        kinks = np.concatenate([self.t - f - self.delta, self.t - f + self.delta])
+        return find_balance(lambda b: float(self.multipliers(f + b).sum()), kinks)
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(SumOverTargets):
+    """C sum_i exp(z_i) - t_i z_i - (t_i - t_i ln t_i): counts t with the means exp(z), half their deviance.
+
+    It is the negative log-likelihood less that of the best means, z_i = ln t_i, so that it is 0 at those. With
+    ``v = C t - u >= 0`` its dual value is ``sum v - v ln(v/C) - C (t - t ln t)``.
+
+    Parameters
+    ----------
+    t : array-like of shape (n_samples,)
+        Counts, 0 or more, not all 0; they need not be whole.
+    C : float or ndarray of shape (n_samples,)
+        Price, above 0; of every sample its own in an array.
+
+    Examples
+    --------
+    >>> loss = Poisson([1.0, 3.0])
+    >>> round(loss.value(np.log([1.0, 3.0])), 12), round(float(np.exp(loss.best_intercept(np.zeros(2), np.ones(2)))), 9)
+    (0.0, 2.0)
+    """
+
+    t: Array
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+        if self.t.min(initial=0.0) < 0 or not self.t.any():
+            found = "found a count below 0" if self.t.any() else "found nothing but 0, whose best means are 0 too"
+            raise InvalidInput("t", found, "give counts of 0 or more, and one above 0")
+
+    @property
+    def bounds(self) -> tuple[float, Array]:
+        return -np.inf, self.C * self.t
+
+    def term(self, z: Any) -> Term:
+        likelihoods = cp.exp(z) - cp.multiply(self.t, z) - (self.t - xlogy(self.t, self.t))
+        return Term(cp.sum(cp.multiply(self.C, likelihoods)))
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it overflows."""
+        with np.errstate(over="ignore"):
+            means = np.exp(z)
+        return float((self.C * (means - self.t * z - self.t + xlogy(self.t, self.t))).sum())
+
+    def magnitude(self, z: Array) -> float:
+        """Return ``C sum exp(z) + |t z| + t + |t ln t|``: at the best means these cancel."""
+        with np.errstate(over="ignore"):
+            means = np.exp(z)
+        return float((self.C * (means + np.abs(self.t * z) + self.t + np.abs(xlogy(self.t, self.t)))).sum())
+
+    def dual_value(self, u: Array) -> float:
+        v, t = np.maximum(self.C * self.t - u, 0), self.t
+        return float((v - xlogy(v, v / self.C) - self.C * (t - xlogy(t, t))).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return the sum of v + C t + |v ln(v/C)| + C |t ln t|, and (|u| + C t) |ln(v/C)| for the rounding of v."""
+        v, t = np.maximum(self.C * self.t - u, 0), self.t
+        logarithms = np.abs(np.log(np.maximum(v / self.C, TINY)))
+        rounded = (np.abs(u) + self.C * t) * np.where(v > 0, logarithms, 0.0)
+        return float((v + np.abs(xlogy(v, v / self.C)) + rounded + self.C * (t + np.abs(xlogy(t, t)))).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return self.C * (self.t - np.exp(z))
+
+    def curvature(self, u: Array) -> Array:
+        """Return ``C exp(z_i) = C t_i - u_i``."""
+        return self.C * self.t - u
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip v at 0; with an intercept scale it to the sum of C t."""
+        pull = np.broadcast_to(self.C * self.t, u.shape)
+        v = np.maximum(pull - u, 0)
+        if y is None:
+            return pull - v
+        total = float(v.sum())
+        return pull - v * (float(pull.sum()) / total) if total > 0 else np.zeros(u.shape)
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the b under which the means exp(f + b) add up to the counts."""
+        largest = float(f.max())
+        return np.asarray(np.log((self.C * self.t).sum()) - largest - np.log((self.C * np.exp(f - largest)).sum()))
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the largest of u - C t, in units of C."""
+        return excess(u / self.C - self.t)

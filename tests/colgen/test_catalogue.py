@@ -1,0 +1,109 @@
+"""Formulations by their names in the field: each proven over all stumps, and equal to an enumeration in cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from brute_force import all_stumps, noisy
+
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput
+
+pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
+
+X, y = noisy(20, 2, seed=7)
+H = all_stumps(X)
+N = len(y)
+RNG = np.random.default_rng(2)
+T = X[:, 0] + 0.5 * RNG.normal(size=N)
+COUNTS = RNG.poisson(np.exp(0.5 * T)).astype(float)
+LEVELS = np.digitize(T, np.quantile(T, [0.3, 0.7]))
+TIMES, EVENTS = RNG.permutation(N) // 2 + 1.0, RNG.uniform(size=N) < 0.7
+PAIRS = np.stack([np.arange(N - 1), np.arange(1, N)], axis=1)
+PARTLY = np.where(np.arange(N) % 3 == 0, y, 0.0)
+THETA = cp.Variable(2)
+
+
+def cox(f):
+    terms = [cp.log_sum_exp(f[np.flatnonzero(TIMES[i] <= TIMES)]) - f[i] for i in range(N) if EVENTS[i]]
+    return sum(terms[1:], terms[0])
+
+
+CASES = {
+    "least absolute deviations": (formulations.least_absolute_deviations(T), lambda f: cp.norm1(T - f)),
+    "quantile": (formulations.quantile(T, 0.7), lambda f: cp.sum(cp.maximum(0.7 * (T - f), 0.3 * (f - T)))),
+    "insensitive": (formulations.epsilon_insensitive(T, 0.3), lambda f: cp.sum(cp.pos(cp.abs(T - f) - 0.3))),
+    "huber": (formulations.huber(T, 0.4), lambda f: cp.sum(cp.huber(T - f, 0.4)) / 2),
+    "poisson": (
+        formulations.poisson(COUNTS, 2.0),
+        lambda f: 2 * cp.sum(cp.exp(f) - cp.multiply(COUNTS, f) + cp.rel_entr(COUNTS, 1) - COUNTS),
+    ),
+    "huberized": (formulations.huberized_hinge(0.6), lambda f: 0.3 * cp.sum(cp.huber(cp.pos(1 - cp.multiply(y, f))))),
+    "worst": (
+        formulations.worst_share(0.3, N, 40.0),
+        lambda f: 40 * cp.sum_largest(cp.pos(1 - cp.multiply(y, f)), 6) / 6,
+    ),
+    "ordinal": (
+        formulations.ordinal(LEVELS, 0.7),
+        lambda f: (
+            0.7 * sum(cp.sum(cp.pos(1 - cp.multiply(np.where(k < LEVELS, 1.0, -1.0), f - THETA[k]))) for k in range(2))
+        ),
+    ),
+    "cox": (formulations.cox(TIMES, EVENTS), cox),
+    "unlabelled": (
+        formulations.unlabelled(PARTLY, PAIRS, 1.5, 0.4),
+        lambda f: (
+            1.5 * cp.sum(cp.multiply(PARTLY != 0, cp.pos(1 - cp.multiply(PARTLY, f))))
+            + 0.2 * cp.sum_squares(cp.diff(f))
+        ),
+    ),
+}
+LABELLED = {"huberized", "worst"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_is_proven_and_equal_to_an_enumeration(name):
+    formulation, loss = CASES[name]
+    run = column_generation(formulation, Stumps(X), y if name in LABELLED else None, tol=1e-6)
+    w, b = cp.Variable(H.shape[1]), cp.Variable()
+    problem = cp.Problem(cp.Minimize(loss(H @ w + (b if formulation.intercept else 0)) + cp.norm1(w)))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert run.certificate.primal == pytest.approx(problem.value, rel=1e-6)
+    assert run.certificate.holds(1e-6)
+    assert bool(run.weights.any())
+
+
+def test_ordinal_levels_are_the_thresholds_below_a_score():
+    run = column_generation(CASES["ordinal"][0], Stumps(X))
+    thresholds = np.sort(run.variables["thresholds"].ravel())
+    predicted = np.searchsorted(thresholds, run.decision_function(X))
+    assert np.abs(predicted - LEVELS).mean() < 0.5
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_one_class_is_the_largest_soft_minimum_of_scores(nu):
+    run = column_generation(formulations.one_class(1 / (nu * N)), Stumps(X, constant=False))
+    signed = np.hstack([H, -H])
+    inside = signed[:, np.ptp(signed, axis=0) > 0]
+    a, rho = cp.Variable(inside.shape[1], nonneg=True), cp.Variable()
+    slack = cp.sum(cp.pos(rho - inside @ a)) / (nu * N)
+    optimum = cp.Problem(cp.Maximize(rho - slack), [cp.sum(a) == 1]).solve(solver="CLARABEL")
+    assert run.certificate.holds(1e-6)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: formulations.worst_share(0.0, 9), "^nu: found 0.0; give a share"),
+        (lambda: formulations.ordinal([0, 2]), "^levels: found .*give whole numbers from 0"),
+        (lambda: formulations.cox([1.0, 2.0], [0, 0]), "^events: found none"),
+        (lambda: formulations.cox([1.0, 2.0], [1]), "^events: found 1 rows for 2 samples"),
+        (lambda: formulations.unlabelled([0.0, 1.0], [[0, 1]]), "^y: found one class only"),
+        (lambda: formulations.unlabelled([-1.0, 1.0], [0, 1]), "^pairs: found shape"),
+        (lambda: formulations.quantile(T, 2.0), "^q: found 2.0"),
+    ],
+)
+def test_what_cannot_be_used_is_named(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()

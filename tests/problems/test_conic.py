@@ -1,0 +1,247 @@
+"""Conic bounds of functions given in cvxpy, against the conjugates that are known of them in closed form."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import entr, rel_entr
+
+from cvxens.problems.cones import Cones
+from cvxens.problems.conic import ConicFunction
+from cvxens.problems.losses import Hinge, Logistic
+
+N = 6
+y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
+HALF = np.arange(N) < 3
+shares = arrays(float, N, elements=st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)))
+margins = arrays(float, N, elements=st.floats(-3, 3))
+
+
+ROUNDED = 1e-14
+"""What sums of multipliers, which are floats, may be off from a cap or a total."""
+
+
+def on_box(u, value, cap=1.0):
+    return value if u.min() >= 0 and u.max() <= cap + ROUNDED else -np.inf
+
+
+def on_simplex(u, value, cap=1.0):
+    return on_box(u, value, cap) if abs(u.sum() - 1) <= ROUNDED else -np.inf
+
+
+FUNCTIONS = {
+    "hinge": (lambda z: cp.sum(cp.pos(1 - z)), lambda u: on_box(u, u.sum())),
+    "logistic": (
+        lambda z: cp.sum(cp.logistic(-z)),
+        lambda u: on_box(u, entr(u).sum() + entr(np.maximum(1 - u, 0)).sum()),
+    ),
+    "squared hinge": (
+        lambda z: cp.sum_squares(cp.pos(1 - z)) / 2,
+        lambda u: on_box(u, u.sum() - u @ u / 2, np.inf),
+    ),
+    "Huberised": (
+        lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)),
+        lambda u: on_box(u, u.sum() - u @ u / 4),
+    ),
+    "exponential": (lambda z: cp.sum(cp.exp(-z)), lambda u: on_box(u, entr(u).sum() + u.sum(), np.inf)),
+    "log-sum-exp": (lambda z: cp.log_sum_exp(-z), lambda u: on_simplex(u, entr(u).sum())),
+    "CVaR": (lambda z: cp.sum_largest(-z, 2) / 2, lambda u: on_simplex(u, 0.0, 0.5)),
+    "norm of slacks": (
+        lambda z: cp.norm2(cp.pos(1 - z)),
+        lambda u: u.sum() if u.min() >= 0 and np.linalg.norm(u) <= 1 + ROUNDED else -np.inf,
+    ),
+    "power 1.5": (
+        lambda z: cp.sum(cp.power(cp.pos(1 - z), 1.5, approx=False)) / 1.5,
+        lambda u: on_box(u, u.sum() - (u**3).sum() / 3, np.inf),
+    ),
+    "spectral": (
+        lambda z: cp.lambda_max(cp.diag(-z[:3])) + cp.sum(cp.pos(1 - z[3:])),
+        lambda u: on_box(u, u[3:].sum()) if abs(u[:3].sum() - 1) <= ROUNDED else -np.inf,
+    ),
+}
+functions = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+def make(name):
+    return ConicFunction.from_expression(FUNCTIONS[name][0], (N,))
+
+
+def inside(name, share):
+    """Multipliers in the domain of the conjugate, its border included."""
+    if name in {"log-sum-exp", "CVaR"}:
+        assume(share.sum() > 0.1)
+        u = share / share.sum()
+        return u if name == "log-sum-exp" else np.full(N, 1 / N) + (u - 1 / N) / 3
+    if name == "norm of slacks":
+        return share / max(1.0, np.linalg.norm(share))
+    if name == "spectral":
+        assume(share[:3].sum() > 0.1)
+        return np.concatenate([share[:3] / share[:3].sum(), share[3:]])
+    return share
+
+
+@functions
+@settings(deadline=None, max_examples=15)
+@given(share=shares)
+def test_bounds_are_the_conjugate_where_it_is_finite(name, share):
+    conic, (_, conjugate) = make(name), FUNCTIONS[name]
+    given_u = inside(name, share)
+    u, bound, rounding = conic.bound(given_u)
+    assert np.abs(u - given_u).max() < 1e-6
+    exact = conjugate(u)
+    assert np.isfinite(exact)
+    assert bound == pytest.approx(exact, abs=(1e-7 if u.any() else 1e-6) * max(1.0, np.abs(exact)))
+    assert bound <= exact + rounding + 1e-15
+    assert conic.dual_value(u) == bound
+
+
+@functions
+@settings(deadline=None, max_examples=8)
+@given(u=shares, balanced=st.booleans(), scale=st.sampled_from([0.3, 1.0, 20.0]))
+def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name, u, balanced, scale):
+    conic, (express, _) = make(name), FUNCTIONS[name]
+    moved, bound, rounding = conic.bound(scale * u, y if balanced else None)
+    assert np.isfinite(bound)
+    assert not balanced or float((y * moved).sum()) == 0
+    rng = np.random.default_rng(0)
+    for z in (*rng.normal(scale=3, size=(20, N)), np.zeros(N), np.ones(N)):
+        value = float(express(cp.Constant(z)).value)
+        assert value + moved @ z >= bound - rounding - 1e-14 * (abs(value) + np.abs(moved) @ np.abs(z))
+
+
+@functions
+@settings(deadline=None, max_examples=8)
+@given(z=margins, share=st.floats(0, 1))
+def test_minus_a_subgradient_has_a_bound_that_meets_the_value(name, z, share):
+    conic, (express, _) = make(name), FUNCTIONS[name]
+    value, u = float(express(cp.Constant(z)).value), -conic.subgradient(z)
+    gap = value + u @ z - conic.dual_value(u)
+    assert -1e-13 * max(1.0, abs(value)) <= gap <= 1e-7 * max(1.0, abs(value))
+    # and u shrunk is on a segment of bounds, if the function has a least value
+    at_share = conic.dual_value(share * u)
+    assert value + share * (u @ z) >= at_share
+    if name not in {"log-sum-exp", "CVaR", "spectral"}:
+        assert at_share >= share * conic.dual_value(u) - 1e-6
+
+
+@functions
+def test_the_best_shift_balances(name):
+    conic, (express, _) = make(name), FUNCTIONS[name]
+    z = np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.9])
+    b = conic.best_shift(z, y)
+    b_star = cp.Variable()
+    optimum = cp.Problem(cp.Minimize(express(z + y * b_star))).solve(solver="CLARABEL")
+    assert float(express(cp.Constant(z + y * b)).value) == pytest.approx(optimum, abs=1e-6)
+    u = -conic.subgradient(z + y * b)
+    assert float(y @ u) == 0
+    assert conic.dual_value(u) == pytest.approx(optimum + u @ z, abs=1e-6)
+
+
+def equal_means(z):
+    return [cp.sum(z[HALF]) == cp.sum(z[~HALF]), cp.norm(z, "inf") <= 1.5]
+
+
+@settings(deadline=None, max_examples=10)
+@given(u=shares, balanced=st.booleans())
+def test_a_bound_under_constraints_is_the_constrained_minimum(u, balanced):
+    conic = ConicFunction.from_expression(FUNCTIONS["logistic"][0], (N,), equal_means)
+    moved, bound, rounding = conic.bound(1.7 * u, y if balanced else None)
+    z = cp.Variable(N)
+    least = cp.Problem(cp.Minimize(cp.sum(cp.logistic(-z)) + moved @ z), equal_means(z))
+    optimum = least.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert bound - rounding <= optimum + 1e-8
+    assert bound == pytest.approx(optimum, abs=1e-6)
+
+
+def test_own_variables_are_minimised_over():
+    slack, level = cp.Variable(N, nonneg=True), cp.Variable()
+    conic = ConicFunction.from_expression(lambda z: cp.sum(slack) + level**2, (N,), lambda z: [slack >= 1 + level - z])
+    z = np.array([0.5, 2.0, -1.0, 0.0, 0.3, 1.5])
+    # min over l of sum max(0, 1 + l - z_i) + l^2
+    least = cp.Variable()
+    optimum = cp.Problem(cp.Minimize(cp.sum(cp.pos(1 + least - z)) + least**2)).solve(solver="CLARABEL")
+    u = -conic.subgradient(z)
+    assert optimum + u @ z == pytest.approx(conic.dual_value(u), abs=1e-6)
+
+
+def test_several_outputs_are_balanced_one_by_one():
+    ones, rng = np.ones((N, 1)), np.random.default_rng(0)
+    conic = ConicFunction.from_expression(lambda Z: cp.sum(cp.norm(Z - 1, 2, axis=1)), (N, 3))
+    U = rng.normal(size=(N, 3)) / 3
+    moved, bound, _ = conic.bound(U, ones)
+    np.testing.assert_array_equal(moved.sum(axis=0), np.zeros(3))
+    assert np.linalg.norm(moved, axis=1).max() <= 1 + 1e-15
+    # the conjugate of |z - 1| is the sum of u on |u| <= 1
+    assert bound == pytest.approx(float(moved.sum()), abs=1e-9)
+
+
+def test_terms_of_losses_agree_with_their_conjugates():
+    rng = np.random.default_rng(1)
+    for loss in (Hinge(0.7), Logistic(0.7)):
+        conic = ConicFunction.from_term(loss.term, (N,))
+        u, bound, _ = conic.bound(0.7 * rng.random(N), y)
+        assert bound == pytest.approx(loss.dual_value(u), rel=1e-9)
+
+
+def test_functions_without_a_least_value_have_no_bound_at_shrunk_multipliers():
+    conic = ConicFunction.from_expression(lambda z: -cp.sum(z), (N,))
+    assert conic.dual_value(np.ones(N)) == pytest.approx(0.0, abs=1e-8)
+    assert conic.dual_value(np.full(N, 0.5)) == -np.inf
+    assert conic.dual_value(np.zeros(N)) == -np.inf
+
+
+def test_margins_that_the_expression_does_without_have_multipliers_of_zero():
+    conic = ConicFunction.from_expression(lambda z: cp.sum(cp.pos(1 - z[:2])), (N,))
+    u, bound, _ = conic.bound(np.full(N, 0.5))
+    np.testing.assert_allclose(u, [0.5, 0.5, 0, 0, 0, 0], atol=1e-6)
+    assert bound == pytest.approx(1.0, abs=1e-6)
+
+
+DUALS = {
+    "nonnegative": Cones(nonnegative=3),
+    "second order": Cones(second_order=(3, 1, 4)),
+    "semidefinite": Cones(semidefinite=(2, 3)),
+    "exponential": Cones(exponential=3),
+    "power": Cones(power=(0.3, 0.5)),
+    "general power": Cones(general_power=((0.2, 0.3, 0.5),)),
+}
+
+
+@pytest.mark.parametrize("kind", DUALS)
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_what_enters_a_dual_cone_is_inside_and_near(kind, data):
+    cones = DUALS[kind]
+    dual = data.draw(arrays(float, cones.n_rows, elements=st.floats(-3, 3)))
+    entered = cones.enter(dual)
+    assert cones.depths(entered).min() >= 0
+    assert cones.depths(cones.interior).min() > 0.1
+    if cones.depths(dual).min() >= 0:
+        np.testing.assert_array_equal(entered, dual)
+    near = cones.enter(cones.interior - 1e-9 * np.abs(dual))
+    np.testing.assert_allclose(near, cones.interior - 1e-9 * np.abs(dual), atol=1e-15)
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_the_dual_exponential_cone_is_that_of_the_relative_entropy(data):
+    """(a, b, c) is in it if and only if a x + b y + c z >= 0 for all y exp(x / y) <= z, such as those with y = 1."""
+    a, b, c = data.draw(st.tuples(st.floats(-3, -0.01), st.floats(-3, 3), st.floats(0.01, 3)))
+    # min over x of a x + b + c exp(x), where c exp(x) = -a
+    least = b - a - rel_entr(-a, c)
+    depth = Cones(exponential=1).depths(np.array([a, b, c]))[0]
+    assert (depth >= 0) == (least >= 0) or abs(least) < 1e-12
+
+
+def test_products_of_cones_are_taken_apart_in_the_order_of_the_solvers():
+    cones = Cones(1, 2, (3,), (2,), 1, (0.5,), ((0.2, 0.8),))
+    assert cones.n_rows == 1 + 2 + 3 + 3 + 3 + 3 + 3
+    depths = cones.depths(cones.interior)
+    assert depths[0] == np.inf
+    assert (depths[1:] > 0).all()
+    outside = cones.interior.copy()
+    outside[7] = 5.0
+    assert (cones.depths(outside) < 0).nonzero()[0].tolist() == [6, 7, 8]
+    assert len(cones.for_clarabel()) == 7

@@ -1,0 +1,281 @@
+"""Losses with targets, the rounded-off hinge and CVaR: each against its conjugate, its model and its best intercept."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.special import xlogy
+
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import CVaR, HuberizedHinge, SquaredError, dual_rounding, rise
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
+
+N = 6
+t = np.array([0.5, -1.0, 0.5, 2.0, 3.5, -1.0])
+counts = np.array([0.0, 3.0, 1.0, 2.0, 2.0, 0.5])
+C = np.array([0.4, 1.0, 0.4, 2.0, 0.7, 0.4])
+y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
+
+
+def huber(r, delta):
+    return r * r / 2 if abs(r) <= delta else delta * (abs(r) - delta / 2)
+
+
+SUMS = {
+    "absolute": (AbsoluteError(t, C), lambda i, z: C[i] * abs(t[i] - z)),
+    "pinball": (Pinball(t, 0.8, C), lambda i, z: C[i] * max(0.8 * (t[i] - z), -0.2 * (t[i] - z))),
+    "insensitive": (EpsilonInsensitive(t, 0.75, C), lambda i, z: C[i] * max(abs(t[i] - z) - 0.75, 0)),
+    "huber": (HuberError(t, 0.75, C), lambda i, z: C[i] * huber(t[i] - z, 0.75)),
+    "squared": (SquaredError(C, t), lambda i, z: C[i] / 2 * (t[i] - z) ** 2),
+    "poisson": (
+        Poisson(counts, C),
+        lambda i, z: C[i] * (np.exp(z) - counts[i] * z - counts[i] + xlogy(counts[i], counts[i])),
+    ),
+    "huberized": (HuberizedHinge(C, 0.5), lambda i, z: C[i] * 2 * huber(max(1 - z, 0), 0.5)),
+}
+PLAIN = {
+    "absolute": AbsoluteError(t),
+    "pinball": Pinball(t, 0.2),
+    "insensitive": EpsilonInsensitive(t, 0.0),
+    "huber": HuberError(t),
+    "squared": SquaredError(1.0, t),
+    "poisson": Poisson(counts),
+    "huberized": HuberizedHinge(0.7),
+}
+LOSSES = {name: loss for name, (loss, _) in SUMS.items()} | {
+    "cvar": CVaR(1 / (0.4 * N), 2.0),
+    "cvar of prices": CVaR(C / 2),
+    "cvar of all": CVaR(1 / (2 * N)),
+}
+KINKED = ("absolute", "pinball", "insensitive")
+MARGINS = ("huberized", "cvar", "cvar of prices", "cvar of all")
+numbers = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), st.floats(-5, 5))
+margins = arrays(float, N, elements=numbers)
+every = pytest.mark.parametrize("name", LOSSES)
+
+
+def signs_of(name):
+    return y if name in MARGINS else np.ones(N)
+
+
+@pytest.mark.parametrize("name", SUMS)
+@settings(deadline=None, max_examples=25)
+@given(z=margins)
+def test_values_are_sums_of_one_dimensional_losses(name, z):
+    loss, phi = SUMS[name]
+    assert loss.value(z) == pytest.approx(sum(phi(i, z[i]) for i in range(N)), rel=1e-12, abs=1e-12)
+    plain = SUMS[name][0].__class__
+    assert PLAIN[name].__class__ is plain
+    assert PLAIN[name].value(z) >= 0
+
+
+@pytest.mark.parametrize("name", SUMS)
+@settings(deadline=None, max_examples=10)
+@given(u=margins)
+def test_dual_values_are_minus_the_conjugate_at_minus_u(name, u):
+    loss, phi = SUMS[name]
+    u = loss.repair(u, None)
+    infimum = sum(
+        minimize_scalar(lambda z, i=i: phi(i, z) + u[i] * z, bounds=(-40, 20), options={"xatol": 1e-11}).fun
+        for i in range(N)
+    )
+    assert loss.dual_value(u) == pytest.approx(infimum, abs=1e-5)
+
+
+@every
+@settings(deadline=None, max_examples=40)
+@given(z=margins, u=margins)
+def test_fenchels_inequality_holds_for_any_repaired_multipliers(name, z, u):
+    loss = LOSSES[name]
+    for signs in (None, signs_of(name)):
+        v = loss.repair(u, signs)
+        assert loss.dual_violation(v) <= 1e-12
+        assert signs is None or abs(signs @ v) < 1e-12
+        assert loss.dual_value(v) <= loss.value(z) + v @ z + 1e-9
+        assert_allclose(loss.repair(v, signs), v, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SUMS)
+@settings(deadline=None, max_examples=40)
+@given(z=margins)
+def test_fenchels_equality_holds_at_minus_the_slopes(name, z):
+    loss, phi = SUMS[name]
+    u = loss.multipliers(z)
+    assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
+    assert loss.dual_violation(u) <= 1e-12
+    assert loss.slackness(z, u) < 1e-12
+    assert loss.repair(u, None) == pytest.approx(u, abs=1e-12)
+    for i in range(N):
+        left, right = ((phi(i, z[i] + h) - phi(i, z[i])) / h for h in (-1e-6, 1e-6))
+        assert left - 1e-4 * (1 + abs(left)) <= -u[i] <= right + 1e-4 * (1 + abs(right))
+    if name not in KINKED:
+        assert_allclose(loss.curvature(u), loss.curvature(loss.multipliers(z)))
+
+
+@pytest.mark.parametrize("name", ["huber", "squared", "poisson", "huberized"])
+@settings(deadline=None, max_examples=20)
+@given(z=arrays(float, N, elements=st.floats(-3, 3)))
+def test_curvatures_are_the_second_derivatives(name, z):
+    """A difference of slopes over a short way lies between the curvatures at its ends."""
+    loss, step = SUMS[name][0], 1e-4
+    ahead, behind = loss.multipliers(z + step), loss.multipliers(z - step)
+    ends = np.stack([loss.curvature(ahead), loss.curvature(behind)])
+    slopes = (behind - ahead) / (2 * step)
+    assert (slopes <= ends.max(axis=0) * 1.001 + 1e-7).all()
+    assert (slopes >= ends.min(axis=0) * 0.999 - 1e-7).all()
+
+
+@every
+@settings(deadline=None, max_examples=40)
+@given(f=margins)
+def test_the_best_intercept_is_no_worse_than_any(name, f):
+    loss, signs = LOSSES[name], signs_of(name)
+    b = loss.best_intercept(f, signs)
+    assert b.shape == ()
+    grid = np.concatenate([np.linspace(-12, 8, 401), t - f, t - f - 0.75, t - f + 0.75, y - f])
+    assert loss.value(signs * (f + b)) <= min(loss.value(signs * (f + other)) for other in grid) + 1e-7
+
+
+@every
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_at_the_best_constant_score_the_multipliers_prove_that_it_is_best(name, data):
+    """Without columns primal and dual values meet, whatever ties there are: a run may start so, and end so."""
+    prices = data.draw(arrays(float, N, elements=st.sampled_from([0.25, 0.5, 1.0, 1.75])))
+    targets = data.draw(arrays(float, N, elements=st.sampled_from([0.0, 1.0, 1.5, 2.0, 4.25])))
+    labels = data.draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=N - 2, max_size=N - 2))
+    if not targets.any():
+        targets[0] = 1.0
+    loss = {
+        "absolute": lambda: AbsoluteError(targets, prices),
+        "pinball": lambda: Pinball(targets, 0.3, prices),
+        "insensitive": lambda: EpsilonInsensitive(targets, 0.5, prices),
+        "huber": lambda: HuberError(targets, 0.5, prices),
+        "squared": lambda: SquaredError(prices, targets),
+        "poisson": lambda: Poisson(targets, prices),
+        "huberized": lambda: HuberizedHinge(prices, 0.5),
+        "cvar": lambda: CVaR(prices / 2, 2.0),
+        "cvar of prices": lambda: CVaR(prices),
+        "cvar of all": lambda: CVaR(prices / 16),
+    }[name]()
+    signs = np.array([1.0, -1.0, *labels]) if name in MARGINS else np.ones(N)
+    b = loss.best_intercept(np.zeros(N), signs)
+    u = loss.repair(loss.multipliers(signs * b), signs)
+    assert abs(signs @ u) < 1e-9
+    assert loss.dual_value(u) == pytest.approx(loss.value(signs * b), rel=1e-7, abs=1e-7)
+    # and without an intercept at a score of 0
+    u = loss.repair(loss.multipliers(np.zeros(N)), None)
+    assert loss.dual_value(u) == pytest.approx(loss.value(np.zeros(N)), rel=1e-12, abs=1e-12)
+
+
+@every
+def test_the_modelled_loss_is_the_evaluated_one(name):
+    loss = LOSSES[name]
+    for z in (np.linspace(-1.5, 2.0, N), t + 0.3 * y):
+        variable = cp.Variable(N)
+        term = loss.term(variable)
+        assert term.expression.is_convex()
+        problem = cp.Problem(cp.Minimize(term.expression), [variable == z, *term.constraints])
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+        assert problem.value == pytest.approx(loss.value(z), rel=1e-7)
+        auxiliary = {k: np.asarray(v.value) for k, v in term.variables.items()}
+        assert loss.primal_violation(z, auxiliary) < 1e-7
+        assert all(loss.primal_violation(z, {**auxiliary, k: v - 1.0}) > 0.5 for k, v in auxiliary.items())
+
+
+@every
+@settings(deadline=None, max_examples=40)
+@given(z=margins, way=margins, size=st.sampled_from([0.0, 1e-17, 1e-15, 1e-9, 1e-3]))
+def test_no_margins_within_the_errors_cost_more_than_their_rise(name, z, way, size):
+    loss, errors = LOSSES[name], size * np.abs(way)
+    found = rise(loss, z, errors)
+    assert loss.value(z + size * way) - loss.value(z) <= found
+    assert loss.value(z - size * way) - loss.value(z) <= found
+
+
+@every
+@settings(deadline=None, max_examples=20)
+@given(u=margins)
+def test_the_rounding_of_a_dual_value_is_not_more_than_is_said(name, u):
+    """Against the same in a hundred bits and more: numpy's long doubles where exact numbers have no logarithm."""
+    loss = LOSSES[name]
+    u = loss.repair(u, None)
+    again = np.longdouble(u)
+    if name == "poisson":
+        v, price, k = np.maximum(np.longdouble(C) * counts - again, 0), np.longdouble(C), np.longdouble(counts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(v > 0, v - v * np.log(v / price), 0) - np.where(k > 0, price * (k - k * np.log(k)), 0)
+    elif name in KINKED:
+        terms = sum(h.sign * np.longdouble(h.knots) * np.maximum(h.sign * again, 0) for h in loss.hinges)
+    elif name.startswith("cvar"):
+        terms = again
+    else:
+        linear, width = {"huber": (t, 1.0), "squared": (t, 1.0), "huberized": (np.ones(N), 0.5)}[name]
+        terms = again * linear - width * again * again / (2 * np.longdouble(C))
+    assert abs(float(terms.sum() - np.longdouble(loss.dual_value(u)))) <= dual_rounding(loss, u)
+
+
+@settings(deadline=None, max_examples=40)
+@given(z=margins, share=st.floats(0.1, 1.0))
+def test_cvar_is_the_mean_of_the_largest_hinges(z, share):
+    """The least over every rho, and the largest over weights of the samples (Rockafellar & Uryasev)."""
+    D = 1 / (share * N)
+    hinges = np.maximum(1 - z, 0)
+    least = min(rho + D * np.maximum(hinges - rho, 0).sum() for rho in [0.0, *hinges])
+    assert CVaR(D).value(z) == pytest.approx(least, rel=1e-12, abs=1e-12)
+    assert CVaR(D, 3.0).value(z) == pytest.approx(3 * least, rel=1e-12, abs=1e-12)
+    ranked, left, mean = np.sort(hinges)[::-1], 1.0, 0.0
+    for hinge in ranked:
+        mean, left = mean + min(D, left) * hinge, left - min(D, left)
+    assert mean == pytest.approx(least, abs=1e-9)
+
+
+def test_slackness_is_what_a_multiplier_lacks_times_the_way_to_the_kink():
+    loss = AbsoluteError([0.0, 4.0], C=2.0)
+    assert loss.slackness(np.array([1.0, 4.0]), np.array([-2.0, 0.3])) == 0.0
+    assert loss.slackness(np.array([1.0, 4.0]), np.array([2.0, 0.0])) == pytest.approx(2 * 1.0 / 4.0 / 2)
+    risk = CVaR(0.5, 2.0)
+    z = np.array([-1.0, 0.0, 3.0])
+    assert risk.threshold(z) == 1.0
+    assert risk.slackness(z, np.array([1.0, 1.0, 0.0])) == pytest.approx(0.0)
+    assert risk.slackness(z, np.array([0.5, 1.0, 0.5])) > 0.1
+    assert risk.dual_violation(np.array([1.0, 1.0, 1.0])) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: AbsoluteError([[1.0]]), "^t: found 2 dimensions"),
+        (lambda: AbsoluteError([1.0, np.nan]), "^t: found nan"),
+        (lambda: AbsoluteError([1.0, 2.0], C=0.0), "^C: found 0.0"),
+        (lambda: AbsoluteError([1.0, 2.0], C=[1.0]), "^C: found 1 rows for 2 samples"),
+        (lambda: Pinball([1.0], q=1.0), "^q: found 1.0; give the level of a quantile"),
+        (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "^epsilon: found -1.0"),
+        (lambda: HuberError([1.0], delta=0.0), "^delta: found 0.0"),
+        (lambda: Poisson([1.0, -1.0]), "^t: found a count below 0"),
+        (lambda: Poisson([0.0, 0.0]), "^t: found nothing but 0"),
+    ],
+)
+def test_targets_and_numbers_that_cannot_be(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+@every
+@settings(deadline=None, max_examples=40)
+@given(z=margins, near=st.sampled_from([0.0, 1e-6, 0.3]), share=st.floats(0, 1))
+def test_multipliers_lie_between_the_slopes_near_a_point(name, z, near, share):
+    loss = LOSSES[name]
+    least, largest = loss.slopes(z, near)
+    assert (least <= largest).all()
+    if near == 0 and not name.startswith("cvar"):
+        u = least + share * (largest - least)
+        assert loss.value(z) + u @ z == pytest.approx(loss.dual_value(u), abs=1e-9)
+    if name in KINKED:
+        u = loss.multipliers(z + near * (2 * share - 1))
+        assert (least <= u + 1e-12).all()
+        assert (u <= largest + 1e-12).all()

@@ -1,0 +1,97 @@
+"""Tables of proofs of sums of one scalar function: never above the conjugate, and near it."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import entr, expit
+
+from cvxens.colgen import Ending, Formulation, column_generation
+from cvxens.colgen.masters import CvxpyMaster, SmoothMaster, SparseMaster, fastest_master
+from cvxens.colgen.oracles import Stumps
+from cvxens.datasets import make_twonorm
+from cvxens.problems.conic import ConicFunction
+from cvxens.problems.losses import Logistic
+from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+from cvxens.problems.scalar_sums import ScalarSum
+
+N = 400
+FUNCTIONS = {
+    "logistic": (lambda z: cp.sum(cp.logistic(-z)), lambda u: entr(u) + entr(1 - u), 1.0),
+    "Huberised": (lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)), lambda u: u - u**2 / 4, 1.0),
+    "squared hinge": (lambda z: cp.sum(cp.square(cp.pos(1 - z))) / 2 + 3, lambda u: u - u**2 / 2 + 3 / N, 5.0),
+    "exponential": (lambda z: 0.5 * cp.sum(cp.exp(-z)), lambda u: entr(2 * u) / 2 + u, 20.0),
+    "two-sided": (lambda z: cp.sum(cp.huber(1 - z, 0.5)), lambda u: u - u**2 / 4, 1.0),
+}
+TABLES = {}
+
+
+def table_of(name):
+    if name not in TABLES:
+        TABLES[name] = ScalarSum.from_function(ConicFunction.from_expression(FUNCTIONS[name][0], (N,)))
+    return TABLES[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 1000), share=st.floats(0.01, 1))
+def test_interpolated_proofs_are_never_above_the_conjugate_and_near_it(name, seed, share):
+    table, (_, conjugate, largest) = table_of(name), FUNCTIONS[name]
+    u = share * (1 - 1e-9) * largest * np.random.default_rng(seed).random(N)
+    exact = float(conjugate(u).sum())
+    # a multiplier is a sum of floats, and so off by rounding of the largest
+    assert table.dual_value(u) <= exact + 1e-13 * max(1.0, abs(exact))
+    assert table.dual_value(u) == pytest.approx(exact, abs=2e-5 * float(np.abs(conjugate(u)).sum()))
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 1000))
+def test_multipliers_curvatures_and_repairs(seed):
+    rng, table = np.random.default_rng(seed), table_of("logistic")
+    z, y = rng.normal(scale=3, size=N), np.where(rng.random(N) < 0.4, 1.0, -1.0)
+    u = table.multipliers(z)
+    np.testing.assert_allclose(u, expit(-z), atol=1e-4)
+    np.testing.assert_allclose(table.curvature(u), u * (1 - u), atol=1e-2)
+    balanced = table.repair(u + rng.normal(size=N), y)
+    assert float(y @ balanced) == 0
+    assert balanced.min() >= 0
+    assert balanced.max() <= 1
+    np.testing.assert_array_equal(table.repair(balanced, y), balanced)
+    two_sided = table_of("two-sided")
+    assert float(y @ two_sided.repair(rng.normal(size=N), y)) == 0
+    assert two_sided.dual_value(np.full(N, 1.5)) == -np.inf
+
+
+@pytest.mark.parametrize(
+    "express",
+    [
+        lambda z: cp.sum(cp.pos(1 - z)),
+        lambda z: cp.sum(cp.multiply(np.linspace(1, 2, N), cp.logistic(-z))),
+        lambda z: cp.log_sum_exp(-z),
+        lambda z: cp.sum_largest(-z, 5),
+        lambda z: cp.sum(cp.logistic(-z)) + cp.pos(cp.sum(z)),
+        lambda z: cp.lambda_max(cp.diag(z)),
+        cp.sum,
+    ],
+)
+def test_what_is_no_smooth_sum_of_one_function_has_no_table(express):
+    assert ScalarSum.from_function(ConicFunction.from_expression(express, (N,))) is None
+
+
+def test_smooth_expressions_over_many_samples_have_the_fast_masters_and_proofs():
+    X, y = make_twonorm(1000, random_state=0)
+    X = X[:, :3]
+    loss = FUNCTIONS["logistic"][0]
+    expected = column_generation(Formulation(Logistic(1.0), L1(20.0), intercept=True), Stumps(X), y, tol=1e-5)
+    formulation = Formulation(loss, lambda w: 20 * cp.norm1(w), intercept=True)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-5)
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.holds(1e-5)
+    assert run.certificate.note.endswith("repaired and checked")
+    assert run.certificate.primal == pytest.approx(expected.certificate.primal, rel=1e-5)
+    assert all(np.isfinite(row.bound) for row in run.history)
+    assert isinstance(fastest_master(formulation, y), SparseMaster)
+    assert isinstance(fastest_master(Formulation(loss, SquaredL2(1.0)), y), SmoothMaster)
+    assert isinstance(fastest_master(Formulation(loss, ElasticNet(1.0, 1.0)), y), CvxpyMaster)
+    assert isinstance(fastest_master(formulation, y[:100]), CvxpyMaster)

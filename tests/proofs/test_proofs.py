@@ -1,0 +1,188 @@
+"""Exact proofs: against an exact simplex method, against enumeration, and against forgers."""
+
+import ast
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from proof_mutations import FORMULATIONS, attack, make_proof, small_sample
+
+from cvxens import LPBoostClassifier
+from cvxens.colgen import Formulation, column_generation, oracles
+from cvxens.errors import InvalidInput
+from cvxens.problems import formulations
+from cvxens.problems.losses import Hinge, SquaredHinge
+from cvxens.problems.penalties import L1
+from cvxens.proofs import Layout, checker, prove
+from cvxens.proofs.rational import simplest, solve_system
+
+CHECKER = Path(checker.__file__)
+
+
+def test_the_checker_is_one_short_file_on_the_standard_library():
+    text = CHECKER.read_text()
+    assert len(text.splitlines()) <= 300
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add(node.module.partition(".")[0])
+    assert imported <= sys.stdlib_module_names
+
+
+def all_stumps(X):
+    columns = [np.where(x >= v, 1, -1) for x in X.T for v in np.unique(x)[1:]]
+    return np.column_stack([*columns, np.ones(len(X), int)])
+
+
+def exact_simplex(A, b, c):
+    """Maximise c'x with A x <= b, x >= 0, b >= 0, over the rationals, by the simplex method with Bland's rule."""
+    m, n = len(A), len(c)
+    rows = [[*A[i], *[Fraction(int(i == k)) for k in range(m)], b[i]] for i in range(m)]
+    reduced = [*[-value for value in c], *[Fraction(0)] * (m + 1)]
+    basis = list(range(n, n + m))
+    while True:
+        entering = next((j for j in range(n + m) if reduced[j] < 0), None)
+        if entering is None:
+            return reduced[-1]
+        ratios = [(row[-1] / row[entering], basis[i], i) for i, row in enumerate(rows) if row[entering] > 0]
+        leaving = min(ratios)[2]
+        pivot = rows[leaving][entering]
+        rows[leaving] = [value / pivot for value in rows[leaving]]
+        for i, row in enumerate(rows):
+            if i != leaving and row[entering]:
+                rows[i] = [v - row[entering] * p for v, p in zip(row, rows[leaving], strict=True)]
+        reduced = [v - reduced[entering] * p for v, p in zip(reduced, rows[leaving], strict=True)]
+        basis[leaving] = entering
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_optimum_of_p4_is_that_of_an_exact_simplex_method(seed):
+    X, y = small_sample(seed, n_samples=5 + seed % 3, n_features=1 + seed % 2)
+    C = Fraction(1 + seed % 4, 4)
+    M = all_stumps(X) * y[:, None].astype(int)
+    # max sum u, |M'u| <= 1, 0 <= u <= C
+    n = len(y)
+    A = [[Fraction(sign * int(v)) for v in column] for column in M.T for sign in (1, -1)]
+    A += [[Fraction(int(i == k)) for k in range(n)] for i in range(n)]
+    best = exact_simplex(A, [Fraction(1)] * (2 * M.shape[1]) + [C] * n, [Fraction(1)] * n)
+    run = column_generation(formulations.soft_margin(C=float(C)), oracles.Stumps(X), y, tol=1e-9, exact=True)
+    assert run.proof.objective == run.proof.bound == best
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_a_proof_is_checked_by_the_file_alone_and_is_near_the_run(name, tmp_path):
+    X, y = small_sample(3)
+    run = column_generation(FORMULATIONS[name], oracles.Stumps(X), y, tol=1e-9)
+    proof = run.certificate.exact()
+    assert 0 <= proof.relative_gap <= 2e-9
+    assert float(proof.objective) == pytest.approx(FORMULATIONS[name].sense * run.certificate.primal, rel=1e-8)
+    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    arguments = [sys.executable, "-I", str(CHECKER), str(tmp_path / "proof.json"), str(tmp_path / "data.csv")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout == f"PASS: {proof.claim}\n"
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_a_forged_proof_is_refused_or_true(name, tmp_path):
+    proof = make_proof(FORMULATIONS[name], seed=5)
+    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
+    assert not lies
+
+
+@pytest.mark.parametrize("change", ["a value", "a label", "a sample less", "a sample more", "another name"])
+def test_a_proof_is_about_its_data_alone(change, tmp_path):
+    proof = make_proof(formulations.soft_margin(C=0.3), seed=2)
+    path = tmp_path / "data.csv"
+    proof.save(tmp_path / "proof.json", path)
+    lines = path.read_text().splitlines()
+    cells = lines[1].split(",")
+    lines = {
+        "a value": [lines[0], ",".join([str(float(cells[0]) + 1e-9), *cells[1:]]), *lines[2:]],
+        "a label": [lines[0], ",".join([*cells[:-1], str(-int(cells[-1]))]), *lines[2:]],
+        "a sample less": lines[:-1],
+        "a sample more": [*lines, lines[-1]],
+        "another name": [lines[0].replace("x0", "x9"), *lines[1:]],
+    }[change]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(checker.Refused):
+        checker.check(proof.document, path)
+
+
+def test_libsvm_files_are_read(tmp_path):
+    X, y = small_sample(4)
+    run = column_generation(formulations.soft_margin(C=0.3), oracles.Stumps(X), y, tol=1e-9)
+    path = tmp_path / "data.libsvm"
+    lines = (
+        f"{int(sign)} " + " ".join(f"{j}:{value!r}" for j, value in enumerate(row, 1) if value)
+        for row, sign in zip(X.tolist(), y, strict=True)
+    )
+    path.write_text("".join(f"{line}\n" for line in lines))
+    layout = Layout([1, 2], target=0, kind="libsvm", separator="", header=False)
+    hypotheses = [column.hypothesis for column in run.columns]
+    proof = prove(formulations.soft_margin(C=0.3), X, y, hypotheses, run.weights, u=run.u, layout=layout)
+    assert checker.check(proof.document, path) == proof.claim
+
+
+def test_weights_as_they_are_have_their_exact_distance():
+    X, y = small_sample(6)
+    model = LPBoostClassifier(C=0.3, tol=1e-2).fit(X, y)
+    best, own = model.prove(X, y), model.prove(X, y, as_fitted=True)
+    assert best.gap == 0
+    assert own.objective >= best.objective
+    assert own.relative_gap <= 1.1e-2
+    assert own.bound <= best.objective
+
+
+def test_pools_are_proven_with_their_values_and_signs():
+    rng = np.random.default_rng(0)
+    H, y = rng.normal(size=(12, 5)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    run = column_generation(Formulation(Hinge(0.4), L1()), oracles.Pool(H), y, tol=1e-9, exact=True)
+    assert 0 <= run.proof.relative_gap < 1e-9
+    assert run.proof.document["formulation"]["hypotheses"] == "pool"
+
+
+def test_a_pool_without_negations_is_another_set():
+    H, y = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 1.0, -1.0, -1.0])
+    runs = [
+        column_generation(
+            Formulation(Hinge(0.9), L1(), nonnegative=True), oracles.Pool(H, negations=negations), y, exact=True
+        )
+        for negations in (True, False)
+    ]
+    sets = [run.proof.document["formulation"]["hypotheses"] for run in runs]
+    assert sets == ["pool", "one-sided pool"]
+    assert [float(run.proof.objective) for run in runs] == pytest.approx([run.certificate.primal for run in runs])
+    assert runs[0].proof.objective < runs[1].proof.bound
+
+
+def test_what_cannot_be_proven_exactly_is_named():
+    X, y = small_sample(1)
+    run = column_generation(Formulation(SquaredHinge(0.4), L1()), oracles.Stumps(X), y)
+    with pytest.raises(InvalidInput, match="SquaredHinge"):
+        run.certificate.exact()
+    run = column_generation(formulations.soft_margin(C=0.3), oracles.Perceptrons(X, random_state=0), y, max_rounds=2)
+    with pytest.raises(InvalidInput, match="no exact proof"):
+        run.certificate.exact()
+
+
+@pytest.mark.parametrize("value", [0.05, 1 / 3, 1 / 569, 1e-300, 12345.678, 2.0**-1074, 5e20])
+def test_the_simplest_rational_rounds_to_its_double(value):
+    assert float(simplest(value)) == value
+
+
+def test_systems_are_solved_without_flint_too(monkeypatch):
+    A = np.array([[2, 1, 0], [1, -3, 1], [0, 1, 4]])
+    rhs = [Fraction(1, 3), Fraction(2), Fraction(-1, 7)]
+    found = solve_system(A, rhs)
+    monkeypatch.setitem(sys.modules, "flint", None)
+    assert solve_system(A, rhs) == found
+    assert [sum(int(a) * x for a, x in zip(row, found, strict=True)) for row in A] == rhs
+    assert solve_system(np.ones((2, 2), dtype=np.int64), rhs[:2]) is None
