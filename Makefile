@@ -7,6 +7,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --c
 JOBS ?= auto
 KILLS ?= 50
 PROBLEMS ?= 20000
+MUTATIONS ?= 10000
 FIRST ?= 0
 INPUTS := pyproject.toml constraints.txt Makefile
 
@@ -25,6 +26,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
 	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
 
 lint: $(VENV)/.lint

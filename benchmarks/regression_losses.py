@@ -25,8 +25,8 @@ PRICE = 50.0
 """C times the number of samples; the weight of the l1 norm is 1."""
 
 TOL, SECONDS = 1e-3, 60.0
-COLUMNS = 20
-"""Stumps a round, one a feature."""
+PARTS, COLUMNS = 10, 60
+"""Parts of every feature, of which the best stumps are asked for, and how many of them a round."""
 
 SQUARES = False
 """Whether the squared l2 norm takes the place of the l1 norm, to compare masters."""
@@ -66,7 +66,7 @@ def run() -> list[dict[str, Any]]:
         formulation = Formulation(loss, SquaredL2() if SQUARES else L1(), intercept=True)
         labels = None if formulation.on_scores else y
         start, before = perf_counter(), process_time()
-        oracle = Stumps(X, columns_per_round=COLUMNS, square_sum=SQUARES)
+        oracle = Stumps(X, columns_per_round=COLUMNS, per_feature=PARTS, square_sum=SQUARES)
         found = column_generation(formulation, oracle, labels, tol=TOL, max_time=SECONDS)
         rows.append(
             {

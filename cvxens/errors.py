@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,9 +58,11 @@ class NotSeparable(CvxensError):
     max_edge : float
         The largest edge under `farkas`, recomputed in numpy. Weights w >= 0 with margins of at least 1
         would need ``sum(w) >= 1 / max_edge``; at 0 or below there are none.
+    prover : callable, optional
+        Makes the exact proof that `exact` returns. It is not copied with the error into other processes.
     """
 
-    def __init__(self, farkas: NDArray, max_edge: float) -> None:
+    def __init__(self, farkas: NDArray, max_edge: float, prover: Callable[[], Any] | None = None) -> None:
         super().__init__(
             "the hypotheses do not separate the two classes, so no weights reach a margin of 1: "
             f"under the sample weights in .farkas the largest edge is {max_edge:.3g}; "
@@ -68,9 +70,57 @@ class NotSeparable(CvxensError):
         )
         self.farkas = farkas
         self.max_edge = max_edge
+        self.prover = prover
+
+    def exact(self) -> Any:
+        """Prove in rational numbers that no weighted vote has a margin above 0 on every sample.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`.
+
+        Raises
+        ------
+        InvalidInput
+            The hypotheses are of a set that no exact proof is known for, or they separate the classes after all, by a
+            margin that rounding hides.
+        """
+        if self.prover is None:
+            remedy = "take that of column generation over all stumps or a pool of columns"
+            raise InvalidInput("NotSeparable", "found one that no exact proof is known for", remedy)
+        return self.prover()
 
     def __reduce__(self) -> tuple[type, tuple[NDArray, float]]:
         return type(self), (self.farkas, self.max_edge)
+
+
+class Infeasible(CvxensError):
+    """Constraints on margins that no weights satisfy, and the proof of it.
+
+    Parameters
+    ----------
+    farkas : ndarray, shaped as the margins
+        Multipliers u with the sum of sizes 1, under which margins z that satisfy the constraints have
+        ``u'z >= least`` (and y'u = 0 where there is an intercept).
+    least : float
+        A bound above 0, from multipliers of the constraints that were repaired and checked.
+    max_edge : float
+        The largest edge of any hypothesis under them: weights w have u'z of at most ``max_edge sum |w|``.
+    """
+
+    def __init__(self, farkas: NDArray, least: float, max_edge: float) -> None:
+        size = f"weights above {least / max_edge:.3g} in sum" if max_edge > 0 else "weights of any size"
+        super().__init__(
+            f"no weights satisfy the constraints: under the multipliers in .farkas they ask for {least:.3g}, and the "
+            f"largest edge is {max_edge:.3g}, so that not even {size} would do; loosen them, or add hypotheses"
+        )
+        self.farkas = farkas
+        self.least = least
+        self.max_edge = max_edge
+
+    def __reduce__(self) -> tuple[type, tuple[NDArray, float, float]]:
+        return type(self), (self.farkas, self.least, self.max_edge)
 
 
 class SolverFailed(CvxensError, RuntimeError):

@@ -102,57 +102,15 @@ class _Rule(_Signed):
         return f"{self.test} -> {self.sign:+d}"
 
 
-@dataclass(frozen=True)
-class Negated:
-    """The hypothesis -h, for an h of a class without negations."""
+class _Multiple:
+    """A hypothesis `factor` times another, which decides by what it lacks which of these there are."""
 
     hypothesis: Any
-
-    def __call__(self, X: Any, /) -> Any:
-        return -self.hypothesis(X)
-
-    def __neg__(self) -> Any:
-        return self.hypothesis
-
-    # h itself decides by what it lacks which of these there are
-    @property
-    def step(self) -> Step:
-        step = self.hypothesis.step
-        return Step(step.feature, step.threshold, -step.above, -step.below)
-
-    @property
-    def feature_shares(self) -> Any:
-        return self.hypothesis.feature_shares
-
-    @property
-    def feature_importances_(self) -> Any:
-        return self.hypothesis.feature_importances_
-
-    def __str__(self) -> str:
-        return f"-({self.hypothesis})"
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """The hypothesis factor h(x): what an l1 penalty makes of an h whose weight costs 1/factor.
-
-    Examples
-    --------
-    >>> half = Scaled(Stump(0, 0.5, 1), 0.5)
-    >>> print(half, -half, half([[0.0], [1.0]]))
-    0.5 (x[0] >= 0.5 -> +1) 0.5 (x[0] >= 0.5 -> -1) [-0.5  0.5]
-    """
-
-    hypothesis: Any
-    factor: float  # above 0
+    factor: Any
 
     def __call__(self, X: Any, /) -> Any:
         return self.factor * self.hypothesis(X)
 
-    def __neg__(self) -> Scaled:
-        return Scaled(negate(self.hypothesis), self.factor)
-
-    # h itself decides by what it lacks which of these there are
     @property
     def step(self) -> Step:
         step = self.hypothesis.step
@@ -165,6 +123,38 @@ class Scaled:
     @property
     def feature_importances_(self) -> Any:
         return self.hypothesis.feature_importances_
+
+
+@dataclass(frozen=True)
+class Negated(_Multiple):
+    """The hypothesis -h, for an h of a class without negations."""
+
+    hypothesis: Any
+    factor = -1
+
+    def __neg__(self) -> Any:
+        return self.hypothesis
+
+    def __str__(self) -> str:
+        return f"-({self.hypothesis})"
+
+
+@dataclass(frozen=True)
+class Scaled(_Multiple):
+    """The hypothesis factor h(x): what an l1 penalty makes of an h whose weight costs 1/factor.
+
+    Examples
+    --------
+    >>> half = Scaled(Stump(0, 0.5, 1), 0.5)
+    >>> print(half, -half, half([[0.0], [1.0]]))
+    0.5 (x[0] >= 0.5 -> +1) 0.5 (x[0] >= 0.5 -> -1) [-0.5  0.5]
+    """
+
+    hypothesis: Any
+    factor: float  # above 0
+
+    def __neg__(self) -> Scaled:
+        return Scaled(negate(self.hypothesis), self.factor)
 
     def __str__(self) -> str:
         return f"{self.factor:.6g} ({self.hypothesis})"

@@ -156,6 +156,7 @@ SHOWN_ELSEWHERE = {
     "BoostingStep": "what boosting_steps yields, which shows it",
     "Checked": "what check_formulation returns, which shows it",
     "Column": "what an oracle hands over: shown in Oracle",
+    "ConicMaster": "made by column_generation, which shows it",
     "CvxpyMaster": "made by column_generation, which shows it",
     "DenseColumns": "made of an array by every problem",
     "Feature": "what a Table consists of",

@@ -1,4 +1,4 @@
-"""Commands on data and models: `info`, `fit`, `predict`, `certify` and `export`."""
+"""Commands on data and models: `info`, `fit`, `predict`, `certify`, `export`, `prove` and `check`."""
 
 from __future__ import annotations
 
@@ -353,3 +353,90 @@ def export(model: str, out: Path) -> int:
     n_classes, n_features = len(fitted.classes_), fitted.n_features_in_
     click.echo(f"{type(fitted).__name__} of {n_features} features and {n_classes} classes; exported to {out}")
     return 0
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
+@click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
+def prove(model: str, data: str, out: Path, as_fitted: bool) -> int:
+    """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
+
+    DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
+    without gaps, and a target of two classes; plain, as the proof is checked against it by `cvxens check`. The model is
+    an ensemble over all stumps. Where its formulation is a linear program, the optimum itself is found over the
+    rationals; else the gap is exact.
+    """
+    from cvxens import load_model
+    from cvxens.errors import InvalidInput
+    from cvxens.storage import check_place
+
+    out = check_place("--out", out)
+    fitted = load_model(model)
+    if not hasattr(fitted, "prove"):
+        raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an ensemble by column generation")
+    layout, X, y = _read_plainly(data, fitted)
+    with printing_warnings(data), writing("--out", out):
+        proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout)
+        proof.save(out)
+    click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
+    return 0
+
+
+def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
+    """Read a file as the checker does: its layout, features as doubles, and classes; they are what the library reads.
+
+    What the library reads of the same file has to be the same to the last bit: columns that were coded, or cells that
+    stand for missing values, are no numbers that a proof could be about.
+    """
+    import csv
+
+    import numpy as np
+
+    from cvxens.datasets import load_samples
+    from cvxens.errors import InvalidInput
+    from cvxens.proofs import Layout, checker
+
+    encoder = _encoder_of(fitted)
+    X, y, _ = load_samples(path, fitted.n_features_in_, encoder)
+    if y is None or len(fitted.classes_) != 2:
+        raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
+    X = X.toarray() if hasattr(X, "toarray") else X
+    negative, positive = map(str, fitted.classes_.tolist())
+    layouts = [Layout(list(range(1, X.shape[1] + 1)), 0, (negative, positive), "libsvm", "", header=False)]
+    if encoder is not None:
+        names = [column.name for column in encoder.used]
+        target = encoder.target
+        layouts = [Layout(names, target, (negative, positive), separator=separator) for separator in ",;\t|"]
+    for layout in layouts:
+        try:
+            if layout.kind == "csv":
+                texts, rows = checker.read_csv(path, layout.separator, layout.header, layout.target, layout.features)
+            else:
+                texts, rows = checker.read_libsvm(path, X.shape[1])
+        except (checker.Refused, ValueError, LookupError, OSError, csv.Error):
+            continue
+        labels = {checker.parse(negative): 0, checker.parse(positive): 1}
+        read = [labels.get(checker.parse(text), -1) for text in texts]
+        if np.array_equal(np.asarray(rows), X) and np.array_equal(
+            np.asarray(read), (y == fitted.classes_[1]).astype(int)
+        ):
+            return layout, X, y
+    found = "found what is not plain: text, gaps, dates, compression, or columns that were left out or coded"
+    raise InvalidInput("DATA", found, "give a CSV or LIBSVM file of numbers; Proof.save(PROOF, DATA) writes one")
+
+
+@click.command()
+@click.argument("proof")
+@click.argument("data")
+def check(proof: str, data: str) -> int:
+    """Check PROOF against DATA by the checker, one file that needs nothing of this library.
+
+    It is printed where it is: the same file runs by itself, python checker.py PROOF DATA. Exit status 1 where the proof
+    does not hold.
+    """
+    from cvxens.proofs import checker
+
+    click.echo(f"checked by {checker.__file__}", err=True)
+    return checker.main([proof, data])

@@ -39,13 +39,13 @@ from cvxens.colgen.protocols import (
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
-from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import check_own_parts
-from cvxens.proofs import Proof, prove
+from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.types import Array
 
 PATIENCE = 20
@@ -59,6 +59,9 @@ BOUND_TOLERANCE = 1e-9
 
 Not all sum alike. What is missing is added to the bound; a larger contradiction is an error.
 """
+
+FARTHEST = 1e6
+"""The sum of weights up to which a proof that constraints cannot be satisfied has to hold: edges are not quite 0."""
 
 CERTIFICATE_SECONDS = 5e-8
 """Seconds that a certificate takes for each entry of H: measured 8e-9 at 2.5 GHz and 5,000 x 50 or more, and room."""
@@ -506,6 +509,8 @@ def column_generation(
     InvalidInput
         The formulation, the labels or the limits cannot be worked with, `start` has a hypothesis that cannot be
         evaluated on the oracle's sample, or the oracle's hypotheses contradict its bounds.
+    Infeasible
+        No weights satisfy the constraints on the margins, and multipliers prove it.
     NotSeparable
         Margins of at least 1 are asked for, and sample weights prove that the oracle has no hypotheses to reach them:
         no edge under them is above 0 by more than rounding. Without that proof the run returns without weights.
@@ -715,15 +720,26 @@ class _Search:
 
     def _raise_if_inseparable(self, last: Step) -> None:
         """Raise if the last multipliers prove that no margins of 1 can be reached."""
-        solution, size = last.solution, float(last.solution.u.sum())
-        if solution.objective < inf or size == 0:
+        loss, solution = self.formulation.terms[0], last.solution
+        if solution.objective < inf or not solution.u.any():
             return
+        if hasattr(loss, "domain"):
+            size, total = float(np.abs(solution.u).sum()), getattr(self.formulation.terms[1], "total", None)
+            least, max_edge = loss.domain(solution.u.shape).dual_value(solution.u), last.priced.edge_bound
+            # weights of a given sum times the largest edge, or of any sum that can be meant
+            if least > (FARTHEST if total is None else total) * max_edge:
+                raise Infeasible(solution.u / size, least / size, max_edge / size)
+            return
+        size = float(solution.u.sum())
         # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
         largest = self._restrict_to((*last.columns, *last.priced.columns)).problem.H.largest
         # LL08 P3 has no solution if u >= 0 with the sum 1 has no edge above 0 (Farkas)
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
-            raise NotSeparable(solution.u / size, max_edge)
+            prover = None
+            if (statement := _state_set(self.formulation, self.given_oracle)) is not None:
+                prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
+            raise NotSeparable(solution.u / size, max_edge, prover)
 
     def _certify(self, ending: Ending) -> Run:
         assert self.incumbent is not None
@@ -732,13 +748,22 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := getattr(self.given_oracle, "statement", None)) is not None and incumbent.bounded:
+        if (statement := _state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
             hypotheses = [column.hypothesis for column in incumbent.columns]
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
         own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
+
+
+def _state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+    """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
+    statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
+    if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:
+        # weights below 0 are of the negations
+        return "pool", statement[1]
+    return statement
 
 
 def _prove(
@@ -750,8 +775,6 @@ def _prove(
 ) -> Proof:
     """Prove what a run has found in rational numbers, over the set that the oracle states."""
     over, X = statement
-    if over == "one-sided pool" and not formulation.nonnegative:
-        over = "pool"
     hypotheses, w, b = point
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 

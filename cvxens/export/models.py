@@ -110,9 +110,11 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
         case InfiniteEnsembleSVCCV():
             return _add_scores(model.best_estimator_, graph)
         case CodedBoosting():
+            # of two classes the score is half of F_1 - F_0
             scores, box = _add_vote(model, graph)
             return graph.combine(scores, np.array([[-0.5, 0.5]])) if len(model.classes_) == 2 else scores, box
         case CGEnsSLSClassifier():
+            # the score of a class is the inner product of its code with the coordinates
             (scores, box), codes = _add_vote(model, graph), model.codes_
             return graph.combine(scores, codes[1:] if len(codes) == 2 else codes), box
         case Vote():

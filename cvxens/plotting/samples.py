@@ -164,6 +164,7 @@ class BoundaryDisplay(Display):
             response_method="auto" if binary else "predict",
             ax=pyplot().Figure().subplots(),
         )
+        # without scores they are probabilities of the second class
         boundary = 0.5 if binary and not hasattr(estimator, "decision_function") else 0.0
         names = name_features(getattr(X, "columns", None), 2)
         return cls(grid.xx0, grid.xx1, grid.response - boundary, classes, sample, y, names).plot(ax)

@@ -101,11 +101,19 @@ class ConicSolution:
         """The status in cvxpy's words, where it has one."""
         return {"PrimalInfeasible": "infeasible", "DualInfeasible": "unbounded"}.get(self.status, self.status)
 
+    @property
+    def attempt(self) -> Attempt:
+        """What is told of it where it has no point."""
+        return Attempt("CLARABEL", self.ending, 0.0)
+
 
 def solve_cones(
-    A: Any, b: Array, cost: Array, cones: Cones, curvature: Array | None = None, **settings: Any
+    A: Any, b: Array, cost: Array, cones: Cones | Sequence[Cones], curvature: Array | None = None, **settings: Any
 ) -> ConicSolution:
-    """Minimise ``cost'x + curvature'x^2 / 2`` with ``b - A x`` in the cones, by Clarabel; TimeUp if time is up."""
+    """Minimise ``cost'x + curvature'x^2 / 2`` with ``b - A x`` in the cones, one or some in turn, by Clarabel.
+
+    Raises TimeUp where time is up.
+    """
     import clarabel
 
     check_time()
@@ -114,10 +122,11 @@ def solve_cones(
     limit = {"time_limit": left} if (left := time_left()) < inf else {}
     for name, value in {"verbose": False, "max_threads": 1, **accuracy, **limit, **settings}.items():
         setattr(chosen, name, value)
+    listed = [cone for some in ([cones] if isinstance(cones, Cones) else cones) for cone in some.for_clarabel()]
     # residuals are measured against 1, so the largest cost is made that
     unit = float(np.abs(cost).max(initial=0.0)) or 1.0
     P = sparse.csc_array(A.shape[1:] * 2) if curvature is None else sparse.diags_array(curvature / unit, format="csc")
-    found = clarabel.DefaultSolver(P, cost / unit, sparse.csc_array(A), b, cones.for_clarabel(), chosen).solve()
+    found = clarabel.DefaultSolver(P, cost / unit, sparse.csc_array(A), b, listed, chosen).solve()
     if str(found.status) == "MaxTime":
         check_time()
     return ConicSolution(np.array(found.x), unit * np.array(found.z), str(found.status))
@@ -270,6 +279,11 @@ class ConicFunction:
         proof = self._check(found.dual, mixed @ found.x / scale, y) if found.solved else None
         return proof, proof is not None and float(np.abs(found.x[self.rows]).max(initial=0.0)) <= FAR * extent
 
+    def adopt(self, dual: Array, x: Array, y: Array | None) -> Proof | None:
+        """Make a proof of the multipliers and the point that a larger program has of this function; remember it."""
+        proof = self._check(dual, x, y) if np.isfinite(dual).all() else None
+        return None if proof is None else self._remember(proof)
+
     def dual_value(self, u: Array) -> float:
         """Bound ``g(v) + u'v`` from below over all v; -inf where no bound is found."""
         if (known := self._recall(u, None)) is not None:
@@ -308,7 +322,7 @@ class ConicFunction:
             found = solve_cones(self.A, self.b, cost, self.cones, curvature)
             proof = self._check(found.dual, found.x, None)
         if proof is None:
-            raise SolverFailed([Attempt("CLARABEL", found.ending, 0.0)])
+            raise SolverFailed([found.attempt])
         return self._remember(Proof(proof.u, proof.bound, v, proof.charge))
 
     def best_shift(self, v: Array, y: Array) -> Array:
@@ -319,7 +333,7 @@ class ConicFunction:
         x[self.rows] = v.ravel()
         found = solve_cones(self.A @ moving, self.b - self.A @ x, moving.T @ self.c, self.cones)
         if not found.solved:
-            raise SolverFailed([Attempt("CLARABEL", found.ending, 0.0)])
+            raise SolverFailed([found.attempt])
         b = found.x[moving.shape[1] - prod(self.shape[1:]) :].reshape(self.shape[1:])
         proof = self._check(found.dual, x + moving @ found.x, y)
         if proof is not None:

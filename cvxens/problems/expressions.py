@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -105,6 +105,17 @@ class ConicLoss(Loss):
 
     @cached_property
     def _conics(self) -> dict[tuple[int, ...], ConicFunction]:
+        return {}
+
+    def domain(self, shape: tuple[int, ...]) -> ConicFunction:
+        """Return the function that is 0 where the loss is finite, for proofs that no margins of some set are there."""
+        if shape not in self._domains:
+            form = self.conic(shape).form
+            self._domains[shape] = ConicFunction(shape, replace(form, c=np.zeros_like(form.c), offset=0.0))
+        return self._domains[shape]
+
+    @cached_property
+    def _domains(self) -> dict[tuple[int, ...], ConicFunction]:
         return {}
 
     def table(self, shape: tuple[int, ...]) -> ScalarSum | None:

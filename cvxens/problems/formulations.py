@@ -636,6 +636,7 @@ class RhoSVM(KernelProblem):
         products = Products(self.gram) if products is None else products
         c, u, rho = point["c"], point["u"], float(point["rho"])
         z, from_u = (self.y * products.scores(v)[0] for v in (c, self.y * u))
+        # of inseparable classes rho and all margins are 0, up to the rounding of products of the size of K
         size = max(float(np.abs(z).max()), 1e-3 * float(np.abs(self.K).max()), np.finfo(float).tiny)
         return {
             "primal feasibility": excess(rho - z) / size,
@@ -771,6 +772,7 @@ class SVMDual(KernelProblem):
 
         def uncentre(variables: Point, duals: Point) -> Point:
             """Return the intercept that goes with K, from the one that goes with the centred kernel."""
+            # as sum_i y_i u_i = 0, the centred kernel has the scores K (y u) less their mean
             return {"b": duals["b"] - self.gram.scores(self.y * variables["u"]).mean()}
 
         return Model(problem, {"u": u}, {"b": (balance, 1.0)}, {"C": C}, uncentre)
@@ -793,8 +795,8 @@ class SVMDual(KernelProblem):
         scale = 1.0
         if errors is not None:
             z, half_norm = self.y * (f + b), self.gram.form(v, f) / 2
-            # in this order nothing overflows that half_norm makes small
-            # P1 along t (w, b): t^2 |w|^2 / 2 + C sum max(0, 1 - t z), at t = 1 or where no sample has slack
+            # P1 at t (w, b), t^2 |w|^2 / 2 + C sum max(0, 1 - t z), for t = 1 or where that spares all slack, in an
+            # order in which nothing overflows that half_norm makes small
             scale = min((1.0, self.loss.rescaling(z)), key=lambda t: t * (t * half_norm) + self.loss.value(t * z))
             if scale != 1:
                 products.add_scores(scale * v, scale * f, scale * errors + EPSILON * np.abs(scale * f))

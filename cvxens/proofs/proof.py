@@ -136,13 +136,20 @@ class Proof:
 
     @property
     def objective(self) -> Fraction:
-        """The objective of the model, or a number just above it."""
-        return Fraction(self.document["values"]["objective"])
+        """The objective of the model, or a number just above it; raises where it is proven that there is no model."""
+        return self._read("objective")
 
     @property
     def bound(self) -> Fraction:
-        """The number that no weighted vote over the hypotheses is below."""
-        return Fraction(self.document["values"]["bound"])
+        """The number that no weighted vote over the hypotheses is below; raises where there is no model."""
+        return self._read("bound")
+
+    def _read(self, name: str) -> Fraction:
+        """Return one of the two values."""
+        if self.document["values"][name] is None:
+            found = "found one that no vote has margins above 0, so that there are no values"
+            raise InvalidInput("proof", found, "read its claim")
+        return Fraction(self.document["values"][name])
 
     @property
     def gap(self) -> Fraction:
@@ -245,7 +252,7 @@ def prove(
         found = _find_vertex(form, X, signs, terms)
     if found is None:
         found = _round(form, X, signs, terms, float(intercept), np.asarray(u, dtype=float))
-    return _write(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
+    return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
 
 
 def _read_hypothesis(hypothesis: Any, over: str) -> tuple[int | None, float | None, float]:
@@ -308,16 +315,29 @@ class Form:
 
 @dataclass(frozen=True)
 class Point:
-    """Rational weights of terms, intercept, and multipliers as integers over one denominator."""
+    """Rational weights of terms, intercept, and multipliers as integers over one denominator.
 
-    terms: list[tuple[int | None, float | None, Fraction]]
+    The terms are None where the multipliers prove that no weights are feasible.
+    """
+
+    terms: list[tuple[int | None, float | None, Fraction]] | None
     intercept: Fraction
     numerators: list[int]
     denominator: int
 
+    def to_model(self) -> dict[str, Any] | None:
+        """Return the model as a proof file has it."""
+        if self.terms is None:
+            return None
+        terms = [
+            {"feature": feature, "threshold": None if threshold is None else repr(threshold), "weight": str(weight)}
+            for feature, threshold, weight in self.terms
+        ]
+        return {"terms": terms, "intercept": str(self.intercept)}
 
-def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
-    """Write a proof down, with the values that the checker finds."""
+
+def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
+    """Write a proof down, with the values that the checker finds: none of a point without a model."""
     rows, signs = X.tolist(), y.astype(int).tolist()
     document: dict[str, Any] = {
         "cvxens proof": 1,
@@ -335,13 +355,7 @@ def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proo
             "y sha256": checker.digest(signs),
         },
         "formulation": form.to_document(),
-        "model": {
-            "terms": [
-                {"feature": feature, "threshold": None if threshold is None else repr(threshold), "weight": str(weight)}
-                for feature, threshold, weight in point.terms
-            ],
-            "intercept": str(point.intercept),
-        },
+        "model": point.to_model(),
         "multipliers": {
             "denominator": str(point.denominator),
             "numerators": [str(numerator) for numerator in point.numerators],
@@ -351,7 +365,8 @@ def _write(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proo
         objective, bound = checker.evaluate(document, rows, signs)
     except checker.Refused as failure:
         raise InvalidInput("ensemble", f"found what cannot be proven: {failure}", "give a feasible one") from failure
-    document["values"] = {"objective": str(objective), "bound": str(bound)}
+    values = {"objective": objective, "bound": bound}
+    document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
     document["claim"] = checker.state_claim(document, objective, bound)
     document["sha256"] = checker.digest([json.dumps(document, sort_keys=True)])
     return Proof(document, X, y)
@@ -371,12 +386,8 @@ def _round(form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: flo
     if form.penalty == "simplex":
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
     elif form.loss == "hard":
-        document = {
-            "terms": [
-                {"feature": j, "threshold": None if t is None else repr(t), "weight": str(w)} for j, t, w in rounded
-            ]
-        }
-        scores, d, _ = checker.evaluate_scores(X.tolist(), {**document, "intercept": str(b)}, form.hypotheses)
+        model = Point(rounded, b, numerators, denominator).to_model()
+        scores, d, _ = checker.evaluate_scores(X.tolist(), model, form.hypotheses)
         least = min(Fraction(f * int(sign), d) for f, sign in zip(scores, y.tolist(), strict=True))
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")

@@ -63,7 +63,7 @@ def independent_rows(rows: Array, first: int = 0) -> NDArray[np.intp]:
     return np.concatenate([chosen, first + more])
 
 
-def solve_system(A: NDArray[np.int64], rhs: Sequence[Fraction]) -> list[Fraction] | None:
+def solve_system(A: NDArray[np.int64 | np.object_], rhs: Sequence[Fraction]) -> list[Fraction] | None:
     """Solve a square system of integers over the rationals; None where it is singular or too large."""
     n = len(A)
     if n > LARGEST:
@@ -83,7 +83,7 @@ def solve_system(A: NDArray[np.int64], rhs: Sequence[Fraction]) -> list[Fraction
     return [Fraction(int(value.p), int(value.q) * denominator) for value in found]
 
 
-def _eliminate(A: NDArray[np.int64], rhs: Sequence[Fraction]) -> list[Fraction] | None:
+def _eliminate(A: NDArray[np.int64 | np.object_], rhs: Sequence[Fraction]) -> list[Fraction] | None:
     """Solve by Gauss and Jordan's elimination with fractions."""
     rows = [[*map(Fraction, row), value] for row, value in zip(A.tolist(), rhs, strict=True)]
     for j in range(len(rows)):

@@ -1,5 +1,7 @@
 """Constraints on the margins, and losses with variables of their own: the same optima as over all columns at once."""
 
+import pickle
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -8,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Ending, Formulation, column_generation
-from cvxens.colgen.masters import CvxpyMaster, HighsMaster, HingeMaster, InteriorPointMaster, fastest_master
+from cvxens.colgen.masters import (
+    ConicMaster,
+    CvxpyMaster,
+    HighsMaster,
+    HingeMaster,
+    InteriorPointMaster,
+    fastest_master,
+)
 from cvxens.colgen.oracles import Stumps
-from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.errors import Infeasible, InvalidInput, SolverFailed
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic, SquaredHinge
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
@@ -74,8 +83,8 @@ def test_a_constrained_formulation_has_the_master_that_takes_everything():
     for penalty in (L1(0.8), SquaredL2(0.8)):
         plain = Formulation(Hinge(0.7), penalty, intercept=True)
         held = Formulation(Hinge(0.7), penalty, intercept=True, constraints=CONSTRAINTS["bounded"])
-        assert isinstance(fastest_master(held, signs), CvxpyMaster)
-        assert not isinstance(fastest_master(plain, signs), CvxpyMaster)
+        assert isinstance(fastest_master(held, signs), ConicMaster)
+        assert not isinstance(fastest_master(plain, signs), (ConicMaster, CvxpyMaster))
         assert not any(master.supports(held) for master in (HighsMaster, HingeMaster, InteriorPointMaster))
         assert plain.has_conjugate
         assert held.has_conjugate
@@ -101,11 +110,50 @@ def test_what_is_no_list_of_convex_constraints_is_named(constraints):
         column_generation(formulation, Stumps(X), y)
 
 
-@pytest.mark.parametrize("loss", [Hinge(1.0), lambda z: cp.sum(cp.exp(-z))])
-def test_constraints_that_no_constant_score_satisfies(loss):
-    formulation = Formulation(loss, L1(), intercept=True, constraints=lambda z: [z >= 0.1])
-    with pytest.raises(InvalidInput, match=r"^constraints: found no constant score that satisfies them; give some"):
-        column_generation(formulation, Stumps(X), y)
+FAR = {
+    "margins": lambda z: [z >= 0.1],
+    "some margins": lambda z: [z[:2] >= 0.5, z[2:4] >= 0.4],
+    "equalities": lambda z: [z[0] - z[1] == 0.3, z[0] + z[1] == 2],
+}
+EXPONENTIAL = (lambda z: cp.sum(cp.exp(-z)), lambda z: cp.sum(cp.exp(-z)))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", [LOSSES["hinge"], EXPONENTIAL], ids=["hinge", "exponential"])
+@pytest.mark.parametrize("held", FAR)
+def test_constraints_that_no_constant_score_satisfies_are_reached_by_a_phase_1(held, loss, penalty):
+    optimum = dense(loss[1], PENALTIES[penalty][1], FAR[held])
+    formulation = Formulation(loss[0], PENALTIES[penalty][0], intercept=True, constraints=FAR[held])
+    run = column_generation(formulation, Stumps(X), y, tol=1e-7)
+    assert run.history[0].objective == np.inf
+    assert run.ending is Ending.OPTIMAL
+    assert run.certificate.holds(1e-7)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalty", [L1(0.8), SquaredL2(1.0), Simplex()])
+@pytest.mark.parametrize(
+    "held",
+    [lambda z: [z >= 0.1], lambda z: [z[0] >= 1, z[0] <= 0.5], lambda z: [z[0] == 1, z[1] == 1]],
+    ids=["equal samples of two classes", "no margins at all", "equalities"],
+)
+def test_constraints_that_no_weights_satisfy_end_with_a_proof(held, penalty, intercept):
+    twice, labels = np.array([[0.0], [0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0, -1.0])
+    formulation = Formulation(Hinge(1.0), penalty, intercept=intercept, nonnegative=True, constraints=held)
+    with pytest.raises(Infeasible, match="no weights satisfy the constraints") as caught:
+        column_generation(formulation, Stumps(twice), labels)
+    proof, stumps = caught.value, all_stumps(twice)
+    assert np.abs(proof.farkas).sum() == pytest.approx(1.0)
+    assert not intercept or abs(labels @ proof.farkas) < 1e-15
+    edges = np.abs(stumps.T @ (labels * proof.farkas))
+    assert edges.max(initial=0.0) <= proof.max_edge + 1e-15
+    assert proof.max_edge * 1e6 < proof.least or (isinstance(penalty, Simplex) and proof.max_edge < proof.least)
+    # what the multipliers ask for is what the constraints do
+    z = cp.Variable(4)
+    least = cp.Problem(cp.Minimize(proof.farkas @ z), held(z)).solve(solver="CLARABEL")
+    assert proof.least <= least + 1e-6
+    assert pickle.loads(pickle.dumps(proof)).least == proof.least
 
 
 def test_other_failures_at_the_start_are_what_the_solvers_said():

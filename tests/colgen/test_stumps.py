@@ -189,3 +189,42 @@ def test_huge_weights_have_no_square_sum():
     priced = Stumps([[0.0], [1.0]]).price([-1e300, 1e300])
     assert priced.edge_bound == pytest.approx(2e300)
     assert priced.edge_square_sum == inf
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csc_array])
+@pytest.mark.parametrize("outputs", [(), (2,)])
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 10**6), parts=st.integers(2, 5))
+def test_the_best_stumps_of_the_parts_of_a_feature(kind, outputs, seed, parts):
+    """Beside the best one of every feature come others of it, with their own edges; bounds are what they were."""
+    random = np.random.default_rng(seed)
+    X, s = random.integers(-3, 4, size=(30, 3)).astype(float), random.normal(size=(30, *outputs))
+    signs, costs = random.integers(-1, 2, size=3), random.choice([1.0, 2.0], size=3)
+    plain, several = (Stumps(kind(X), signs=signs, costs=costs, per_feature=count) for count in (1, parts))
+    excluded = [column.hypothesis for column in plain.price(s).columns[:2]]
+    for exclude in ([], excluded):
+        least, most = plain.price(s, exclude), several.price(s, exclude)
+        bounds = ("edge_bound", "edge_square_sum", "outside_bound")
+        assert [getattr(most, name) for name in bounds] == [getattr(least, name) for name in bounds]
+        assert most.columns[0].edge == pytest.approx(least.best_edge)
+        found = [column.hypothesis for column in most.columns]
+        assert set(found) >= {column.hypothesis for column in least.columns}
+        assert len(set(found)) == len(found) <= 1 + 3 * parts
+        assert not {
+            hypothesis.hypothesis if hasattr(hypothesis, "hypothesis") else hypothesis for hypothesis in found
+        } & {hypothesis.hypothesis if hasattr(hypothesis, "hypothesis") else hypothesis for hypothesis in exclude}
+        edges = [float(np.max(column.hypothesis(X) @ s)) for column in most.columns]
+        assert_allclose([column.edge for column in most.columns], edges, atol=1e-12)
+        assert (np.diff(edges) <= 1e-12).all()
+    assert len(Stumps(X, per_feature=parts, columns_per_round=2).price(s).columns) == 2
+
+
+def test_stumps_of_parts_are_the_best_of_theirs():
+    X = np.arange(40.0)[:, None]
+    s = np.random.default_rng(1).normal(size=40)
+    stumps = list(Stumps(X, per_feature=4, constant=False).price(s).columns)
+    edges = np.abs(s.sum() - 2 * np.cumsum(s)[:-1])
+    best = int(edges.argmax())
+    expected = sorted(part[edges[part].argmax()] + 0.5 for part in np.array_split(np.arange(39), 4))
+    assert best + 0.5 in expected
+    assert sorted(column.hypothesis.threshold for column in stumps) == expected

@@ -4,15 +4,19 @@ import copy
 import csv
 import json
 import random
+import sys
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from scipy.optimize import linprog
 
 from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.problems import formulations
-from cvxens.problems.losses import Exponential, Hinge, Logistic
+from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.proofs import checker
+from cvxens.proofs import checker, prove_inseparable
 
 FORMULATIONS = {
     "P4": formulations.soft_margin(C=0.3),
@@ -21,6 +25,13 @@ FORMULATIONS = {
     "P1": formulations.svm(C=0.1),
     "logistic": Formulation(Logistic(0.5), L1(0.5)),
     "exponential": Formulation(Exponential(0.5), SquaredL2(), intercept=True),
+}
+
+INSEPARABLE = {
+    "P3 without a vote": (formulations.hard_margin(), "stumps and constant"),
+    "P3 with an intercept, over stumps": (Formulation(HardMargin(), L1(2.0), intercept=True), "stumps"),
+    "P3 over a pool": (formulations.hard_margin(), "pool"),
+    "P3 over a pool of one sign": (Formulation(HardMargin(), SquaredL2(), nonnegative=True), "one-sided pool"),
 }
 
 
@@ -33,6 +44,17 @@ def small_sample(seed, n_samples=8, n_features=2):
 def make_proof(formulation, seed, **kwargs):
     X, y = small_sample(seed)
     return column_generation(formulation, oracles.Stumps(X), y, tol=1e-9, exact=True, **kwargs).proof
+
+
+def make_inseparable_proof(name, seed):
+    formulation, over = INSEPARABLE[name]
+    X, y = small_sample(seed)
+    if "pool" in over:
+        X = X - 2.5 + np.random.default_rng(seed).normal(size=X.shape)
+    # twins of opposite classes, and four samples of which no stump tells the classes apart
+    corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    X, y = np.vstack([X, corners, X[:1]]), np.concatenate([y, [1.0, -1.0, -1.0, 1.0], -y[:1]])
+    return prove_inseparable(formulation, X, y, over=over)
 
 
 def leaves(value, path=()):
@@ -83,7 +105,8 @@ def seal(document, path):
     try:
         X, y = checker.read_data(path, document["data"])
         objective, bound = checker.evaluate(document, X, y)
-        document["values"] = {"objective": str(objective), "bound": str(bound)}
+        values = {"objective": objective, "bound": bound}
+        document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
         document["claim"] = checker.state_claim(document, objective, bound)
     except Exception:  # a forger who cannot even state values seals what there is
         pass
@@ -109,6 +132,8 @@ def is_true(document, path):
             values = np.unique(x)
             H += [np.where(x >= v, 1.0, -1.0) for v in values[1:]]
         H += [np.ones(len(X))] * (form["hypotheses"] == "stumps and constant")
+    if model is None:
+        return largest_margin(form, np.column_stack(H), y) <= 1e-9
     prices = np.array([float(Fraction(c)) for c in form["prices"]]) * np.ones(len(y))
     f = np.full(len(y), float(Fraction(model["intercept"])))
     merged = {}
@@ -131,6 +156,21 @@ def is_true(document, path):
     stated, bound = (float(Fraction(document["values"][name])) for name in ("objective", "bound"))
     size = 1e-6 * max(1.0, abs(best))
     return objective <= stated + size and bound <= best + size and best <= stated + size
+
+
+def largest_margin(form, H, y):
+    """Return the largest minimum margin of weights of at most 1 in size, over all columns of H."""
+    G = y[:, np.newaxis] * np.hstack([H, np.ones((len(y), 1))])
+    n_columns = H.shape[1]
+    w, b = (0 if form["hypotheses"] == "one-sided pool" else -1, 1), (-1e3, 1e3) if form["intercept"] else (0, 0)
+    # max rho with G (w, b) >= rho
+    program = linprog(
+        [*np.zeros(n_columns + 1), -1.0],
+        A_ub=np.hstack([-G, np.ones((len(y), 1))]),
+        b_ub=np.zeros(len(y)),
+        bounds=[w] * n_columns + [b, (None, None)],
+    )
+    return -program.fun
 
 
 def solve_by_enumeration(form, H, y, prices, weight):
@@ -179,8 +219,30 @@ def attack(proof, path, n_mutations, seed):
 def exists(document, path):
     """Return True if there is a value at a path."""
     for key in path:
+        if not isinstance(document, dict | list):
+            return False
         try:
             document = document[key]
         except (KeyError, IndexError, TypeError):
             return False
     return True
+
+
+def main(n_mutations):
+    """Attack a proof of every formulation; print what was accepted, and return the number of lies."""
+    n_lies, names = 0, [*FORMULATIONS, *INSEPARABLE]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "data.csv")
+        for seed, name in enumerate(names):
+            proof = make_inseparable_proof(name, seed) if name in INSEPARABLE else make_proof(FORMULATIONS[name], seed)
+            proof.save(Path(folder, "proof.json"), path)
+            accepted, lies = attack(proof, path, -(-n_mutations // len(names)), seed)
+            n_lies += len(lies)
+            print(f"{name}: {accepted} accepted, {len(lies)} of them false")  # noqa: T201
+            for lie in lies[:3]:
+                print(json.dumps(lie))  # noqa: T201
+    return n_lies
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(int(sys.argv[1])), 1))

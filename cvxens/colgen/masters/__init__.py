@@ -5,6 +5,7 @@ from __future__ import annotations
 from warnings import warn
 
 from cvxens.colgen.masters.ball_master import BallMaster
+from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
 from cvxens.colgen.masters.newton_masters import (
@@ -23,6 +24,7 @@ from cvxens.types import Array
 __all__ = [
     "MASTERS",
     "BallMaster",
+    "ConicMaster",
     "CvxpyMaster",
     "HighsMaster",
     "HingeMaster",
@@ -42,6 +44,7 @@ MASTERS = (
     HingeMaster,
     SmoothMaster,
     SparseMaster,
+    ConicMaster,
     CvxpyMaster,
 )
 """The masters, the fastest first; the last one takes any formulation."""

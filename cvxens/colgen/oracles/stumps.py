@@ -69,7 +69,11 @@ class Stumps:
         What a unit of a feature's stumps costs, above 0; by default 1, as the constant does. Hypotheses are divided by
         their cost (`Scaled`), so that an l1 penalty of their weights is one weighted by the costs.
     columns_per_round : int or None
-        At most so many columns are returned; None for the best stump of every feature.
+        At most so many columns are returned; None for all that were found.
+    per_feature : int
+        Into how many parts the thresholds of a feature are cut, by their ranks, the best stump of each of which is
+        returned. With 1, the default, it is the best one of the feature; where features act smoothly, as in regression,
+        scores need many stumps of one, and a run takes fewer rounds with several at a time.
     square_sum : bool
         True if `Priced.edge_square_sum` is wanted, as penalties on the squared weights need it for their
         bound. Without it (inf is returned) features of more than 256 distinct values are priced faster.
@@ -105,12 +109,14 @@ class Stumps:
         costs: Any = None,
         columns_per_round: int | None = None,
         square_sum: bool = True,
+        per_feature: int = 1,
     ) -> None:
         self.features = SortedFeatures(X)
+        self.per_feature = whole("per_feature", per_feature)
         self.sample = self.features.X
         self.constant = constant
         n_features = self.features.n_features
-        every = n_features + 1
+        every = n_features * self.per_feature + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
         self.sides = np.zeros(n_features, np.int64) if signs is None else _check_sides(signs, n_features)
@@ -160,7 +166,12 @@ class Stumps:
         open_features = np.flatnonzero(best.places)
         sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
         ranked = open_features[np.argsort(-sizes[open_features], kind="stable")][: self.columns_per_round]
-        found: list[tuple[Any, Hypothesis]] = [(sizes[j], self._make_stump(j, best)) for j in ranked.tolist()]
+        found: list[tuple[Any, Hypothesis]] = [
+            (sizes[j], self._make_stump(j, best.places[j], best.edges[j])) for j in ranked.tolist()
+        ]
+        if self.per_feature > 1 and row_norm == inf:
+            more = map_in_threads(lambda j: self._find_more(j, query, best.places[j]), ranked.tolist())
+            found = sorted([*found, *(pair for of_feature in more for pair in of_feature)], key=lambda pair: -pair[0])
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
         every = ((best.largest + error) * self.factors).tolist()
@@ -196,9 +207,30 @@ class Stumps:
         closed = np.concatenate(places), np.cumsum(counts)
         return Query(weights.integers, weights.totals, weights.positives, *closed, self.sides)
 
-    def _make_stump(self, feature: int, best: Best) -> Hypothesis:
-        threshold = self.features.threshold(feature, best.places[feature])
-        rises = best.edges[feature] >= 0 if self.sides[feature] == 0 else self.sides[feature] > 0
+    def _find_more(self, feature: int, query: Query, known: int) -> list[tuple[Any, Hypothesis]]:
+        """Return the best open stumps of the parts of a feature, but for the `known` best of all, with their sizes."""
+        rows, places = self.features.entry_rows[self.features.entries(feature)], self.features.places(feature)
+        listed = rows < self.features.n_samples
+        weights = np.where(listed, query.integers[:, np.where(listed, rows, 0)], 0)
+        # the entry of all zeros has the weights of those that are not listed
+        weights[:, ~listed] = (query.totals - weights.sum(axis=1))[:, np.newaxis]
+        edges = query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1]
+        sided = np.abs(edges) if self.sides[feature] == 0 else self.sides[feature] * edges
+        outputs = sided.argmax(axis=0)
+        sizes = sided[outputs, np.arange(len(places))]
+        closed = query.closed[query.closed_starts[feature] : query.closed_starts[feature + 1]]
+        parts = np.array_split(np.flatnonzero(~np.isin(places, closed)), self.per_feature)
+        best = [part[sizes[part].argmax()] for part in parts if part.size]
+        factor = self.factors[feature]
+        return [
+            (sizes[k] if factor == 1 else sizes[k] * factor, self._make_stump(feature, places[k], edges[outputs[k], k]))
+            for k in best
+            if places[k] != known
+        ]
+
+    def _make_stump(self, feature: int, place: int, edge: int) -> Hypothesis:
+        threshold = self.features.threshold(feature, place)
+        rises = edge >= 0 if self.sides[feature] == 0 else self.sides[feature] > 0
         stump = Stump(feature, threshold, 1 if rises else -1)
         factor = float(self.factors[feature])
         return stump if factor == 1 else Scaled(stump, factor)

@@ -1,0 +1,107 @@
+"""Exact proofs that no vote has margins above 0: against the largest margin by enumeration, and against forgers."""
+
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from proof_mutations import INSEPARABLE, attack, is_true, largest_margin, make_inseparable_proof
+
+from cvxens.colgen import Formulation, column_generation, oracles
+from cvxens.errors import InvalidInput, NotSeparable
+from cvxens.problems import formulations
+from cvxens.problems.losses import HardMargin
+from cvxens.problems.penalties import L1
+from cvxens.proofs import checker, prove_inseparable
+
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
+TWINS = np.array([[1.0, 2.0], [3.0, 0.5], [1.0, 2.0]]), np.array([1.0, 1.0, -1.0])
+
+
+def multipliers(proof):
+    part = proof.document["multipliers"]
+    return [Fraction(int(v), int(part["denominator"])) for v in part["numerators"]]
+
+
+@pytest.mark.parametrize(("sample", "u"), [(XOR, [1, 1, 1, 1]), (TWINS, [1, 0, 1])], ids=["XOR", "twins"])
+def test_an_error_that_classes_are_not_separable_proves_it(sample, u, tmp_path):
+    X, y = sample
+    with pytest.raises(NotSeparable) as raised:
+        column_generation(formulations.hard_margin(), oracles.Stumps(X), y)
+    proof = raised.value.exact()
+    assert multipliers(proof) == [Fraction(v, sum(u)) for v in u]
+    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    arguments = [sys.executable, "-I", checker.__file__, str(tmp_path / "proof.json"), str(tmp_path / "data.csv")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"PASS: {proof.claim}\n")
+    assert proof.claim.endswith("no weighted vote has a margin above 0 on every sample.")
+    with pytest.raises(InvalidInput, match="no values"):
+        _ = proof.objective
+
+
+@given(st.data(), st.sampled_from(sorted(INSEPARABLE)))
+def test_there_is_a_proof_exactly_where_no_margin_is_above_0(data, name):
+    formulation, over = INSEPARABLE[name]
+    n = data.draw(st.integers(2, 9))
+    X = data.draw(arrays(float, (n, 2), elements=st.integers(-2, 2).map(float)))
+    y = np.where(data.draw(arrays(bool, n)), 1.0, -1.0)
+    if "pool" in over:
+        H = X
+    else:
+        H = [np.where(x >= v, 1.0, -1.0) for x in X.T for v in np.unique(x)[1:]]
+        H = np.column_stack([*H, np.ones(n)] if "constant" in over else [*H, np.zeros(n)])
+    margin = largest_margin({"hypotheses": over, "intercept": formulation.intercept}, H, y)
+    # an intercept alone, within its limits, or small integers: margins are 0 or well above it
+    assume(not 1e-9 < margin < 1e-6)
+    try:
+        proof = prove_inseparable(formulation, X, y, over=over)
+    except InvalidInput:
+        assert margin > 1e-9
+    else:
+        assert margin <= 1e-9
+        assert sum(multipliers(proof)) == 1
+
+
+@pytest.mark.parametrize("negations", [True, False])
+def test_pools_of_any_doubles_are_proven(negations):
+    rng = np.random.default_rng(0)
+    H, y = rng.normal(size=(60, 4)) * [1, 1e-6, 1e6, 3], np.where(np.arange(60) % 2, 1.0, -1.0)
+    formulation = Formulation(HardMargin(), L1(), nonnegative=True)
+    with pytest.raises(NotSeparable) as raised:
+        column_generation(formulation, oracles.Pool(H, negations=negations), y)
+    u = multipliers(raised.value.exact())
+    edges = [sum(v * Fraction(h) * int(s) for v, h, s in zip(u, column, y, strict=True)) for column in H.T.tolist()]
+    assert max(edges) <= 0
+    assert not negations or min(edges) == 0
+    # a vertex: no more multipliers than equations
+    assert sum(v > 0 for v in u) <= 5
+
+
+def test_separable_samples_and_other_losses_are_refused():
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    with pytest.raises(InvalidInput, match="can be separated"):
+        prove_inseparable(formulations.hard_margin(), X, y)
+    with pytest.raises(InvalidInput, match="hinge"):
+        prove_inseparable(formulations.soft_margin(1.0), *XOR)
+
+
+def test_an_error_of_another_process_or_set_has_no_proof():
+    with pytest.raises(NotSeparable) as raised:
+        column_generation(formulations.hard_margin(), oracles.Stumps(XOR[0]), XOR[1])
+    with pytest.raises(InvalidInput, match="no exact proof"):
+        pickle.loads(pickle.dumps(raised.value)).exact()
+
+
+@pytest.mark.parametrize("name", INSEPARABLE)
+def test_a_forged_proof_is_refused_or_true(name, tmp_path):
+    proof = make_inseparable_proof(name, seed=5)
+    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    assert checker.check(proof.document, tmp_path / "data.csv") == proof.claim
+    assert is_true(proof.document, tmp_path / "data.csv")
+    _, lies = attack(proof, tmp_path / "data.csv", n_mutations=150, seed=1)
+    assert not lies
