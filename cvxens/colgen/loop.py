@@ -26,7 +26,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
 from cvxens.colgen.masters import fastest_master, fastest_master_over
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_negations
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -146,6 +146,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             if number == 1 and solution.closed is None:
                 # weights are free
                 columns.oracle = with_negations(oracle)
+            elif number == 1 and solution.s.ndim > 1:
+                columns.oracle = with_each_sign(oracle)
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
                 master.add(columns.enter(start, solution))
@@ -256,9 +258,7 @@ class _Columns:
         """
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
-        edges = solution.edges
-        if edges is None or len(edges) != len(self.entered):
-            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
@@ -271,13 +271,39 @@ class _Columns:
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
             max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
-            max(priced.outside_bound, found.outside_bound),
+            max(priced.outside_bound, found.outside_bound, self._close(solution)[1]),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
+    def _find_edges(self, solution: MasterSolution) -> Array:
+        """Return the edges of the columns in the master, one or a row of them for each."""
+        edges = solution.edges
+        if edges is None or len(edges) != len(self.entered):
+            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        return edges
+
+    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+        """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
+
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
+        inside too, or cannot improve, and then the edge of that is hidden.
+        """
+        if solution.closed is None:
+            return self.entered, -inf
+        closed = solution.closed
+        if solution.s.ndim == 1 or not self.entered:
+            return tuple(compress(self.entered, closed)), -inf
+        hashes = [hash_values(column.values) for column in self.entered]
+        own = {of_values for of_values, _ in hashes}
+        paired = np.array([negated in own for _, negated in hashes])
+        opposite = _measure_edges(-self._find_edges(solution), solution)
+        settled = ~paired & ~closed & (opposite <= max(solution.threshold, 0.0))
+        hidden = float(opposite[settled].max(initial=-inf))
+        return tuple(compress(self.entered, closed | paired | settled)), hidden
+
     def _ask(self, solution: MasterSolution) -> Priced:
-        closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)
+        closed, _ = self._close(solution)
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
@@ -585,7 +611,10 @@ class _Search:
         self.signs = signs
         self.make_master = make_master
         self.master = make_master(formulation, signs)
-        oracle = oracle if formulation.nonnegative else with_negations(oracle)
+        if not formulation.nonnegative:
+            oracle = with_negations(oracle)
+        elif formulation.outputs is not None:
+            oracle = with_each_sign(oracle)
         self.start = start
         self.callback = callback
         self.given_oracle = oracle
@@ -790,7 +819,7 @@ def certify_incumbent(
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
-        note = "the conjugate of the penalty is not known"
+        note = formulation.doubt
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:

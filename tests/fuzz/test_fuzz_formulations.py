@@ -17,6 +17,14 @@ def test_no_bound_is_above_the_optimum_and_no_end_is_false(place):
     assert kinds["OPTIMAL, proven"] > EACH / 2
 
 
+@pytest.mark.parametrize("number", [1145, 1180, 5324], ids=["rows", "squares", "a side of some features"])
+def test_what_was_found_is_mended(number):
+    """With w >= 0 over several outputs h and -h may both improve: runs ended early, or were called optimal."""
+    wrong, kind = check(number)
+    assert wrong == ""
+    assert "OPTIMAL" in kind or "EXHAUSTED" in kind
+
+
 def test_all_kinds_are_drawn():
     texts = " ".join(draw(number).text for number in range(300))
     for word in ("known", "expression", "union", "one-sided", "costs", "signs", "constrained", "outputs", "w >= 0"):
