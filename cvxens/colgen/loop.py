@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
-from cvxens.colgen.masters import fastest_master
+from cvxens.colgen.masters import fastest_master, fastest_master_over
 from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
@@ -163,7 +163,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
-        if new := columns.choose(priced, solution):
+        if new := columns.choose(priced, solution) or columns.choose(columns.look_behind(solution), solution):
             master.add(new)
         elif solution.exact:
             return
@@ -245,9 +245,10 @@ class _Columns:
 
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again while columns of the start hide others."""
-        priced = self._ask(solution)
+        closed, _ = self._close(solution)
+        priced = self._ask(solution, closed)
         while self._match_start(priced, solution):
-            priced = self._ask(solution)
+            priced = self._ask(solution, closed)
         return priced
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
@@ -276,6 +277,16 @@ class _Columns:
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
+    def look_behind(self, solution: MasterSolution) -> Priced:
+        """Ask for what columns that are not closed may hide; its bounds are none.
+
+        With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
+        that answers with h again does not show the next best.
+        """
+        if solution.closed is None or solution.s.ndim == 1 or getattr(self.oracle, "negations", False):
+            return Priced(())
+        return self._ask(solution, self.entered)
+
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""
         edges = solution.edges
@@ -302,8 +313,7 @@ class _Columns:
         hidden = float(opposite[settled].max(initial=-inf))
         return tuple(compress(self.entered, closed | paired | settled)), hidden
 
-    def _ask(self, solution: MasterSolution) -> Priced:
-        closed, _ = self._close(solution)
+    def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
@@ -509,7 +519,7 @@ def column_generation(
         more than `tol`, relative.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
-        that supports the formulation.
+        that supports the formulation over the oracle.
     start : iterable of Hypothesis
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
@@ -577,6 +587,8 @@ def column_generation(
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     check_own_parts(formulation, y, len(signs))
+    if master is fastest_master:
+        master = partial(fastest_master_over, oracle)
     run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from formulations import check, draw, find_truth, fuzz
 
-PLACES, EACH = 6, 8
+PLACES, EACH = 6, 5
 
 
 @pytest.mark.parametrize("place", range(PLACES))
