@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.oracles import Stumps
-from cvxens.problems.losses import HuberizedHinge, Loss, SquaredError
+from cvxens.problems.losses import CVaR, HuberizedHinge, Loss, SquaredError
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
@@ -60,6 +60,7 @@ def run() -> list[dict[str, Any]]:
         "least squares": SquaredError(C, t),
         "Poisson": Poisson(counts, C),
         "Huberised hinge, 0.5": HuberizedHinge(C, 0.5),
+        "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), 10 * PRICE),
     }
     rows = []
     for name, loss in losses.items():

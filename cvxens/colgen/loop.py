@@ -25,8 +25,8 @@ from threadpoolctl import ThreadpoolController
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
-from cvxens.colgen.masters import fastest_master
-from cvxens.colgen.pricing import ask, hash_values, name_of, with_negations
+from cvxens.colgen.masters import fastest_master, fastest_master_over
+from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
     Hypothesis,
@@ -146,6 +146,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
             if number == 1 and solution.closed is None:
                 # weights are free
                 columns.oracle = with_negations(oracle)
+            elif number == 1 and solution.s.ndim > 1:
+                columns.oracle = with_each_sign(oracle)
             if start:
                 # a solution without columns says how many samples there are, and whether weights are free
                 master.add(columns.enter(start, solution))
@@ -161,7 +163,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
-        if new := columns.choose(priced, solution):
+        if new := columns.choose(priced, solution) or columns.choose(columns.look_behind(solution), solution):
             master.add(new)
         elif solution.exact:
             return
@@ -243,9 +245,10 @@ class _Columns:
 
     def price(self, solution: MasterSolution) -> Priced:
         """Price what is outside the master, again while columns of the start hide others."""
-        priced = self._ask(solution)
+        closed, _ = self._close(solution)
+        priced = self._ask(solution, closed)
         while self._match_start(priced, solution):
-            priced = self._ask(solution)
+            priced = self._ask(solution, closed)
         return priced
 
     def raise_bounds(self, priced: Priced, solution: MasterSolution) -> Priced:
@@ -256,9 +259,7 @@ class _Columns:
         """
         if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
             raise self._contradicted("a bound that is not a number")
-        edges = solution.edges
-        if edges is None or len(edges) != len(self.entered):
-            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
         squares = np.square(np.abs(edges) if solution.closed is None else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
@@ -271,13 +272,48 @@ class _Columns:
         bounds = (
             max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
             max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
-            max(priced.outside_bound, found.outside_bound),
+            max(priced.outside_bound, found.outside_bound, self._close(solution)[1]),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
-    def _ask(self, solution: MasterSolution) -> Priced:
-        closed = self.entered if solution.closed is None else compress(self.entered, solution.closed)
+    def look_behind(self, solution: MasterSolution) -> Priced:
+        """Ask for what columns that are not closed may hide; its bounds are none.
+
+        With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
+        that answers with h again does not show the next best.
+        """
+        if solution.closed is None or solution.s.ndim == 1 or getattr(self.oracle, "negations", False):
+            return Priced(())
+        return self._ask(solution, self.entered)
+
+    def _find_edges(self, solution: MasterSolution) -> Array:
+        """Return the edges of the columns in the master, one or a row of them for each."""
+        edges = solution.edges
+        if edges is None or len(edges) != len(self.entered):
+            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+        return edges
+
+    def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
+        """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
+
+        With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
+        inside too, or cannot improve, and then the edge of that is hidden.
+        """
+        if solution.closed is None:
+            return self.entered, -inf
+        closed = solution.closed
+        if solution.s.ndim == 1 or not self.entered:
+            return tuple(compress(self.entered, closed)), -inf
+        hashes = [hash_values(column.values) for column in self.entered]
+        own = {of_values for of_values, _ in hashes}
+        paired = np.array([negated in own for _, negated in hashes])
+        opposite = _measure_edges(-self._find_edges(solution), solution)
+        settled = ~paired & ~closed & (opposite <= max(solution.threshold, 0.0))
+        hidden = float(opposite[settled].max(initial=-inf))
+        return tuple(compress(self.entered, closed | paired | settled)), hidden
+
+    def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         foreign = set(self.unmatched_start.values())
         names = (column.hypothesis for column in closed if column.hypothesis not in foreign)
         exclude = [self.oracle_name_of.get(name, name) for name in names]
@@ -483,7 +519,7 @@ def column_generation(
         more than `tol`, relative.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
-        that supports the formulation.
+        that supports the formulation over the oracle.
     start : iterable of Hypothesis
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
@@ -551,6 +587,8 @@ def column_generation(
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     check_own_parts(formulation, y, len(signs))
+    if master is fastest_master:
+        master = partial(fastest_master_over, oracle)
     run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 
@@ -583,7 +621,10 @@ class _Search:
         self.signs = signs
         self.make_master = make_master
         self.master = make_master(formulation, signs)
-        oracle = oracle if formulation.nonnegative else with_negations(oracle)
+        if not formulation.nonnegative:
+            oracle = with_negations(oracle)
+        elif formulation.outputs is not None:
+            oracle = with_each_sign(oracle)
         self.start = start
         self.callback = callback
         self.given_oracle = oracle
@@ -788,7 +829,7 @@ def certify_incumbent(
     if violated:
         note = Ending.VIOLATED.value
     elif not formulation.has_conjugate:
-        note = "the conjugate of the penalty is not known"
+        note = formulation.doubt
     elif not incumbent.bounded:
         note = "the oracle cannot bound the edges"
     else:

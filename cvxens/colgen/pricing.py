@@ -8,13 +8,16 @@ bound is one on sizes of edges. An oracle whose set has -h with every h answers 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.protocols import Oracle, Priced
+from cvxens.colgen.protocols import Column, Oracle, Priced
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis, negate
+from cvxens.problems.duality import edge_of, row_sizes
 from cvxens.types import Array
 
 
@@ -32,7 +35,7 @@ def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: An
 
 def name_of(oracle: Oracle) -> str:
     """Return what errors call an oracle."""
-    asked = oracle.oracle if isinstance(oracle, BothSigns) else oracle
+    asked = oracle.oracle if isinstance(oracle, BothSigns | EachSign) else oracle
     return str(getattr(asked.price, "__qualname__", repr(asked.price))).removesuffix(".price")
 
 
@@ -73,6 +76,40 @@ class BothSigns:
             max(rising.outside_bound, falling.outside_bound),
             rising.distinct and falling.distinct,
         )
+
+
+def with_each_sign(oracle: Oracle) -> Oracle:
+    """Return an oracle whose answers hold for h and -h apart, as w >= 0 over several outputs asks for."""
+    return EachSign(oracle) if getattr(oracle, "negations", False) and not isinstance(oracle, EachSign) else oracle
+
+
+class EachSign:
+    """The hypotheses of an oracle with weights w >= 0 over several outputs, where h and -h may both improve.
+
+    An oracle returns of each pair the one with the larger edge; so the other one is added where it has an edge too.
+    """
+
+    negations = True
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+
+    @property
+    def sample(self) -> Any:
+        """The oracle's."""
+        return self.oracle.sample
+
+    def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
+        """Return the best hypotheses by the norm over the outputs of their edges above 0."""
+        priced = ask(self.oracle, s, exclude, **options)
+        columns: dict[Hypothesis, Column] = {}
+        for column in priced.columns:
+            edges = edge_of(column.values, s)[np.newaxis]
+            for hypothesis, signed in ((column.hypothesis, edges), (negate(column.hypothesis), -edges)):
+                edge = float(row_sizes(signed, options.get("row_norm", inf), one_sided=True)[0])
+                if edge > 0:
+                    columns.setdefault(hypothesis, Column(hypothesis, column.sample, edge))
+        return replace(priced, columns=sorted(columns.values(), key=lambda column: -column.edge))
 
 
 def hash_values(values: Array) -> tuple[int, int]:

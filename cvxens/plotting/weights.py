@@ -78,9 +78,8 @@ class PathDisplay(Display):
     ) -> Self:
         """Draw the weights of all hypotheses of several runs, by C; a hypothesis that a run has not weighs 0."""
         validation.instance("runs", runs, Mapping)
-        return cls._from_ensembles({C: Ensemble.from_run(run, feature_names) for C, run in runs.items()}, n_named).plot(
-            ax
-        )
+        ensembles = {C: Ensemble.from_run(run, feature_names) for C, run in runs.items()}
+        return cls._from_ensembles(ensembles, n_named).plot(ax)
 
     @classmethod
     def from_estimators(

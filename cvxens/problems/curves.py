@@ -107,6 +107,11 @@ class Curve:
             slopes = self.sides(np.asarray(t, dtype=float))[2]
         return np.where(np.isnan(slopes), inf, slopes)
 
+    def bounds(self, t: Array) -> tuple[Array, Array]:
+        """Evaluate the slopes to the left and to the right."""
+        with np.errstate(all="ignore"):
+            return self.sides(np.asarray(t, dtype=float))[1:]
+
     @cached_property
     def first_slope(self) -> float:
         """The slope to the right of 0: the price of a first unit."""
@@ -145,7 +150,7 @@ class Curve:
             risen = np.where((b > a) & np.isfinite(at_a), np.maximum(x - self.slopes(a), 0.0) * (b - a), 0.0)
             size = np.abs(x * a) + np.where(np.isfinite(at_a), np.abs(at_a), np.abs(at_b))
             bound = np.maximum(at_a + risen, at_b) + ROUNDED * size
-        return np.where(np.isfinite(b), np.where(b > 0, bound, -self.values(np.zeros_like(x))), inf)
+        return np.where(np.isfinite(b), np.where(b > 0, bound, 0.0 - self.values(np.zeros_like(x))), inf)
 
     def share_of_square(self, x: float) -> float:
         """Bound ``conjugate(v) / v^2`` for all 0 < v <= x, for a function that starts as 0 with a slope of 0.

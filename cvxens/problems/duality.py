@@ -18,7 +18,7 @@ class Edges:
     bound: float  # at least the largest edge
     square_sum: float  # at least the sum of squared edges
     inside: Callable[[], Array] = lambda: np.empty(0)  # the edges of some hypotheses: signed where w >= 0, else sizes
-    outside: float = inf  # at least the largest edge of all others
+    outside: float = inf  # at least the largest edge of all others; -inf where there are none
 
 
 def as_rows(values: Array) -> Array:

@@ -14,7 +14,15 @@ from cvxens.problems.conic import ConicFunction
 from cvxens.problems.duality import Edges
 from cvxens.problems.losses import Loss, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
-from cvxens.problems.penalties import L1, ElasticNet, Penalty, SquaredL2, StructuredExpression, not_of_any_number
+from cvxens.problems.penalties import (
+    L1,
+    ElasticNet,
+    Penalty,
+    RadialExpression,
+    SquaredL2,
+    StructuredExpression,
+    not_of_any_number,
+)
 from cvxens.problems.scalar_sums import ScalarSum
 from cvxens.problems.structure import Unrecognised, read_structure
 from cvxens.rounding import sum_error
@@ -27,6 +35,12 @@ MANY = 1000
 
 STEP = 1e-5
 """Step of the one-sided difference that finds a penalty's slope, relative to the largest weight."""
+
+PRICED = 1e-3
+"""Step of a further weight whose price is sought, relative to the largest: solvers see kinks further off than 1e-6."""
+
+MOVED = 100.0
+"""How far other weights may give way, in such steps: edges have errors, which a long way would add up."""
 
 SATISFIED = 1e-6
 """Violation of a constraint, relative to the margins, up to which a solver's margins count as feasible."""
@@ -295,9 +309,22 @@ def _size(z: Array) -> float:
     return max(1.0, float(np.abs(z).max(initial=0.0)))
 
 
+def with_constraints(express: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function to one expression, infinite where constraints do not hold, where it returns these beside it."""
+
+    def stated(w: Any) -> Any:
+        found = express(w)
+        if not isinstance(found, (tuple, list)):
+            return found
+        expression, *constraints = found
+        return expression + cp.transforms.indicator(constraints, err_tol=SATISFIED)
+
+    return stated
+
+
 def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative: bool) -> Penalty:
     """Return the penalty that an expression is: a known one, one of known structure, or one known by it alone."""
-    structures = []
+    structures, express = [], with_constraints(express)
     for n_columns in (3, 4):
         w = cp.Variable(n_columns if outputs is None else (n_columns, outputs), nonneg=nonnegative)
         try:
@@ -309,7 +336,7 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
     structure, again = structures
     if not structure.equals(again):
         return ExpressionPenalty(express, "a constant that depends on the number of weights")
-    if structure.norm is None and not (structure.entries or structure.totals or structure.constant):
+    if structure.norm is None and not (structure.entries or structure.totals or structure.radial or structure.constant):
         size, square = structure.size, structure.square
         if size > 0 and square > 0:
             return ElasticNet(size, 2 * square)
@@ -317,6 +344,8 @@ def read_penalty(express: Callable[[Any], Any], outputs: int | None, nonnegative
             return L1(size)
         if square > 0:
             return SquaredL2(2 * square)
+    if structure.radial:
+        return RadialExpression(express, structure.of_norm2)
     return StructuredExpression(express, structure)
 
 
@@ -343,12 +372,38 @@ class ExpressionPenalty(Penalty):
         return np.inf
 
     def threshold(self, w: Array, edges: Array) -> float:
-        """Return the one-sided slope in a further weight, at 0, extrapolated from steps of two lengths."""
-        step = STEP * max(1.0, float(np.abs(w).max(initial=0.0)))
-        further = np.zeros((1, *w.shape[1:]))
-        further.flat[0] = 1.0
-        at = [self.value(np.concatenate([w, length * further])) for length in (0.0, step, 2 * step)]
-        return 2 * (at[1] - at[0]) / step - (at[2] - at[0]) / (2 * step)
+        """Return the price of a further weight: the slope of ``V(v) = min P(w, v) - E'w`` at v = 0.
+
+        Where P has a kink at w, other weights give way to a further one, so that the slope of P in v alone is too much.
+        V' is the multiplier of ``v == step``, extrapolated to 0 from steps of two lengths. Of several outputs the least
+        price counts.
+        """
+        step = PRICED * max(1.0, float(np.abs(w).max(initial=0.0)))
+        signed = edges * np.where(w < 0, -1.0, 1.0) if len(w) else w
+        units = np.eye(w[:1].size or int(np.prod(w.shape[1:])))
+        prices = []
+        for unit in units:
+            once, twice = (
+                self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
+            )
+            prices.append(float(2 * once @ unit - twice @ unit))
+        return min(prices)
+
+    def _price_step(self, w: Array, edges: Array, further: Array) -> Array:
+        """Return the multipliers of a further row of weights that is fixed, while the others may move a little."""
+        v = cp.Variable(further.shape)
+        fixed = v == further
+        if not len(w):
+            all_of_them, gain, near = v, 0.0, []
+        else:
+            moved, room = cp.Variable(w.shape), MOVED * float(np.abs(further).max())
+            all_of_them = (cp.hstack if w.ndim == 1 else cp.vstack)([moved, v])
+            # they keep their signs
+            kept = cp.multiply(np.where(w < 0, -1.0, 1.0), moved) >= 0
+            gain, near = cp.sum(cp.multiply(edges, moved)), [cp.abs(moved - w) <= room, kept]
+        objective = cp.Minimize(_check_convex("penalty", self.express, all_of_them) - gain)
+        model = Model(cp.Problem(objective, [fixed, *near]), {}, {"price": (fixed, -1.0)})
+        return solve_model(model, None, {}).duals["price"].ravel()
 
     def primal_violation(self, w: Array) -> float:
         return 0.0 if not w.size or np.isfinite(self.value(w)) else np.inf

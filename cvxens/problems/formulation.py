@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,10 @@ class Formulation:
         over, and those that have a name come back in `Run.variables`.
     penalty : Penalty, or callable
         One of `cvxens.problems.penalties`; or any function from the cvxpy variable w, shaped as the weights, to a
-        convex cvxpy expression, symmetric in its entries.
+        convex cvxpy expression, or to a list of one and constraints on w. It treats all hypotheses alike. What in it
+        is a sum over weights, over rows of those of several outputs, or a function of an l1 or l2 norm is read off
+        its tree, such as ``0.1 * cp.norm1(w) + cp.sum(cp.huber(w))`` or ``[0, cp.norm1(w) <= 3]``, and proven; of
+        another penalty there are no bounds, and the certificate says what is not known.
     intercept : bool
         Whether there is an unpenalised b.
     nonnegative : bool
@@ -55,7 +58,7 @@ class Formulation:
     >>> import cvxpy as cp
     >>> variant = Formulation(lambda z: cp.sum(cp.logistic(-z)), lambda w: cp.norm1(w), intercept=True)
     >>> str(variant)
-    'ExpressionLoss + ExpressionPenalty with free w and an intercept'
+    'ExpressionLoss + L1 with free w and an intercept'
 
     The hinge loss, such that both halves of a sample have the same mean margin:
 
@@ -114,11 +117,7 @@ class Formulation:
     def own_parts(self) -> tuple[str, ...]:
         """The names of the parts that are a user's own: expressions, and classes from outside of the library."""
         parts = {"loss": self.loss, "penalty": self.penalty, "constraints": self.constraints}
-        return tuple(
-            name
-            for name, part in parts.items()
-            if part is not None and not type(part).__module__.startswith("cvxens.problems.")
-        )
+        return tuple(name for name, part in parts.items() if part is not None and _holds_own(part))
 
     @property
     def has_conjugate(self) -> bool:
@@ -137,6 +136,14 @@ class Formulation:
     def basis(self) -> str:
         """What proofs rest on beside the oracle, in a few words; empty where that is conjugates alone."""
         return str(getattr(self.terms[0], "basis", ""))
+
+    @property
+    def doubt(self) -> str:
+        """Why there are no bounds, in a few words; empty where there are."""
+        if self.has_conjugate:
+            return ""
+        unrecognised = getattr(self.terms[1], "unrecognised", "")
+        return "the conjugate of the penalty is not known" + (f", as it has {unrecognised}" if unrecognised else "")
 
     @property
     def sense(self) -> float:
@@ -186,3 +193,12 @@ class Formulation:
         loss, penalty = self.terms
         found = [term.own_values(at) for term, at in ((loss, z), (penalty, w)) if hasattr(term, "own_values")]
         return {name: value for values in found for name, value in values.items()}
+
+
+def _holds_own(part: Any) -> bool:
+    """Return whether a part is a user's own, or one of the library's that holds such a part."""
+    if callable(part) or not type(part).__module__.startswith("cvxens.problems."):
+        return True
+    held = [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
+    inner = [each for value in held for each in (value if isinstance(value, tuple) else [value])]
+    return any(_holds_own(each) for each in inner if callable(each) or hasattr(each, "term"))

@@ -845,8 +845,8 @@ class SquaredError(Loss):
         return self.prices * (self.L - z)
 
     def curvature(self, u: Array) -> Array:
-        """Return the prices."""
-        return np.broadcast_to(self.prices, u.shape)
+        """Return the prices, also for the one output of a column by itself."""
+        return np.broadcast_to(np.reshape(self.C, (-1, *(1 for _ in u.shape[1:]))), u.shape)
 
     def repair(self, u: Array, y: Array | None) -> Array:
         """Put U to 0 at prices of 0; with an intercept make its columns sum to 0."""

@@ -452,7 +452,7 @@ class ColumnMap(LinearMap):
             # sum_j edge_j^2, or a maximum; a sum over the columns is rounded too
             counted, share = counted + errors + missed * self.spread, 1 + sum_error(len(edges), 1.0)
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
-        return Edges(float(counted.max()), squares, lambda: share * counted, 0.0)
+        return Edges(float(counted.max()), squares, lambda: share * counted, -np.inf)
 
     def measure_stationarity(self, penalty: Any, w: Array, f: Array, edges: Array, one_sided: bool) -> float:
         """Ask the penalty.

@@ -368,7 +368,7 @@ class Structured(Penalty):
         the one at 0; unless that is 0 too, when sums of squares bound what they add.
         """
         entry, total = self.structure.entry, self.structure.total
-        inside, outside = self._measure_edges(edges.inside()), max(min(edges.bound, edges.outside), 0.0)
+        inside, outside = self._measure_edges(edges.inside()), min(edges.bound, edges.outside)
         limit_inside = entry.last_slope + total.last_slope
         limit_outside = entry.first_slope + total.last_slope
         if limit_outside <= 0:
@@ -383,24 +383,45 @@ class Structured(Penalty):
         """Return the conjugate at all edges, or a bound: of those outside the largest and the squares are known."""
         entry, share = self.structure.entry, self.shrink(edges)
         inside = share * self._measure_edges(edges.inside())
-        outside = share * max(min(edges.bound, edges.outside), 0.0)
+        outside = share * min(edges.bound, edges.outside)
         # from this price on no weight outside is worth having
-        least = outside * (1 + ROUNDED) - entry.first_slope if outside > 0 else -np.inf
+        least = outside + ROUNDED * abs(outside) - entry.first_slope if outside > -np.inf else -np.inf
         affordable = least <= self.structure.total.last_slope
         found = self._bound(inside, self._price(inside, least)) if affordable else np.inf
         if entry.first_slope == 0 and outside > 0 and np.isfinite(edges.square_sum) and outside <= entry.last_slope:
-            # phi*(e - lam) <= phi*(e) <= q e^2, whatever the price
+            # phi*(e - lam) <= phi*(e) <= q e^2, whatever the price from 0 on
             squares = np.square(share * np.maximum(edges.inside(), 0.0))
             rest = max(share**2 * edges.square_sum - float(squares.sum()) * (1 - sum_error(squares.size, 1.0)), 0.0)
             # |e|_1^2 <= n_outputs |e|_2^2
             factor = squares[0].size if self.row_norm == 1 and len(squares) else 1
             added = factor * entry.share_of_square(outside) * rest * (1 + ROUNDED) if rest > 0 else 0.0
-            found = min(found, self._bound(inside, self._price(inside, -np.inf)) + added)
+            found = min(found, self._bound(inside, self._price(inside, 0.0)) + added)
         return found
 
     def threshold(self, w: Array, edges: Array) -> float:
         """Return the price of a further weight: the multiplier of the sum of the sizes, and the slope of phi at 0."""
         return self._price(self._measure_edges(edges), -np.inf) + self.structure.entry.first_slope
+
+    def slopes(self, w: Array) -> tuple[Array, Array]:
+        """Return the slopes of phi and psi together, to the left and to the right: both have kinks.
+
+        In a row of norm 2 they go along the row; else what they are is not said of rows but of largest entries.
+        """
+        norm, entry, total = self.structure.norm, self.structure.entry, self.structure.total
+        sizes = self._measure(w, norm)
+        (low, high), (below, above) = (curve.bounds(at) for curve, at in ((entry, sizes), (total, sizes.sum())))
+        limit = np.where(sizes > 0, high + above, entry.first_slope + above)
+        if norm is None:
+            sign, flat = np.sign(w).ravel(), np.where(sizes > 0, low + below, -limit)
+            least, largest = np.where(sign < 0, -limit, flat), np.where(sign < 0, -flat, limit)
+            return least.reshape(w.shape), largest.reshape(w.shape)
+        ends = np.broadcast_to(limit.reshape(-1, 1), w.shape)
+        if norm == 2.0:
+            units = w / np.where(sizes > 0, sizes, 1.0).reshape(-1, 1)
+            along = np.stack([units * (low + below).reshape(-1, 1), units * (high + above).reshape(-1, 1)])
+            outside = (sizes == 0).reshape(-1, 1)
+            return np.where(outside, -ends, along.min(axis=0)), np.where(outside, ends, along.max(axis=0))
+        return -ends, ends
 
     def primal_violation(self, w: Array) -> float:
         """Return how far sizes exceed their boxes, and their sum the budget; relative."""
@@ -477,6 +498,98 @@ class StructuredExpression(Structured):
 
     def term(self, w: Any) -> Term:
         return Term(self.express(w))
+
+
+class Radial(Penalty):
+    """A function theta of ``|w|_2``, the norm of all weights: its conjugate is theta* at the norm of all edges.
+
+    As under squares, every hypothesis with an edge has a weight, unless there are none at all.
+    """
+
+    @property
+    @abstractmethod
+    def curve(self) -> Curve:
+        """Theta."""
+
+    def value(self, w: Array) -> float:
+        return float(self.curve.values(np.asarray(np.linalg.norm(w))))
+
+    def repair(self, w: Array) -> Array:
+        """Scale weights down into the ball, where there is one."""
+        size = float(np.linalg.norm(w))
+        if size <= self.curve.limit:
+            return w
+        return w * (self.curve.limit / size * (1 - sum_error(w.size, 1.0) - ROUNDED))
+
+    def shrink(self, edges: Edges) -> float:
+        """Return the factor that brings the norm of the edges down to the steepest slope of theta."""
+        size, limit = self._measure(edges), self.curve.last_slope
+        return limit / size * (1 - 2 * ROUNDED) if limit < size < np.inf else 1.0
+
+    def conjugate(self, edges: Edges) -> float:
+        """Return theta* at the square root of the sum of squared edges."""
+        size = self._measure(edges)
+        return float(self.curve.conjugate(np.full((), self.shrink(edges) * size))) if size < np.inf else np.inf
+
+    def threshold(self, w: Array, edges: Array) -> float:
+        """Return 0: what a further weight costs is of second order, or paid for by all of them together."""
+        return 0.0
+
+    def primal_violation(self, w: Array) -> float:
+        """Return how far the norm exceeds the radius; relative."""
+        limit = self.curve.limit
+        return max(0.0, float(np.linalg.norm(w)) - limit) / max(limit, 1.0) if limit < np.inf else 0.0
+
+    def stationarity(self, w: Array, edges: Array) -> float:
+        """Return what Fenchel's equality ``P(w) + P*(E) = E'w`` lacks, at edges shrunk into the domain; relative."""
+        summary = Edges(np.inf, float((edges * edges)[w != 0].sum()))
+        value = self.value(self.repair(w))
+        lacking = value + self.conjugate(summary) - self.shrink(summary) * float((edges * w).sum())
+        return max(0.0, lacking) / max(1.0, abs(value))
+
+    def _measure(self, edges: Edges) -> float:
+        return float(np.sqrt(edges.square_sum)) * (1 + ROUNDED)
+
+
+@dataclass(frozen=True, eq=False)
+class RadialExpression(Radial):
+    """A function of the norm of all weights, known by its cvxpy expression."""
+
+    express: Callable[[Any], Any]
+    theta: Curve
+
+    @property
+    def curve(self) -> Curve:
+        return self.theta
+
+    def term(self, w: Any) -> Term:
+        return Term(self.express(w))
+
+
+@dataclass(frozen=True)
+class OfNorm2(Radial):
+    """phi(|w|_2) for a convex function phi that rises on t >= 0. Its conjugate is phi* at the norm of all edges.
+
+    Parameters
+    ----------
+    phi : callable
+        From a cvxpy expression of a number to another.
+
+    Examples
+    --------
+    >>> penalty = OfNorm2(lambda norm: 2 * norm)
+    >>> penalty.value(np.array([3.0, -4.0])), penalty.conjugate(Edges(1.0, 4.0))
+    (10.0, 0.0)
+    """
+
+    phi: Callable[[Any], Any]
+
+    @cached_property
+    def curve(self) -> Curve:
+        return _recognise("phi", lambda w: self.phi(cp.norm2(w))).of_norm2
+
+    def term(self, w: Any) -> Term:
+        return Term(self.phi(cp.norm(w if w.ndim == 1 else cp.vec(w, order="F"), 2)))
 
 
 def _recognise(argument: str, express: Callable[[Any], Any], shape: tuple[int, ...] = (3,)) -> Structure:

@@ -239,6 +239,9 @@ def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, no
     for outside in {known.outside, known.bound}:
         summary = replace(known, outside=outside)
         e, conjugate = penalty.shrink(summary) * edges, penalty.conjugate(summary)
+        if conjugate == np.inf and outside > known.outside:
+            # nothing is claimed: every other hypothesis may add to the conjugate, and their number is not known
+            continue
 
         def gain(v: Array, e: Array = e) -> float:
             return float((e * v).sum()) - penalty.value(v)
@@ -248,7 +251,8 @@ def _check_penalty(claims: _Claims, penalty: Penalty, w: Array, edges: Array, no
         size = unit + abs(conjugate) + abs(penalty.value(v)) + float(np.abs(e * v).sum())
         beyond = f"{found}, where edges'w - value(w) is {gain(v):.6g} at w = {_show(v)}"
         claims.hold("weak duality", gain(v) - conjugate, size, beyond, CONJUGATE)
-        if not solved:
+        if not solved or outside > known.outside:
+            # a bound over others, of which the largest edge alone is known, need not be attained by these
             continue
         variable = cp.Variable(e.shape, nonneg=nonnegative)
         if (solution := _solve(penalty.term(variable), -cp.sum(cp.multiply(e, variable)), variable)) is not None:

@@ -47,6 +47,8 @@ class Structure:
         Their sum is psi.
     constant : float
         Added to it all.
+    radial : tuple of Curve
+        Functions of ``|w|_2``, the norm of all weights, beside which there are but squares.
     """
 
     norm: float | None = None
@@ -55,6 +57,7 @@ class Structure:
     entries: tuple[Curve, ...] = ()
     totals: tuple[Curve, ...] = ()
     constant: float = 0.0
+    radial: tuple[Curve, ...] = ()
 
     @property
     def row_norm(self) -> float:
@@ -73,16 +76,23 @@ class Structure:
         """What is a function of the sum of the sizes; the constant is in it."""
         return Curve.constant(self.constant).plus(*self.totals)
 
+    @cached_property
+    def of_norm2(self) -> Curve:
+        """What is a function of the norm of all weights: squares, the radial part and the constant."""
+        return Curve.identity().then(curves.power(2.0)).times(self.square).plus(self.total, *self.radial)
+
     def equals(self, other: Structure) -> bool:
         """True if both take the same norm, and have the same values wherever they are looked at."""
         t = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 97)])
-        pairs = ((self.entry, other.entry), (self.total, other.total))
+        pairs = ((self.entry, other.entry), (self.total, other.total), (self.of_norm2, other.of_norm2))
         same = [np.array_equal(one.values(t), two.values(t)) for one, two in pairs]
         return self.norm == other.norm and all(same)
 
     def plus(self, other: Structure) -> Structure:
         """Return the sum of two penalties; Unrecognised where they take different norms of a row."""
         norm = self.norm
+        if (self.radial and not other.is_radial) or (other.radial and not self.is_radial):
+            raise Unrecognised("a norm of all weights beside other sums")
         if self.norm != other.norm:
             # squares are the same sum by weights and by rows of norm 2
             indifferent = [s for s in (self, other) if s.is_indifferent]
@@ -97,7 +107,13 @@ class Structure:
             self.entries + other.entries,
             self.totals + other.totals,
             self.constant + other.constant,
+            self.radial + other.radial,
         )
+
+    @property
+    def is_radial(self) -> bool:
+        """True if it is a function of the norm of all weights."""
+        return not (self.size or self.entries or self.totals) and self.norm is None
 
     @property
     def is_indifferent(self) -> bool:
@@ -113,11 +129,12 @@ class Structure:
             tuple(curve.times(factor) for curve in self.entries),
             tuple(curve.times(factor) for curve in self.totals),
             factor * self.constant,
+            tuple(curve.times(factor) for curve in self.radial),
         )
 
     def of_total(self) -> Curve:
         """Return the penalty as a function of the sum of the sizes; Unrecognised where it is none."""
-        if self.square or self.entries:
+        if self.square or self.entries or self.radial:
             raise Unrecognised("a function of a sum that is not an l1 norm")
         size, constant = self.size, self.constant
         line = Curve(lambda t: (size * t + constant, np.full_like(t, size), np.full_like(t, size)))
@@ -137,6 +154,12 @@ class _Sizes:
     size: float | None = None
     square: float | None = None
     outputs_axis: int | None = None  # along which the outputs of a hypothesis lie; None where that is lost
+
+    @property
+    def factor(self) -> float | None:
+        """The c of numbers whose sizes are c |w|; None if there is none."""
+        simple = self.size if self.slope is None else self.slope
+        return None if simple is None else abs(simple)
 
     def summed(self) -> Structure:
         """Return the sum of the numbers."""
@@ -182,7 +205,7 @@ def _check_shape(structure: Structure, nonnegative: bool) -> None:
         up, down = entry.values(t), entry.values(-t)
         if not np.array_equal(up, down) and not np.allclose(up, down, rtol=1e-12, atol=0):
             raise Unrecognised("a term that tells a weight from its negative")
-    if entry.first_slope < 0:
+    if entry.first_slope < 0 or (structure.radial and structure.of_norm2.first_slope < 0):
         raise Unrecognised("a term that falls at weights of 0")
 
 
@@ -287,13 +310,14 @@ class _Reader:
         return self._norm_of_rows(inf, node.axis, part)
 
     def _norm_of_rows(self, order: float, axis: int | tuple[int, ...] | None, part: _Node) -> _Node:
-        """Return the norm over the outputs of c W."""
+        """Return the norm over the outputs of c W, or over all of them."""
+        if order == 2 and axis is None and isinstance(part, _Sizes) and part.norm is None and part.factor is not None:
+            return Structure(radial=(Curve.identity().times(part.factor),))
         if not isinstance(part, _Sizes) or part.norm is not None or axis is None or axis != part.outputs_axis:
             raise Unrecognised(f"a norm of order {order:g} over all hypotheses")
-        factor = part.size if part.slope is None else abs(part.slope)
-        if factor is None or order not in DUAL_NORMS:
+        if part.factor is None or order not in DUAL_NORMS:
             raise Unrecognised(f"a norm of order {order:g} of a function of the weights")
-        return _scale(_Sizes(Curve.identity(), order, size=1.0), factor)
+        return _scale(_Sizes(Curve.identity(), order, size=1.0), part.factor)
 
     def _read_quad_over_lin(self, node: Any, part: _Node, divisor: _Node) -> _Node:
         if not isinstance(divisor, float) or getattr(node, "axis", None) is not None:
@@ -400,6 +424,8 @@ def _scale(node: _Node, factor: float) -> _Node:
 def _compose(node: _Node, outer: curves.Sides) -> _Node:
     if isinstance(node, float):
         return float(Curve.constant(node).then(outer).values(np.zeros(())))
+    if isinstance(node, Structure) and node.radial:
+        return Structure(radial=(node.of_norm2.then(outer),))
     if isinstance(node, Structure):
         return Structure(node.norm, totals=(node.of_total().then(outer),))
     return node.then(outer)
@@ -418,8 +444,7 @@ def _absolute(node: _Node) -> _Node:
 def _squared(node: _Node) -> _Node:
     found = _compose(node, curves.power(2.0))
     if isinstance(node, _Sizes) and isinstance(found, _Sizes):
-        factor = node.slope if node.slope is not None else node.size
-        return replace(found, square=None if factor is None else factor**2)
+        return replace(found, square=None if node.factor is None else node.factor**2)
     return found
 
 
@@ -429,6 +454,10 @@ def _unite(parts: Sequence[_Node], best: Callable[[Sequence[Curve]], Curve]) -> 
         curve = best([_curve_like(part, sizes[0]) for part in parts])
         return _Sizes(curve, sizes[0].norm, outputs_axis=sizes[0].outputs_axis)
     sums = [_as_structure(part) for part in parts]
+    if any(part.radial for part in sums):
+        if not all(part.is_radial for part in sums):
+            raise Unrecognised("a norm of all weights beside other sums")
+        return Structure(radial=(best([part.of_norm2 for part in sums]),))
     norms = {part.norm for part in sums if not part.is_indifferent}
     if len(norms) > 1:
         raise Unrecognised("a sum of different norms of the rows")

@@ -205,8 +205,9 @@ def prove(
         Their weights.
     intercept : float
         b.
-    u : array-like of shape (n_samples,)
-        Multipliers near the optimum, such as those of the run that found the weights.
+    u : array-like of shape (n_samples,) or Proof
+        Multipliers near the optimum, such as those of the run that found the weights; or the proof of the optimum on
+        the same sample, whose multipliers are taken as they are, for weights as they are.
     over : {"stumps and constant", "stumps", "pool", "one-sided pool"}
         The set that the proof is over: every stump that splits the samples, with or without h(x) = 1; or the columns of
         X, with their negations or without.
@@ -246,12 +247,17 @@ def prove(
         if weight
     ]
     found = None
-    if len(terms) * len(X) > LARGEST_PROGRAM:
+    if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
     if not as_given and form.loss in LINEAR and form.penalty != "squared l2" and over not in checker.POOLS:
         found = _find_vertex(form, X, signs, terms)
     if found is None:
-        found = _round(form, X, signs, terms, float(intercept), np.asarray(u, dtype=float))
+        if isinstance(u, Proof):
+            of_proof = u.document["multipliers"]
+            multipliers = [int(v) for v in of_proof["numerators"]], int(of_proof["denominator"])
+        else:
+            multipliers = _round_multipliers(form, X, signs, np.asarray(u, dtype=float))
+        found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
     return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
 
 
@@ -375,9 +381,10 @@ def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) ->
 # Rounded points -------------------------------------------------------------------------------------------------------
 
 
-def _round(form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float, u: Array) -> Point:
-    """Round floats to a grid and repair them, exactly, to a feasible point."""
-    numerators, denominator = _round_multipliers(form, X, y, u)
+def _round_weights(
+    form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: float
+) -> tuple[list[tuple[int | None, float | None, Fraction]], Fraction]:
+    """Round weights and intercept to a grid, and scale them, exactly, to a feasible point."""
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
     grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
@@ -386,13 +393,14 @@ def _round(form: Form, X: Array, y: Array, terms: Sequence[Term], intercept: flo
     if form.penalty == "simplex":
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
     elif form.loss == "hard":
-        model = Point(rounded, b, numerators, denominator).to_model()
+        model = Point(rounded, b, [], 1).to_model()
         scores, d, _ = checker.evaluate_scores(X.tolist(), model, form.hypotheses)
         least = min(Fraction(f * int(sign), d) for f, sign in zip(scores, y.tolist(), strict=True))
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")
-        scale = 1 / min(least, Fraction(1)) if least < 1 else 1 / least
-    return Point([(j, t, weight * scale) for j, t, weight in rounded if weight], b * scale, numerators, denominator)
+        # above 1 the scale takes off what a margin of 1 does not need
+        scale = 1 / least
+    return [(j, t, weight * scale) for j, t, weight in rounded if weight], b * scale
 
 
 def _round_multipliers(form: Form, X: Array, y: Array, u: Array) -> tuple[list[int], int]:

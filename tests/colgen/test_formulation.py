@@ -18,9 +18,10 @@ from cvxens.colgen.oracles import SklearnLearner, Stumps
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import Problem, simplex_codes
 from cvxens.problems.duality import Edges
-from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty
+from cvxens.problems.expressions import ExpressionLoss, ExpressionPenalty, read_penalty
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredError, SquaredHinge
-from cvxens.problems.penalties import L1, Simplex, SquaredL2
+from cvxens.problems.offsets import Offset
+from cvxens.problems.penalties import L1, Box, Separable, Simplex, SquaredL2
 
 pytestmark = pytest.mark.filterwarnings("ignore::cvxens.errors.SolverFallbackWarning")
 
@@ -213,6 +214,8 @@ def test_parts_of_ones_own_are_known():
     assert Formulation(Hinge(1.0), L1()).own_parts == ()
     assert Formulation(cp.sum, cp.norm1, constraints=lambda z: []).own_parts == ("loss", "penalty", "constraints")
     assert Formulation(Own(1.0), L1()).own_parts == ("loss",)
+    assert Formulation(Hinge(1.0), L1() + Separable(cp.abs)).own_parts == ("penalty",)
+    assert Formulation(Offset(Own(1.0), np.zeros(3)), Box(1.0) + L1()).own_parts == ("loss",)
 
 
 def test_an_unbounded_formulation_fails_with_what_the_solvers_said():
@@ -242,7 +245,7 @@ def test_what_a_formulation_says_of_itself():
     assert "conic" in Formulation(cp.sum, L1()).basis
     assert formulations.svm(1.0).basis == ""
     assert Formulation(cp.sum, cp.norm1).has_conjugate
-    assert not Formulation(Hinge(1.0), cp.norm2).has_conjugate
+    assert not Formulation(Hinge(1.0), cp.norm_inf).has_conjugate
     assert formulations.simplex_least_squares(y, 1.0).outputs == 1
 
 
@@ -263,16 +266,19 @@ def test_an_expression_is_evaluated_as_it_is_stated(name, z):
         assert ExpressionPenalty(penalty.expression).value(z) == pytest.approx(penalty.certified.value(z), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=5)
 @given(w=margins, scale=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
 def test_the_slope_at_a_further_weight_is_the_threshold(w, scale):
     for express, slope in ((PENALTIES["l1"].expression, 0.8), (PENALTIES["l2"].expression, 0.0), (elastic_net, 0.6)):
         penalty = ExpressionPenalty(express)
+        # a multiplier of a small program, to a solver's digits
         size = max(1.0, penalty.value(scale * w) / max(1.0, scale * np.abs(w).max()))
-        assert penalty.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-8 * size)
-        assert penalty.threshold(scale * w[:, None], np.zeros((4, 1))) == pytest.approx(slope, abs=1e-8 * size)
+        assert penalty.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-5 * size)
+        assert penalty.threshold(scale * w[:, None], np.zeros((4, 1))) == pytest.approx(slope, abs=1e-5 * size)
+        known = read_penalty(express, None, False)
+        assert known.threshold(scale * w, np.zeros(4)) == pytest.approx(slope, abs=1e-12)
     group = ExpressionPenalty(lambda W: cp.mixed_norm(W, 2, 1))
-    assert group.threshold(np.ones((4, 2)), np.zeros((4, 2))) == pytest.approx(1.0, abs=1e-8)
+    assert group.threshold(np.ones((4, 2)), np.zeros((4, 2))) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_residuals_of_expressions():

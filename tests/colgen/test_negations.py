@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, iterate, oracles
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.pricing import BothSigns, with_negations
-from cvxens.problems.losses import Hinge, Logistic
-from cvxens.problems.penalties import L1, ElasticNet, SquaredL2
+from cvxens.problems.losses import Hinge, Logistic, SquaredError
+from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
 
 
 @dataclass(eq=False)
@@ -134,3 +134,37 @@ def test_the_loop_by_itself_prices_both_signs():
     for make in (fastest_master, CvxpyMaster):
         *_, last = iterate(make(formulation, y), OneSided(-y[:, None]))
         assert last.incumbent.solution.objective == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("penalty", [L1(0.8), SquaredL2(1.5), RowNorms(1.2), RowNorms(1.5, np.inf)], ids=str)
+@pytest.mark.parametrize("columns_per_round", [1, None])
+def test_with_several_outputs_a_hypothesis_and_its_negation_may_both_have_weights(penalty, columns_per_round):
+    """With w >= 0, h improves one output and -h another; an oracle returns the one with the larger edge alone."""
+    X, _ = noisy(14)
+    H, T = all_stumps(X), np.random.default_rng(3).normal(size=(14, 3)).round(1)
+    both = np.hstack([H, -H])
+    W = cp.Variable((both.shape[1], 3), nonneg=True)
+    term = penalty.term(W)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(T - both @ W) / 2 + term.expression), list(term.constraints))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    formulation = Formulation(SquaredError(1.0, T), penalty, nonnegative=True, outputs=3)
+    run = column_generation(formulation, oracles.Stumps(X, columns_per_round=columns_per_round), tol=1e-7)
+    assert run.certificate.primal == pytest.approx(problem.value, rel=1e-6)
+    assert run.certificate.holds(1e-6)
+
+
+@pytest.mark.parametrize("penalty", [SquaredL2(1.5), L1(0.8), RowNorms(1.2)], ids=str)
+@pytest.mark.parametrize("seed", [2, 9])
+def test_columns_that_stay_open_hide_no_others(penalty, seed):
+    """Rising stumps, w >= 0, three outputs: a stump with edges of both signs is answered again and again."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 5, (9, 2)).astype(float)
+    X[0] = 6.0
+    H, T = all_stumps(X)[:, :-1], random.normal(size=(9, 3))
+    W = cp.Variable((H.shape[1], 3), nonneg=True)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(T - H @ W) / 2 + penalty.term(W).expression))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    formulation = Formulation(SquaredError(1.0, T), penalty, nonnegative=True, outputs=3)
+    run = column_generation(formulation, oracles.Stumps(X, signs=[1, 1], constant=False), tol=1e-7)
+    assert run.certificate.primal == pytest.approx(problem.value, rel=1e-6)
+    assert run.certificate.dual <= problem.value * (1 + 1e-7)

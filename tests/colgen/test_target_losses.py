@@ -106,6 +106,25 @@ def test_the_interior_point_master_takes_hinges_on_either_side(name, intercept, 
     assert run.certificate.primal == pytest.approx(scale * optimum, rel=1e-6)
 
 
+@pytest.mark.parametrize("share", [0.15, 0.5, 1.0])
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_interior_point_master_takes_the_worst_share(intercept, nonnegative, share):
+    """Where rho is above 0 the sum of u has reached its limit; where all samples count, it is the mean hinge."""
+    D = 1 / (share * N)
+    formulation = Formulation(CVaR(D, 30.0), L1(0.9), intercept=intercept, nonnegative=nonnegative)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-8, master=InteriorPointMaster)
+    optimum = enumerate_all(
+        lambda z: 30 * ((rho := cp.Variable(nonneg=True)) + D * cp.sum(cp.pos(1 - z - rho))),
+        y,
+        lambda w: 0.9 * cp.norm1(w),
+        intercept=intercept,
+    )
+    assert run.certificate.holds(1e-8)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.u.sum() <= 30.0 * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("name", ["absolute", "insensitive", "huber", "squared"])
 def test_targets_far_from_zero_cost_no_digits_where_there_is_an_intercept(name):
     far = {
@@ -131,3 +150,21 @@ def test_weights_that_come_without_multipliers_are_certified(name, intercept):
     problem = Problem(formulation, columns, y if name in MARGINS else None)
     found = problem.certify(w=run.weights, b=run.intercept) if intercept else problem.certify(w=run.weights)
     assert found.holds(1e-5)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_squares_of_several_outputs_with_an_l1_norm_go_to_the_sparse_master(intercept, nonnegative):
+    targets = np.stack([T, np.cos(X[:, 1]) + 3.0, 0.2 * COUNTS], axis=1)
+    formulation = Formulation(
+        SquaredError(PRICES, targets), L1(0.4), intercept=intercept, nonnegative=nonnegative, outputs=3
+    )
+    run = column_generation(formulation, Stumps(X), tol=1e-7)
+    W, b = cp.Variable((H.shape[1], 3)), cp.Variable((1, 3))
+    residuals = targets - H @ W - intercept * (np.ones((N, 1)) @ b)
+    objective = cp.sum(cp.multiply(np.tile(PRICES[:, None], 3), cp.square(residuals))) / 2 + 0.4 * cp.sum(cp.abs(W))
+    optimum = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    assert type(fastest_master(formulation, formulation.signs(None, N))) is SparseMaster
+    assert run.certificate.holds(1e-6)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
+    assert run.intercept.shape == (3,)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lightgbm import Booster, LGBMClassifier
 from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -17,11 +18,15 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import compute_sample_weight
 
-from cvxens.colgen import formulations
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.oracles import Stumps
 from cvxens.errors import InvalidInput
 from cvxens.estimators import certify_model, reweight
 from cvxens.estimators.foreign import LIBRARIES, ForeignVote, Library
 from cvxens.problems import LPBoost, SoftMarginBoosting, SVMDual, SVMPrimal
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1
+from cvxens.proofs import checker
 
 X, Y = two_classes(80)
 SIGNS = np.where(Y == "yes", 1.0, -1.0)
@@ -414,3 +419,21 @@ def test_samples_of_other_classes_or_another_fit():
 def test_unfitted_models(model):
     with pytest.raises(NotFittedError):
         certify_model(model, X, Y, None if isinstance(model, SVC) else SOFT)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_foreign_vote_has_its_exact_distance_from_the_exact_optimum(intercept, tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:60, :4], y[:60]
+    model = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
+    formulation = Formulation(Hinge(0.25), L1(), intercept=intercept, nonnegative=True)
+    # one sample less than it was fitted to, so that stumps may lie elsewhere
+    certificate = certify_model(model, X[1:], y[1:], formulation)
+    proof = certificate.exact()
+    best = column_generation(formulation, Stumps(X[1:]), 2.0 * y[1:] - 1, tol=1e-9, exact=True).proof
+    assert best.gap == 0
+    assert proof.bound == best.objective < proof.objective
+    assert float(proof.objective) == pytest.approx(certificate.primal, rel=1e-9)
+    assert proof.relative_gap == pytest.approx(certificate.relative_gap, abs=2e-3)
+    proof.save(tmp_path / "proof.json", tmp_path / "data.csv")
+    assert checker.check(proof.document, tmp_path / "data.csv") == proof.claim

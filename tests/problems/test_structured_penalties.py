@@ -14,6 +14,9 @@ from cvxens.problems.expressions import ExpressionPenalty, read_penalty
 from cvxens.problems.penalties import (
     L1,
     ElasticNet,
+    OfNorm1,
+    RadialExpression,
+    RowNorms,
     SquaredL2,
     StructuredExpression,
 )
@@ -177,7 +180,7 @@ def test_with_one_sign_a_sum_is_a_norm():
 @pytest.mark.parametrize(
     ("express", "outputs", "why"),
     [
-        (cp.norm2, None, "a norm of order 2 over all hypotheses"),
+        (lambda w: cp.norm2(w) + cp.norm1(w), None, "a norm of all weights beside other sums"),
         (cp.norm_inf, None, "a norm of order inf over all hypotheses"),
         (cp.tv, None, "`index`"),
         (cp.sum, None, "a term that tells a weight from its negative"),
@@ -193,3 +196,71 @@ def test_what_is_no_such_sum_is_known_by_its_expression_alone_and_says_why(expre
     penalty = read_penalty(express, outputs, False)
     assert isinstance(penalty, ExpressionPenalty)
     assert penalty.unrecognised.startswith(why)
+
+
+RADIAL = {
+    "norm": lambda w: 0.7 * cp.norm2(w),
+    "ball": lambda w: cp.transforms.indicator([cp.norm2(w) <= 0.8]),
+    "cube": lambda w: cp.power(cp.norm2(w), 3) + cp.sum_squares(w),
+    "hinged": lambda w: cp.maximum(cp.norm2(w), 3 * cp.norm2(w) - 1),
+}
+
+
+@pytest.mark.parametrize("name", RADIAL)
+@settings(deadline=None, max_examples=4)
+@given(w=weights, edges=weights)
+def test_functions_of_the_norm_of_all_weights_have_theirs(name, w, edges):
+    penalty = read_penalty(RADIAL[name], None, False)
+    assert isinstance(penalty, RadialExpression)
+    check_fenchel(penalty, RADIAL[name], w, edges)
+    w = penalty.repair(w)
+    assert penalty.value(w) == pytest.approx(float(RADIAL[name](cp.Constant(w)).value), rel=1e-9)
+
+
+SLOPED = [
+    (lambda w: 0.1 * cp.norm1(w) + 10 * cp.pos(cp.norm1(w) - 0.3), 2.0, 2.0),
+    (lambda w: 0.8 * cp.norm1(w), 0.8, 0.8),
+    (lambda w: 0.6 * cp.norm1(w) + cp.square(cp.norm1(w)), 1.2, 0.6),
+    (lambda w: cp.sum(cp.huber(w, 0.5)), 0.0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("express", "price", "first"), SLOPED)
+def test_the_price_of_an_expression_is_the_multiplier_whether_its_structure_is_known_or_not(express, price, first):
+    """At weights (0.2, -0.1), whose edges are what the penalty allows; and where there are none."""
+    w, plain, known = np.array([0.2, -0.1]), ExpressionPenalty(express), read_penalty(express, None, False)
+    edges = np.abs(w) * 2 if price == 0 else np.full(2, price)
+    assert known.threshold(w, edges) == pytest.approx(price, abs=1e-9)
+    assert plain.threshold(w, edges) == pytest.approx(price, abs=1e-5)
+    if price != 2.0:
+        none = np.zeros(0)
+        assert known.threshold(none, none) == pytest.approx(first, abs=1e-12)
+        assert plain.threshold(none, none) == pytest.approx(first, abs=1e-5)
+
+
+@settings(deadline=None, max_examples=20)
+@given(w=rows, norm=st.sampled_from([1, 2]))
+def test_slopes_hold_the_gradient_at_weights_that_are_not_0(w, norm):
+    penalty = RowNorms(0.7, norm) + OfNorm1(cp.square) if norm == 1 else RowNorms(0.7, 2) + SquaredL2(0.4)
+    least, largest = penalty.slopes(w)
+    assert (least <= largest).all()
+    for j in np.flatnonzero(w):
+        step = np.zeros(w.size)
+        step[j] = 1e-6
+        up, down = (penalty.value(w + side * step.reshape(w.shape)) for side in (1, -1))
+        slope = (up - down) / 2e-6
+        assert least.flat[j] - 1e-5 <= slope <= largest.flat[j] + 1e-5
+        assert least.flat[j] == pytest.approx(largest.flat[j], abs=1e-12)
+
+
+@settings(deadline=None, max_examples=15)
+@given(edges=weights, outside=st.sampled_from([-np.inf, -1.0, -0.5, 0.0, 0.4]))
+def test_the_bound_over_further_hypotheses_of_one_sign_is_above_every_weighting(edges, outside):
+    """P(w) = (sum w - 1)^2 has a negative price near 0, which lets hypotheses with negative edges in."""
+    penalty = read_penalty(lambda w: cp.square(cp.sum(w) - 1), None, True)
+    bound = penalty.conjugate(Edges(np.inf, np.inf, lambda: edges, outside))
+    best = max(float(edges.max()), outside)
+    totals = np.linspace(0, 4, 401)
+    # all weight goes to the largest edge, inside or outside
+    assert bound >= (best * totals - (totals - 1) ** 2).max() - 1e-9
+    assert bound == pytest.approx(max(best + best**2 / 4, -1.0) if best > -2 else -1.0, abs=1e-9)

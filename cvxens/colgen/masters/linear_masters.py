@@ -225,18 +225,21 @@ class InteriorPointMaster(FastMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, with an l1 penalty; or the soft minimum margin on the simplex.
+        A loss of hinges, also of regression, or the worst of them (CVaR), with an l1 penalty; or the soft minimum
+        margin on the simplex.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1, or ones for scores.
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs = (Needs("hinges", "edge_limit"), Needs("caps", "total"))
+    needs = (Needs("hinges", "edge_limit"), Needs("worst", "edge_limit"), Needs("caps", "total"))
     least_samples = 1000
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         self.stack, self.program, self.C = self._state_dual(formulation, y)
+        self.n_sums = self.program.rows.n_rows - self.program.n_free
+        """Rows before those of the columns, which limit the sum of u."""
         self.signs = np.array([1.0] if formulation.nonnegative else [1.0, -1.0])
         self.working: Choice = (np.empty(0, np.intp), np.empty(0, np.intp))
         self.idle = np.empty(0, np.intp)
@@ -249,20 +252,26 @@ class InteriorPointMaster(FastMaster):
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
+        n, is_worst = len(y), hasattr(self.loss, "worst")
         if hasattr(self.loss, "hinges"):
             stack = Stack.from_loss(formulation, y)
         else:
-            stack = Stack(np.ones(1), np.zeros(len(y)), np.full(len(y), self.loss.caps), 0.0, 1.0)
+            caps = self.loss.worst[0] if is_worst else self.loss.caps
+            stack = Stack(np.ones(1), np.ones(n), np.full(n, caps), 0.0, 1.0)
         price, rows = float(stack.prices.max()), Rows(len(y), stack.signs)
         objective: MaxSum | MinLimit
-        if hasattr(self.loss, "hinges"):
+        if is_worst or hasattr(self.loss, "hinges"):
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)
             rows.add(np.ones((1, len(y))))
         if formulation.intercept:
             rows.add(y[np.newaxis])
-        return stack, Program(rows, rows.n_rows, stack.prices / price, objective), price
+        n_free = rows.n_rows
+        if is_worst:
+            # sum u <= total, as the row of a column whose values are weight / total
+            rows.add(np.full((1, n), self.penalty.edge_limit / self.loss.worst[1]))
+        return stack, Program(rows, n_free, stack.prices / price, objective), price
 
     @cached_property
     def simplex(self) -> HighsMaster:
@@ -294,7 +303,7 @@ class InteriorPointMaster(FastMaster):
         if self.at is not None:
             # w_j = w_j^+ - w_j^-, of which the working set has either or both
             sign, column = self.working
-            np.add.at(w, column, self.stack.unit * self.signs[sign] * self.at.w)
+            np.add.at(w, column, self.stack.unit * self.signs[sign] * self.at.w[self.n_sums :])
         self._take(self.restricted.evaluate({"w": w, "u": self.C * self.stack.fold(self._v)}))
         self._purge()
         return self.best
@@ -349,16 +358,18 @@ class InteriorPointMaster(FastMaster):
         at, size, unit = self.at, abs(self.at.limit), self.C * self.stack.unit
         # while the gap is wide, edges are known no better than it, so that thrice its share of the limit is kept
         to_spare = max(NEGLIGIBLE_EDGE * size, 3 * self.gap * size / max(abs(self.best.objective) / unit, size))
-        useless = (at.s > to_spare) & (at.w < NEGLIGIBLE_WEIGHT * at.w.mean())
+        s, w = at.s[self.n_sums :], at.w[self.n_sums :]
+        useless = (s > to_spare) & (w < NEGLIGIBLE_WEIGHT * w.mean())
         # once more without use, or back to none
         self.idle = np.where(useless, self.idle + 1, 0)
         kept = self.idle < PURGE_AFTER
         if kept.all():
             return
         # a path needs a row
-        kept[at.w.argmax()] = True
-        self.at = interior_point.drop_rows(at, kept, self.program)
-        self.program.rows.keep(np.append(np.full(self.program.n_free, True), kept))
+        kept[w.argmax()] = True
+        rows = np.append(np.full(self.program.n_free + self.n_sums, True), kept)
+        self.at = interior_point.drop_rows(at, rows[self.program.n_free :], self.program)
+        self.program.rows.keep(rows)
         self.working = self.working[0][kept], self.working[1][kept]
         self.idle = self.idle[kept]
 
