@@ -60,7 +60,7 @@ def run() -> list[dict[str, Any]]:
         "least squares": SquaredError(C, t),
         "Poisson": Poisson(counts, C),
         "Huberised hinge, 0.5": HuberizedHinge(C, 0.5),
-        "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), PRICE),
+        "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), 10 * PRICE),
     }
     rows = []
     for name, loss in losses.items():

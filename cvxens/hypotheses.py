@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import pi
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -351,6 +352,94 @@ class KernelColumn(_Signed):
         point = ", ".join([f"{value:.4g}" for value in self.center[:SHOWN]] + ["..."] * (len(self.center) > SHOWN))
         name = getattr(self.kernel, "__name__", str(self.kernel))
         return f"{'-' if self.sign < 0 else ''}{name}(x, ({point}))"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points that many hypotheses share: equal where their coordinates are, and hashed once.
+
+    Examples
+    --------
+    >>> Points(np.eye(2)) == Points(np.eye(2)), len({Points(np.eye(2)), Points(np.eye(2))})
+    (True, 1)
+    """
+
+    coordinates: Array  # (n_points, n_features)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Points) and np.array_equal(self.coordinates, other.coordinates))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.coordinates.shape, self.coordinates.tobytes()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True)
+class KernelExpansion:
+    """The hypothesis h(x) = sum_i coefficients_i k(x, centers_i), a function in the space of a kernel.
+
+    Examples
+    --------
+    >>> from sklearn.metrics.pairwise import linear_kernel
+    >>> expansion = KernelExpansion(linear_kernel, Points(np.array([[1.0, 2.0], [0.0, 1.0]])), (0.5, -1.0))
+    >>> print(expansion, expansion([[1.0, 1.0]]))
+    sum of 2 terms of linear_kernel [0.5]
+    """
+
+    kernel: Callable[[Any, Any], Any]  # hashable; kernel(X, Z) is the matrix (n_samples, n_centers) of k(x, z)
+    centers: Points
+    coefficients: tuple[float, ...]
+
+    def __call__(self, X: Any, /) -> Array:
+        coefficients = np.array(self.coefficients)
+        kept = np.flatnonzero(coefficients)
+        if not kept.size:
+            return np.zeros(np.shape(X)[0])
+        values = np.asarray(self.kernel(np.asarray(X, np.float64), self.centers.coordinates[kept]), np.float64)
+        return values @ coefficients[kept]
+
+    def __neg__(self) -> Self:
+        negated: Self = replace(self, coefficients=tuple(-c for c in self.coefficients))
+        return negated
+
+    def __str__(self) -> str:
+        return f"sum of {np.count_nonzero(self.coefficients)} terms of {getattr(self.kernel, '__name__', self.kernel)}"
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The hypothesis h(x) = sum_k weights_k (1 if x[feature] >= thresholds_k else -1), all stumps of one feature.
+
+    Examples
+    --------
+    >>> stairs = Staircase(0, (0.5, 1.5), (1.0, -0.25))
+    >>> print(stairs, stairs([[0.0], [1.0], [2.0]]))
+    x[0] by 2 steps [-0.75  1.25  0.75]
+    """
+
+    feature: int
+    thresholds: tuple[float, ...]  # ascending; a sample on one counts as above it
+    weights: tuple[float, ...]
+
+    def __call__(self, X: Any, /) -> Array:
+        rises = np.append(0.0, 2 * np.cumsum(self.weights)) - np.sum(self.weights)
+        at = np.searchsorted(self.thresholds, np.asarray(column(X, self.feature), np.float64), "right")
+        values: Array = rises[at]
+        return values
+
+    def __neg__(self) -> Self:
+        negated: Self = replace(self, weights=tuple(-weight for weight in self.weights))
+        return negated
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        return np.array([self.feature]), np.ones(1)
+
+    def __str__(self) -> str:
+        return f"x[{self.feature}] by {np.count_nonzero(self.weights)} steps"
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,7 @@ PUBLIC = [
 ]
 
 SHOWN_ELSEWHERE = {
+    "BallMaster": "made by column_generation over balls, as KernelBalls shows",
     "Boosted": "what adaboost returns, which shows it",
     "BoostingRound": "a row of what adaboost returns",
     "BoostingStep": "what boosting_steps yields, which shows it",
@@ -189,6 +190,7 @@ SHOWN_ELSEWHERE = {
     "Trial": "what a Cell is made of",
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",
+    "fastest_master_over": "called by column_generation",
     "named": "the command line's way to a formulation",
 }
 """Public things without an example of their own, and why."""

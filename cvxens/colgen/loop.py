@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen.checkpoint import Checkpoint, Recorder
-from cvxens.colgen.masters import fastest_master
+from cvxens.colgen.masters import fastest_master, fastest_master_over
 from cvxens.colgen.pricing import ask, hash_values, name_of, with_each_sign, with_negations
 from cvxens.colgen.protocols import (
     Column,
@@ -519,7 +519,7 @@ def column_generation(
         more than `tol`, relative.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
-        that supports the formulation.
+        that supports the formulation over the oracle.
     start : iterable of Hypothesis
         Hypotheses to start with, such as ``[c.hypothesis for c in run.columns]`` of an earlier run or the weak
         learners of a model; of those with the same values on the sample one is taken. They enter before the first
@@ -587,6 +587,8 @@ def column_generation(
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
     check_symmetry(formulation.terms[1], formulation.outputs, formulation.nonnegative)
     check_own_parts(formulation, y, len(signs))
+    if master is fastest_master:
+        master = partial(fastest_master_over, oracle)
     run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,13 @@ class Column:
     hypothesis: Hypothesis
     sample: Any
     edge: float
+
+    @classmethod
+    def with_values(cls, hypothesis: Hypothesis, sample: Any, edge: float, values: Array) -> Self:
+        """Return a column whose values an oracle knows already."""
+        column = cls(hypothesis, sample, edge)
+        vars(column)["values"] = values
+        return column
 
     @cached_property
     def values(self) -> Array:

@@ -45,8 +45,8 @@ class Formulation:
         changed.
     constraints : callable, optional
         From the cvxpy variable z to a list of convex constraints on the margins, or scores. They count as a part of the
-        loss, so the pricing rule stays what it is. Some constant score b must satisfy them, or a score of 0 where there
-        is no intercept, so that there is a point to start from.
+        loss, so the pricing rule stays what it is. Where no weights on the columns so far satisfy them, the least
+        violation is lowered first; where no weights do, a run raises `Infeasible` with the proof.
     scores : bool
         Whether the loss is on scores, and holds what it compares them with, such as targets: y is then left out. It
         goes without saying where there are several outputs, and of losses that hold targets themselves.

@@ -194,6 +194,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         TREES_ALONE,
         TABLE,
         {"_take_values", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
+        {"Staircase", "KernelExpansion", "Points"},
         {"Indicator", "Negated", "LinearForm", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from warnings import warn
+
+from cvxens.colgen.masters.ball_master import BallMaster
 from cvxens.colgen.masters.conic_master import ConicMaster
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
 from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaster
@@ -12,10 +15,15 @@ from cvxens.colgen.masters.newton_masters import (
     SparseMaster,
     hinge_path,
 )
+from cvxens.colgen.protocols import Master, Oracle
 from cvxens.colgen.restricted import Fastest
+from cvxens.errors import SolverFallbackWarning
+from cvxens.problems.formulation import Formulation
+from cvxens.types import Array
 
 __all__ = [
     "MASTERS",
+    "BallMaster",
     "ConicMaster",
     "CvxpyMaster",
     "HighsMaster",
@@ -25,6 +33,7 @@ __all__ = [
     "SmoothMaster",
     "SparseMaster",
     "fastest_master",
+    "fastest_master_over",
     "hinge_path",
 ]
 
@@ -42,3 +51,14 @@ MASTERS = (
 
 fastest_master = Fastest(MASTERS)
 """Makes the fastest master that supports a formulation: called as ``fastest_master(formulation, y)``."""
+
+
+def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
+    """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
+    grams = getattr(oracle, "grams", None) if BallMaster.supports(formulation) else None
+    if grams is not None:
+        try:
+            return BallMaster(formulation, y, grams)
+        except ImportError as error:
+            warn(f"{error}; the dual over balls is not solved first", SolverFallbackWarning, stacklevel=3)
+    return fastest_master(formulation, y)

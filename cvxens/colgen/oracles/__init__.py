@@ -1,6 +1,7 @@
 """Oracles: weak learners that price their hypotheses."""
 
 from cvxens.colgen.oracles.fourier import Fourier
+from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
@@ -13,7 +14,9 @@ from cvxens.hypotheses import Constant, Stump
 __all__ = [
     "Constant",
     "Costed",
+    "FeatureGroups",
     "Fourier",
+    "KernelBalls",
     "KernelColumns",
     "ParallelPerceptrons",
     "Perceptrons",

@@ -1,0 +1,87 @@
+"""The master of sums of norms: where to price first, from the dual problem over all balls at once.
+
+Over atoms of ellipsoids column generation is Kelley's method, which rounds them off by planes. Under a smooth loss that
+is fast, as a few atoms for each ball suffice; under a piecewise linear one, whose multipliers stand at vertices, the
+gap was 20 % after 300 rounds on 150 samples and 20 kernels. So the dual over the balls themselves is solved first.
+Whatever that is worth, its multipliers are priced as any others are: their bound is a proof, and the best atoms under
+them, of which a master makes an ensemble, are those of the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cvxens.colgen.masters.linear_masters import HighsMaster
+from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
+from cvxens.colgen.restricted import Needs, Restricted
+from cvxens.problems.formulation import Formulation
+from cvxens.solvers.ball_dual import BallDual
+from cvxens.types import Array
+
+NEAR = 0.99
+"""The share of the limit on edges from which on the atoms of the first round enter: in the optimum they are at it."""
+
+
+class BallMaster:
+    """A master over atoms whose first multipliers are those of the optimum over all balls.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss of hinges whose dual value is linear in u, such as the hinge or absolute errors, with an l1 penalty of
+        free weights.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1.
+    grams : sequence of ndarray of shape (n_samples, n_samples)
+        The PSD matrices G_m with which the largest edge of a ball under s is ``sqrt(s'G_m s)``, as oracles have.
+    """
+
+    source = "Boyd & Vandenberghe 2004"
+    needs = Needs("hinges", "edge_limit", nonnegative=False)
+
+    def __init__(self, formulation: Formulation, y: Array, grams: Sequence[Array]) -> None:
+        self.master: Master = HighsMaster(formulation, y)
+        self.restricted = Restricted(formulation, y)
+        self.grams: Sequence[Array] | None = grams
+
+    @classmethod
+    def supports(cls, formulation: Formulation) -> bool:
+        """Return True if the dual over balls is that of a linear function in a box."""
+        return not cls.needs.find_missing(formulation) and _read_box(formulation.terms[0]) is not None
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Add atoms to the master."""
+        self.master.add(columns)
+
+    def solve(self) -> MasterSolution:
+        """Solve over the atoms; the first time with the multipliers of the optimum over the balls."""
+        solution, grams, self.grams = self.master.solve(), self.grams, None
+        if grams is None:
+            return solution
+        formulation, y = self.restricted.formulation, self.restricted.y
+        loss: Any
+        penalty: Any
+        loss, penalty = formulation.terms
+        box = _read_box(loss)
+        assert box is not None
+        targets, lower, upper = (np.broadcast_to(np.asarray(part, np.float64), y.shape) for part in box)
+        limit = penalty.edge_limit
+        u = BallDual(targets, lower, upper, y, formulation.intercept, grams, limit).solve()
+        u = self.restricted.balance(loss.repair(u, y if formulation.intercept else None))
+        return replace(solution, u=u, s=y * u, threshold=NEAR * limit, exact=False, edges=None)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all balls."""
+        return self.master.bound(solution, priced)
+
+
+def _read_box(loss: Any) -> tuple[Any, Any, Any] | None:
+    """Return (targets, lower, upper) of a dual value ``targets'u`` on a box; None where it is none."""
+    first, *others = sorted(loss.hinges, key=lambda part: -part.sign)
+    if first.sign < 0 or len(others) > 1 or any(not np.array_equal(part.knots, first.knots) for part in others):
+        return None
+    return first.knots, -others[0].prices if others else 0.0, first.prices
