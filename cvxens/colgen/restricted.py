@@ -236,12 +236,12 @@ class Fastest:
 
     def __call__(self, formulation: Formulation, y: Array) -> Master:
         formulation = formulation.with_table(y.shape)
-        kinds = [kind for kind in self.masters if kind.supports(formulation)]
-        first = next(kind for kind in kinds if len(y) >= kind.least_samples)
+        large_enough = (kind for kind in self.masters if len(y) >= kind.least_samples)
+        first = next(kind for kind in large_enough if kind.supports(formulation))
         try:
             return first(formulation, y)
         except ImportError as error:
-            other = next(kind for kind in kinds if kind is not first)
+            other = next(kind for kind in self.masters if kind is not first and kind.supports(formulation))
             warn(f"{error}; {other.__name__} answers instead of {first.__name__}", SolverFallbackWarning, stacklevel=3)
             return other(formulation, y)
 

@@ -120,6 +120,11 @@ class Formulation:
         return tuple(name for name, part in parts.items() if part is not None and _holds_own(part))
 
     @property
+    def holds_own_terms(self) -> bool:
+        """True if the loss or the penalty is a class from outside of the library, whose claims nobody has tested."""
+        return any(hasattr(getattr(self, part), "term") for part in self.own_parts)
+
+    @property
     def has_conjugate(self) -> bool:
         """True if the penalty has a conjugate in numpy, so that there are bounds; a loss has one, or conic proofs."""
         return bool(getattr(self.terms[1], "has_conjugate", True))

@@ -161,12 +161,6 @@ the minimum of value(z) + u'z over all z; correct `dual_value` or `value`
     return Checked({**of_loss.violations, **of_penalty.violations}, n_points)
 
 
-def check_own_parts(formulation: Formulation, y: Any, n_samples: int) -> None:
-    """Check a formulation at a few points where it has a loss or a penalty that is a class from elsewhere."""
-    if any(hasattr(getattr(formulation, part), "term") for part in formulation.own_parts):
-        check_formulation(formulation, y, n_samples=n_samples, n_points=QUICK)
-
-
 class _Claims:
     """Holds what is found of a part against what proofs take it for; keeps the largest violations."""
 

@@ -139,6 +139,7 @@ def test_features_by_other_names(case):
 
 ARGUMENTS = {
     "certify": (X, Y),
+    "prove": (X, Y),
     "predict": (X,),
     "decision_function": (X,),
     "predict_proba": (X,),

@@ -55,8 +55,8 @@ fastest_master = Fastest(MASTERS)
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
     """Return the fastest master for a formulation over an oracle: what that knows of its set may help."""
-    grams = getattr(oracle, "grams", None) if BallMaster.supports(formulation) else None
-    if grams is not None:
+    grams = getattr(oracle, "grams", None)
+    if grams is not None and BallMaster.supports(formulation):
         try:
             return BallMaster(formulation, y, grams)
         except ImportError as error:
