@@ -121,7 +121,9 @@ class EntropyProjection(Problem):
         """
         alpha, eta, n = at.point["alpha"], abs(float(at.point["eta"])), len(self.y)
         r = self._find_changes(alpha)
+        # entropy terms alpha_t ((1 + r) ln(1 + r) - r), and r itself where it is not small, as 1 + r is rounded
         terms = self.alpha_t * (self._evaluate_divergences(r) + np.where(np.abs(r) < SMALL, 0.0, np.abs(r)))
+        # q'alpha = rho is missed by at most off + error; of q'alpha <= rho only what is above counts
         off = self._measure_excess(alpha)
         error = float(alpha @ self._errors) + EPSILON * abs(self.rho)
         above, below = max(off + error, 0.0), max(error - off, 0.0) if self.equality else 0.0
@@ -129,6 +131,7 @@ class EntropyProjection(Problem):
         for missed, v in ((above, int(self.q.argmin())), (below, int(self.q.argmax()))):
             share = min(missed / abs(float(self.q[v]) - self.rho), 1.0)
             mended = max(mended, share * max(-float(np.log(self.alpha_t[v])) - value, 0.0))
+        # primal: n + 4 roundings of the terms; dual: -ln sum alpha_t exp(-eta (q - rho)), each exponent rounded 4 times
         of_primal = sum_error(n + 4, float(terms.sum())) + mended
         exponents = eta * np.abs(self.q - self.rho)
         largest = float(exponents.max())

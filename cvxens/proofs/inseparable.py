@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from cvxens.errors import InvalidInput
 from cvxens.problems.formulation import Formulation
 from cvxens.proofs.proof import Form, Layout, Point, Proof, write_proof
-from cvxens.proofs.rational import independent_rows, solve_system, to_integers
+from cvxens.proofs.rational import LARGEST, independent_rows, solve_system, to_integers
 from cvxens.types import Array
 
 POSITIVE = 1e-9
@@ -144,5 +144,6 @@ def _solve_vertex(equations: csr_array) -> tuple[NDArray[np.intp], list[Fraction
             integers, [Fraction(int(i == 0) * s) for i, s in zip(chosen.tolist(), scales, strict=True)]
         )
     if values is None or min(values) < 0:
-        raise InvalidInput("X", f"found {len(at)} multipliers that cannot be solved exactly", "install cvxens[exact]")
+        remedy = f"give fewer samples or features; cvxens[exact] solves for up to {LARGEST}"
+        raise InvalidInput("X", f"found {len(at)} multipliers that cannot be solved exactly", remedy)
     return at, values
