@@ -174,8 +174,10 @@ class ConicFunction:
     >>> u, bound, rounding = hinge.bound(np.array([0.5, 0.25, 1.0]))
     >>> u.round(6), round(bound, 6), rounding < 1e-12
     (array([0.5 , 0.25, 1.  ]), 1.75, True)
-    >>> hinge.bound(np.array([2.0, 0.5, 0.5]), y=np.array([1.0, 1.0, -1.0]))[0].round(4)
-    array([0.  , 0.  , 0.  ])
+    >>> y = np.array([1.0, 1.0, -1.0])
+    >>> u, bound, _ = hinge.bound(np.array([2.0, 0.5, 0.5]), y=y)
+    >>> float(y @ u), bool(round(bound - u.sum(), 6) <= 0), bool((u <= 1).all())
+    (0.0, True, True)
     """
 
     def __init__(self, shape: tuple[int, ...], form: ConicForm) -> None:

@@ -48,7 +48,8 @@ class Stack:
         origin = float(np.median(knots)) if formulation.on_scores and formulation.intercept else 0.0
         unit = float(np.abs(knots - origin).mean())
         unit = unit if unit > 0 else 1.0
-        return cls(signs, np.repeat(signs, len(y)) * (knots - origin) / unit, prices, origin, unit)
+        # -0.0 becomes 0.0
+        return cls(signs, np.repeat(signs, len(y)) * (knots - origin) / unit + 0.0, prices, origin, unit)
 
     def fold(self, v: Array) -> Array:
         """Return u for the v of all copies."""
