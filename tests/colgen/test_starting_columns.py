@@ -86,8 +86,9 @@ def test_from_its_own_optimum_a_run_ends_at_once(name, oracle):
     assert again.certificate.primal == pytest.approx(whole.certificate.primal, rel=1e-8)
     assert again.certificate.holds(1e-8)
     assert len(again.history) < len(whole.history)
-    # multipliers of linear programs are not unique, those of squared penalties are
-    if name in SQUARES:
+    # multipliers of linear programs are not unique, those of squared penalties are: over the columns of the last
+    # master, so without a last column that brought nothing but the bound
+    if name in SQUARES and len(whole.columns) == whole.history[-1].n_columns:
         assert len(again.history) == 1
         assert [c.hypothesis for c in again.columns] == [c.hypothesis for c in whole.columns]
 
