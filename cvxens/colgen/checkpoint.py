@@ -163,7 +163,7 @@ class Recorder:
 
     @property
     def negations(self) -> bool:
-        """What the oracle declares."""
+        """True if the oracle declares that with every h its set has -h."""
         return getattr(self.oracle, "negations", False)
 
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:

@@ -777,7 +777,7 @@ class _Search:
         max_edge = last.priced.edge_bound / size
         if max_edge <= edge_rounding(len(solution.u), largest):
             prover = None
-            if (statement := _state_set(self.formulation, self.given_oracle)) is not None:
+            if (statement := state_set(self.formulation, self.given_oracle)) is not None:
                 prover = partial(prove_inseparable, self.formulation, statement[1], self.signs, over=statement[0])
             raise NotSeparable(solution.u / size, max_edge, prover)
 
@@ -788,7 +788,7 @@ class _Search:
         certificate = certify_incumbent(self.formulation, restricted, incumbent, rounding)
         if not incumbent.bounded and ending is Ending.STALLED:
             certificate = replace(certificate, note=f"{certificate.note}, and the objective has stopped improving")
-        if (statement := _state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
+        if (statement := state_set(self.formulation, self.given_oracle)) is not None and incumbent.bounded:
             hypotheses = [column.hypothesis for column in incumbent.columns]
             point = hypotheses, solution.w, solution.b
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
@@ -797,7 +797,7 @@ class _Search:
         return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
 
 
-def _state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
+def state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
     """Return the set that a proof is over, and its features; None where the oracle cannot state it."""
     statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
     if statement is not None and statement[0] == "one-sided pool" and not formulation.nonnegative:

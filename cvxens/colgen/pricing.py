@@ -44,12 +44,8 @@ def with_negations(oracle: Oracle) -> Oracle:
     return oracle if getattr(oracle, "negations", False) else BothSigns(oracle)
 
 
-class BothSigns:
-    """The hypotheses of an oracle with weights of either sign: prices s and -s, and takes the larger bounds.
-
-    Hypotheses stay what they are, so the edge of a column is the size of its own. Of hypotheses with the same values on
-    the sample, or their negatives, an answer has one.
-    """
+class _ByBothSigns:
+    """An oracle around another one, whose answers are for the hypotheses of that and their negations."""
 
     negations = True
 
@@ -58,8 +54,16 @@ class BothSigns:
 
     @property
     def sample(self) -> Any:
-        """The oracle's."""
+        """The rows that the hypotheses of the oracle inside are evaluated on."""
         return self.oracle.sample
+
+
+class BothSigns(_ByBothSigns):
+    """The hypotheses of an oracle with weights of either sign: prices s and -s, and takes the larger bounds.
+
+    Hypotheses stay what they are, so the edge of a column is the size of its own. Of hypotheses with the same values on
+    the sample, or their negatives, an answer has one.
+    """
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the sizes of their edges."""
@@ -83,21 +87,11 @@ def with_each_sign(oracle: Oracle) -> Oracle:
     return EachSign(oracle) if getattr(oracle, "negations", False) and not isinstance(oracle, EachSign) else oracle
 
 
-class EachSign:
+class EachSign(_ByBothSigns):
     """The hypotheses of an oracle with weights w >= 0 over several outputs, where h and -h may both improve.
 
     An oracle returns of each pair the one with the larger edge; so the other one is added where it has an edge too.
     """
-
-    negations = True
-
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
-
-    @property
-    def sample(self) -> Any:
-        """The oracle's."""
-        return self.oracle.sample
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the norm over the outputs of their edges above 0."""

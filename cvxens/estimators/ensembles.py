@@ -25,7 +25,7 @@ from cvxens.colgen import (
     column_generation,
     formulations,
 )
-from cvxens.colgen.loop import certify_incumbent
+from cvxens.colgen.loop import certify_incumbent, state_set
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
 from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
@@ -219,7 +219,7 @@ class Ensemble(Vote):
             raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
         formulation = self._formulation(sample)
         oracle = self._oracle(sample, formulation)
-        statement: tuple[str, Array] | None = getattr(oracle, "statement", None)
+        statement = state_set(formulation, oracle)
         if statement is None:
             found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
             raise InvalidInput("oracle", found, "take 'stumps'")

@@ -103,7 +103,7 @@ class ConicSolution:
 
     @property
     def attempt(self) -> Attempt:
-        """What is told of it where it has no point."""
+        """The outcome as `SolverFailed` lists it."""
         return Attempt("CLARABEL", self.ending, 0.0)
 
 

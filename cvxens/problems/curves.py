@@ -57,7 +57,7 @@ class Curve:
 
     @classmethod
     def identity(cls) -> Curve:
-        """Return t itself."""
+        """Return the function that is t at t."""
         return cls(lambda t: (t, np.ones_like(t), np.ones_like(t)))
 
     @classmethod
@@ -190,24 +190,24 @@ def _bisect(holds: Callable[[Array], NDArray[np.bool_]], like: Array) -> Array:
 
 
 def absolute(v: Array) -> tuple[Array, Array, Array]:
-    """|v|."""
+    """Evaluate |v|, and its slopes to the left and to the right."""
     return np.abs(v), np.where(v > 0, 1.0, -1.0), np.where(v >= 0, 1.0, -1.0)
 
 
 def exponential(v: Array) -> tuple[Array, Array, Array]:
-    """exp(v)."""
+    """Evaluate exp(v), and its slope on both sides."""
     values = np.exp(v)
     return values, values, values
 
 
 def logarithm(v: Array) -> tuple[Array, Array, Array]:
-    """log(v), -inf up to 0."""
+    """Evaluate log(v), -inf up to 0, and its slope on both sides."""
     slopes = np.where(v > 0, 1 / v, inf)
     return np.where(v > 0, np.log(v), -inf), slopes, slopes
 
 
 def logistic(v: Array) -> tuple[Array, Array, Array]:
-    """log(1 + exp(v))."""
+    """Evaluate log(1 + exp(v)), and its slope on both sides."""
     slopes = 1 / (1 + np.exp(-v))
     return np.logaddexp(0.0, v), slopes, slopes
 

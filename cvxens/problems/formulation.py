@@ -139,12 +139,12 @@ class Formulation:
 
     @property
     def basis(self) -> str:
-        """What proofs rest on beside the oracle, in a few words; empty where that is conjugates alone."""
+        """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
         return str(getattr(self.terms[0], "basis", ""))
 
     @property
     def doubt(self) -> str:
-        """Why there are no bounds, in a few words; empty where there are."""
+        """The reason that there are no bounds, in a few words; empty where there are bounds."""
         if self.has_conjugate:
             return ""
         unrecognised = getattr(self.terms[1], "unrecognised", "")

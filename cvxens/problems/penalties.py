@@ -509,7 +509,7 @@ class Radial(Penalty):
     @property
     @abstractmethod
     def curve(self) -> Curve:
-        """Theta."""
+        """The function theta of the norm."""
 
     def value(self, w: Array) -> float:
         return float(self.curve.values(np.asarray(np.linalg.norm(w))))

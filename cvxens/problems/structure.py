@@ -66,7 +66,7 @@ class Structure:
 
     @cached_property
     def entry(self) -> Curve:
-        """What is summed over the sizes: ``size t + square t^2 + phi(t)``."""
+        """The function ``size t + square t^2 + phi(t)`` that is summed over the sizes of weights."""
         size, square = self.size, self.square
         known = Curve(lambda t: (t * (size + square * t), size + 2 * square * t, size + 2 * square * t))
         return Curve.identity().then(curves.absolute).then(known.sides).plus(*self.entries)

@@ -47,7 +47,7 @@ class CvxpyMaster(FastMaster):
         return self.restricted.evaluate({**point, **solution.duals})
 
     def _start(self) -> MasterSolution:
-        """Solve without columns."""
+        """Return the point to price with before there are columns, or say what keeps it from being found."""
         formulation, y = self.restricted.formulation, self.restricted.y
         # what is not convex is named before anything is solved
         _ = Problem(formulation, np.zeros((len(y), 1)), y).problem
