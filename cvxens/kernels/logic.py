@@ -19,7 +19,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import AND, OR, XOR, Connective, Constant, Formula, Hypothesis
-from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
+from cvxens.kernels.kernel import OPEN, Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
@@ -155,6 +155,7 @@ class OfStumps(Ranged):
     """A function of the stump kernel within ranges, ``g(K_S, Delta_S)``; its mass is that of K_S = Delta_S."""
 
     neutral = True
+    margin = OPEN
 
     @property
     def stump(self) -> Stump:
