@@ -308,7 +308,7 @@ class DecisionTree(OfStumps):
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)
-        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X).stump_mass()), SimplifiedLaplacian(self.gamma))
+        return Scaled(exp(2 * self.gamma * self.stump_mass(X)), SimplifiedLaplacian(self.gamma))
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         delta = super().stump_mass(X, Z)
