@@ -490,7 +490,7 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             so_far, ended = start, False
 
             def sum_up() -> Iterator[Update]:
-                """Add up the u that an update follows, as the ensemble weighs them; the first one where there is none."""
+                """Add up the u that an update follows, as the ensemble weighs them; the first one for none."""
                 nonlocal so_far, ended
                 total = np.zeros(len(y))
                 for update in updates:
