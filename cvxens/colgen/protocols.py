@@ -46,6 +46,13 @@ class TabledSample:
     ------
     InvalidInput
         The two have not as many rows.
+
+    Examples
+    --------
+    >>> from cvxens.hypotheses import Stump
+    >>> sample = TabledSample(np.array([[0.0], [1.0]]), np.array([[5.0, 6.0], [7.0, 8.0]]))
+    >>> sample.evaluate(Stump(0, 0.5, 1)), sample.evaluate(TabulatedColumn(1, 2, -1))
+    (array([-1.,  1.]), array([-6., -8.]))
     """
 
     X: Any

@@ -57,12 +57,12 @@ class Union:
     >>> from cvxens.colgen.oracles import Pool
     >>> earlier = np.array([[-1.0], [1.0], [1.0], [-0.5]])
     >>> run = column_generation(
-    ...     formulations.soft_margin(C=5.0), Union(Stumps(X), Pool(earlier)), np.array([-1.0, 1.0, 1.0, -1.0])
+    ...     formulations.soft_margin(C=1.0), Union(Stumps(X), Pool(earlier)), np.array([-1.0, 1.0, 1.0, -1.0])
     ... )
     >>> [str(column.hypothesis) for column, w in zip(run.columns, run.weights) if w]
     ['h[0]']
     >>> run.decision_function(TabledSample([[1.5], [7.0]], [[0.8], [-0.9]]))
-    array([ 1.6, -1.8])
+    array([ 0.8, -0.9])
     """
 
     source = "closure of the sets"
