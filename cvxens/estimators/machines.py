@@ -254,7 +254,7 @@ class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifie
     Parameters
     ----------
     gamma : float, optional
-        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
+        Of "decision-tree", "laplacian" and "gaussian". By default 1 / (2 Delta_S), 1 / (n_features X.std()),
         and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
     """
 
