@@ -448,7 +448,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
-        # that of decision trees has an upper limit, twice the default, which multiples of it would exceed
+        # for decision trees there is Theorem 18 up to twice the default, and multiples of it would exceed that
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}

@@ -44,7 +44,7 @@ from cvxens.problems import Problem
 from cvxens.problems.losses import rise
 from cvxens.problems.maps import doubly_centred, factor
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_path
+from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
     CachedRows,
     DenseRows,
@@ -52,9 +52,9 @@ from cvxens.solvers.blockwise import (
     KernelSVM,
     Rows,
     expand,
-    solve_blockwise_path,
+    solve_blockwise,
 )
-from cvxens.solvers.svm_solution import SVMSolution
+from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -279,7 +279,7 @@ class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifie
     Parameters
     ----------
     gamma : float or "variance", optional
-        Of "decision-tree", "laplacian" and "gaussian". By default half of its upper limit, 1 / (n_features X.std()),
+        Of "decision-tree", "laplacian" and "gaussian". By default 1 / (2 Delta_S), 1 / (n_features X.std()),
         and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
         "variance", of "gaussian", is one over the mean squared distance of the samples from their mean (TK07 4.2): one
         over the sum of the variances of the features, where ``X.var()`` has the differences of their means too.
@@ -400,7 +400,7 @@ class AdditiveTrainer(Trainer):
             of_product = time.perf_counter() - began
             max_time = max(min(max_time, left - PRODUCTS_AFTER * of_product), np.finfo(float).eps)
         options = {"max_time": max_time, "random_state": validation.generator(limits.random_state)}
-        return solve_additive_path(AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
+        return solve_svm_path(solve_additive_svm, AdditiveSVM.of(self.matrix, y, weights), Cs, limits.tol, **options)
 
     def certify(self, solution: SVMSolution[AdditiveSVM]) -> Certificate:
         return solution.problem.certify(solution)
@@ -422,7 +422,7 @@ class RowsTrainer(Trainer):
             priced = problem.priced(Cs[0] * problem.C)
             with suppress(TimeUp):
                 start = priced.solution_at(self.find_start(priced, limits.tol))
-        return solve_blockwise_path(problem, Cs, limits.tol, start=start, max_time=limits.max_time)
+        return solve_svm_path(solve_blockwise, problem, Cs, limits.tol, start=start, max_time=limits.max_time)
 
     def certify(self, solution: SVMSolution[KernelSVM]) -> Certificate:
         return solution.certificate

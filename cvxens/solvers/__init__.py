@@ -31,7 +31,7 @@ from cvxens.solvers.rho_svm import (
 )
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
 from cvxens.solvers.svm_path import SVMPath, svm_path
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, solve_svm_path
 
 SOLVERS: Mapping[str, str] = {
     "adaptive_updates": "TK07 Algorithm 1",
@@ -51,6 +51,7 @@ SOLVERS: Mapping[str, str] = {
     "solve_rho_svm": "TK07 (2)",
     "solve_slssvm": "SL (11)",
     "solve_svm_dual": "LL08 P2; LIBSVM",
+    "solve_svm_path": "LL08 P2, section 7",
     "solve_svm_primal": "LL08 P1, P5; LIBSVM",
     "svm_path": "Hastie, Rosset, Tibshirani & Zhu, JMLR 5 (2004)",
     "update_bound": "TK07 section 2.4, after (19)",
@@ -86,6 +87,7 @@ __all__ = [
     "solve_rho_svm",
     "solve_slssvm",
     "solve_svm_dual",
+    "solve_svm_path",
     "solve_svm_primal",
     "svm_path",
     "update_bound",
