@@ -52,7 +52,7 @@ ROOMS = {
         "solvers",
         "proofs",
     },
-    "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets"},
+    "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"hypotheses", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},

@@ -142,7 +142,7 @@ class StagedCV(ClassifierMixin, BaseEstimator):
     >>> from cvxens.datasets import make_twonorm
     >>> X, y = make_twonorm(100, 5, random_state=0)
     >>> StagedCV(AdaBoostClassifier(), range(10, 50, 10)).fit(X, y).best_params_
-    {'n_rounds': 30}
+    {'n_rounds': 20}
     """
 
     def __init__(self, estimator: Any, n_rounds: Sequence[int], cv: int = 5) -> None:

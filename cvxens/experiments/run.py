@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.metadata import version
 from itertools import groupby
 from math import inf
 from types import FrameType
@@ -23,9 +22,11 @@ from typing import Any
 
 import joblib
 import numpy as np
+import scipy
+import sklearn
 from threadpoolctl import threadpool_limits
 
-from cvxens import datasets, validation
+from cvxens import __version__, datasets, validation
 from cvxens.datasets.catalogue import MANIFEST, VARIABLE
 from cvxens.errors import DataFileError, InvalidInput
 from cvxens.experiments.costs import Costs
@@ -33,8 +34,6 @@ from cvxens.experiments.experiment import Cell, Experiment, Trial
 from cvxens.experiments.splits import Draw, Source, Split
 from cvxens.experiments.store import Store
 from cvxens.limits import limit_threads
-
-SOFTWARE = ("cvxens", "numpy", "scipy", "scikit-learn", "numba", "highspy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,15 +290,14 @@ def draw_split(source: Source, number: int, random_state: int = 0) -> Split:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in SOFTWARE}}
+    libraries = {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
+    return {"python": platform.python_version(), "cvxens": __version__, **libraries}
 
 
-def _open_source(source: Source) -> Draw:
+@lru_cache(maxsize=8)
+def _open(source: Source) -> Draw:
+    """Open a source, which may take long, once for several splits."""
     return source.open()
-
-
-_open: Callable[[Source], Draw] = lru_cache(maxsize=8)(_open_source)
-"""Opens a source, which may take long, once for several splits."""
 
 
 @contextmanager

@@ -44,6 +44,9 @@ class Source(Protocol):
     def open(self) -> Draw:
         """Read what is needed, once; returns what draws splits."""
 
+    def __hash__(self) -> int:
+        """Sources are values, so that each is opened once."""
+
 
 @dataclass(frozen=True)
 class Generated:
