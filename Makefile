@@ -28,6 +28,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/fuzz/interactions.py $(PROBLEMS) $(FIRST)
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

@@ -14,7 +14,7 @@ from cvxens.colgen.adaboost import (
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.paths import Path, PathPoint, solve_path
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round
+from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round, TabledSample
 from cvxens.limits import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
@@ -37,6 +37,7 @@ __all__ = [
     "Round",
     "Run",
     "Step",
+    "TabledSample",
     "adaboost",
     "adaboost_star",
     "boosting_steps",

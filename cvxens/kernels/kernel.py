@@ -51,7 +51,7 @@ class Kernel(FieldsOnly, ABC):
 
     @property
     def neutral(self) -> bool:
-        """True if hypotheses are -1/+1-valued and average to 0 at every x, as LL08 Theorem 16 asks."""
+        """True if hypotheses are -1/+1-valued and average to 0 at every x (LL08 Definition 15), as Theorem 16 asks."""
         return False
 
     @property
@@ -274,7 +274,7 @@ class LinearCompound(Compound):
 @final
 @dataclass(frozen=True, repr=False)
 class Sum(LinearCompound):
-    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08).
+    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08 Theorem 13).
 
     Examples
     --------
@@ -289,7 +289,7 @@ class Sum(LinearCompound):
 
     parts: tuple[Kernel, ...]
     equation = "K1(x, x') + K2(x, x')"
-    source = "LL08"
+    source = "LL08 Theorem 13"
 
     def combine(self, values: Sequence[Any]) -> Any:
         return reduce(add, values)
@@ -308,12 +308,12 @@ class Sum(LinearCompound):
 @final
 @dataclass(frozen=True, repr=False)
 class Scaled(LinearCompound):
-    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by the root of the factor."""
+    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by its root (LL08 section 5)."""
 
     factor: float
     kernel: Kernel
     equation = "factor K(x, x')"
-    source = "LL08"
+    source = "LL08 section 5"
 
     @property
     def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
@@ -406,7 +406,7 @@ class Clipped(Kernel):
     low: tuple[float, ...]
     high: tuple[float, ...]
     equation = "K(x, x') of the nearest samples within the ranges"
-    source = "LL08"
+    source = "the box of LL08 section 4.1, for samples from anywhere"
 
     @property
     def psd(self) -> bool:

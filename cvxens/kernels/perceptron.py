@@ -25,11 +25,11 @@ ROUNDING = 1 + 1e-12
 @final
 @dataclass(frozen=True)
 class Perceptron(Kernel):
-    """K(x, x') = Delta - |x - x'|_2, with Delta = radius Xi_D / Theta_D.
+    """K(x, x') = Delta - |x - x'|_2, with Delta = radius Theta_D / Xi_D.
 
-    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |theta| = 1 and
-    |a| <= radius, scaled by r^2 = 1 / (2 Theta_D) so that the distance has the factor 1. Xi_D is the area of the
-    unit sphere of D dimensions and Theta_D the integral of |theta_1| over it; their ratio is 1 / E|theta_1|.
+    LL08 Definition 9 and Appendix A: the inner product over all perceptrons sign(theta'x - a) with |theta| = 1 and
+    |a| <= radius, scaled by r^2 = 1 / (2 Xi_D) so that the distance has the factor 1. Theta_D is the area of the
+    unit sphere of D dimensions and Xi_D the integral of |theta_1| over it; their ratio is 1 / E|theta_1|.
     Scaling the samples by c scales the kernel by c, which for an SVM is a change of C.
 
     Parameters
@@ -49,7 +49,7 @@ class Perceptron(Kernel):
     radius: float | None = None
     n_features: int | None = None
     equation = "Delta - |x - x'|_2"
-    source = "LL08 Definition 9"
+    source = "LL08 Definition 9, Appendix A"
     neutral = True
     homogeneity = 1.0
 
@@ -90,13 +90,13 @@ class Perceptron(Kernel):
         X = validation.samples(X)
         theta = _draw_directions(validation.generator(random_state), n_directions, X.shape[1]).T
         radius = self._radius_of(X) * ROUNDING
-        # r^2 dtheta = Xi_D / (2 Theta_D) per unit of threshold, shared by the directions
+        # r^2 dtheta = Theta_D / (2 Xi_D) per unit of threshold, shared by the directions
         scale = 1 / (2 * n_directions * mean_projection(X.shape[1]))
         ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
         return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        # with a radius, samples are bound to it (LL08 Theorem 10)
+        # the constant goes (LL08 Theorem 10); with a radius, samples are bound to it
         return SimplifiedPerceptron() if self.radius is None else close_ranges(self, X)
 
     def _radius_of(self, X: Array) -> float:
@@ -121,7 +121,7 @@ class Perceptron(Kernel):
 class SimplifiedPerceptron(Simplified):
     """K(x, x') = -|x - x'|_2.
 
-    LL08: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
+    LL08 Theorem 10: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class SimplifiedPerceptron(Simplified):
 
 
 def mean_projection(n_features: int) -> float:
-    """Compute E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
+    """Compute E|theta_1| = Xi_D / Theta_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
     # Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))
     half = n_features / 2
     return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(pi))

@@ -116,7 +116,7 @@ class RangedStumps(Ranged, Additive):
 class Stump(RangedStumps):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
-    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
+    LL08 Definition 3 and Appendix A: the inner product over all stumps whose thresholds are within the ranges, with
     r = 1/2. Scaling the samples by c scales it by c, which for an SVM is a change of C.
 
     Parameters
@@ -134,7 +134,7 @@ class Stump(RangedStumps):
     low: Any = None
     high: Any = None
     equation = "Delta - |x - x'|_1"
-    source = "LL08 Definition 3"
+    source = "LL08 Definition 3, Appendix A"
     neutral = True
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -205,10 +205,10 @@ class DecisionStump(RangedStumps):
 class HistogramIntersection(Ranged, Additive):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
-    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of half the stump
-    kernel, with the intercept moved by ``-1/2 sum_i u_i y_i |x_i|_1``, which is 0 on histograms of equal size. It
-    embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c scales it by c,
-    which for an SVM is a change of C.
+    LL08 after Theorem 4: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of
+    half the stump kernel, whatever the sizes of the histograms, with the intercept moved by ``-1/2 sum_i u_i y_i
+    |x_i|_1``. It embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c
+    scales it by c, which for an SVM is a change of C.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class HistogramIntersection(Ranged, Additive):
     high: Any = None
     ends = {"high": 1}  # noqa: RUF012
     equation = "sum_d min(x_d, x'_d)"
-    source = "LL08"
+    source = "LL08 section 4.1"
     is_data_independent = True
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -267,7 +267,7 @@ class HistogramIntersection(Ranged, Additive):
 class SimplifiedStump(Simplified, Additive):
     """K(x, x') = -|x - x'|_1, or -sum_d scale_d |x_d - x'_d|.
 
-    LL08 section 4.2: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the
+    LL08 Theorem 4: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the
     scales 1/2 those of histogram intersection.
 
     Parameters
@@ -287,7 +287,7 @@ class SimplifiedStump(Simplified, Additive):
 
     scale: Any = None
     equation = "-|x - x'|_1"
-    source = "LL08 section 4.2"
+    source = "LL08 Theorem 4"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", as_tuple(self.scale))
@@ -323,9 +323,11 @@ class SimplifiedStump(Simplified, Additive):
 class MiddleStump(Kernel):
     """K(x, x') = sum over the middle stumps h of a sample of h(x) h(x').
 
-    LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in
-    the middle. With J stumps it is J less twice the number of thresholds between x and x'. Either sign of a stump
-    counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own leaves it.
+    One stump for each gap between consecutive distinct values of a feature, with its threshold in the middle: the
+    m_qda of LL08 section 4.2. With J stumps it is J less twice the number of thresholds between x and x'. Either sign
+    of a stump counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own
+    leaves it. The K_M of LL08 section 7, where either sign has r = 1/2, is ``0.5 * MiddleStump(X)``: SVM-Mid with the C
+    of the print is `SVMDual` with this kernel and C / 2. The weak-learner kernel of KIE06 section 3.1 is 1/J of it.
 
     Parameters
     ----------
@@ -341,7 +343,7 @@ class MiddleStump(Kernel):
 
     X: Any = field(repr=False)
     equation = "sum over middle stumps of h(x) h(x')"
-    source = "LL08 section 6"
+    source = "LL08 sections 4.2 and 7; KIE06 section 3.1"
     neutral = True
     homogeneity = 0.0
 

@@ -278,7 +278,7 @@ BAD_PARAMETERS = [
     *({"gamma": gamma, "kernel": "gaussian"} for gamma in (0, -1.0, np.nan, "scale")),
     {"gamma": 1.0},
     {"gamma": 1.0, "kernel": Gaussian(1.0)},
-    {"gamma": 1.0, "kernel": "decision-tree"},
+    {"gamma": 1e9, "kernel": "decision-tree"},
     *({"kernel": kernel} for kernel in ("stumps", None, 3, "", ["stump"])),
     {"kernel": Stump(low=(0.0,) * 4, high=(1.0,) * 4)},
     {"kernel": HistogramIntersection()},
