@@ -58,6 +58,14 @@ class PathPoint:
         ``(a, c)``: at the price t the objective of its ensemble is ``a + t c``.
     rounding : float
         How far at most rounding has moved that line within the interval, and the certified bound, together.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
+    >>> first = solve_path(formulations.soft_margin, oracles.Stumps(X), y, prices=(0.1, 3.0)).points[0]
+    >>> first.price, first.objective(np.array([0.1, 0.2]))
+    (0.1, array([0.3, 0.6]))
     """
 
     price: float
