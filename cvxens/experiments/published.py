@@ -22,8 +22,8 @@ class Published:
 
     Examples
     --------
-    >>> Published(18.6, 4.47, "standard deviation", 5).standard_error(1.0)
-    1.9990447719744993
+    >>> round(Published(18.6, 4.45, "standard deviation", 5).standard_error(1.0), 3)
+    1.99
     """
 
     value: float  # in the unit of the table
