@@ -36,13 +36,14 @@ from cvxens.colgen.protocols import (
     Oracle,
     Priced,
     Round,
+    evaluate,
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
 from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
-from cvxens.problems.formulation import Formulation
+from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
@@ -458,6 +459,8 @@ class Run:
     variables : mapping of str to ndarray
         The best values of the variables that the formulation's expressions have and name themselves, such as
         thresholds, at these weights.
+    decide : callable or None
+        What the formulation says of how those variables act on new samples.
     proof : cvxens.proofs.Proof or None
         The same in rational numbers, where it was asked for.
     """
@@ -470,14 +473,22 @@ class Run:
     history: Sequence[Round]
     ending: Ending
     variables: Mapping[str, Array] = field(default_factory=dict)
+    decide: Decide | None = None
     proof: Proof | None = None
 
     def decision_function(self, X: Any) -> Array:
-        """Evaluate H w + b on new samples; returns (n_samples,) or (n_samples, n_outputs)."""
+        """Evaluate H w + b on new samples, or what the formulation's `decide` makes of that and its own variables.
+
+        Returns (n_samples,) or (n_samples, n_outputs), unless `decide` returns something else.
+        """
+        return apply(self.decide, self._evaluate_scores(X), X, self.variables)
+
+    def _evaluate_scores(self, X: Any) -> Array:
+        """Evaluate H w + b."""
         used = np.flatnonzero(self.weights.any(axis=tuple(range(1, self.weights.ndim))))
         if not used.size:
             return np.zeros((np.shape(X)[0], *self.intercept.shape)) + self.intercept
-        H = np.stack([self.columns[j].hypothesis(X) for j in used.tolist()], axis=1)
+        H = np.stack([evaluate(self.columns[j].hypothesis, X) for j in used.tolist()], axis=1)
         return H @ self.weights[used] + self.intercept
 
 
@@ -809,7 +820,8 @@ class _Search:
             prover = partial(_prove, self.formulation, statement, self.signs, point, incumbent.u)
             certificate = replace(certificate, prover=prover)
         own = self.formulation.own_values(restricted.margins(solution), solution.w) if solution.objective < inf else {}
-        return Run(certificate, incumbent.columns, solution.w, solution.b, incumbent.u, self.history, ending, own)
+        found = incumbent.columns, solution.w, solution.b, incumbent.u
+        return Run(certificate, *found, self.history, ending, own, self.formulation.decide)
 
 
 def state_set(formulation: Formulation, oracle: Oracle) -> tuple[str, Array] | None:
@@ -834,6 +846,18 @@ def _prove(
     return prove(formulation, X, y, hypotheses, w, float(b), u=u, over=over)
 
 
+def _find_doubt(formulation: Formulation, incumbent: Incumbent) -> str:
+    """Return what keeps multipliers from a bound over all hypotheses, in a few words."""
+    priced = incumbent.priced
+    if priced.edge_bound == inf:
+        return "the oracle cannot bound the edges"
+    if not isfinite(formulation.terms[0].dual_value(incumbent.u)):
+        return "the multipliers that were found have no bound"
+    if priced.edge_square_sum == inf:
+        return "the oracle does not bound the sum of squared edges, which the penalty needs"
+    return "the penalty needs the edges of all hypotheses, not their largest and the sum of their squares alone"
+
+
 def certify_incumbent(
     formulation: Formulation, restricted: Restricted, incumbent: Incumbent, rounding: float | None = None
 ) -> Certificate:
@@ -847,7 +871,7 @@ def certify_incumbent(
     elif not formulation.has_conjugate:
         note = formulation.doubt
     elif not incumbent.bounded:
-        note = "the oracle cannot bound the edges"
+        note = _find_doubt(formulation, incumbent)
     else:
         note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
     return Certificate.between(
