@@ -366,7 +366,7 @@ class CGEns(ClassWeighted, Ensemble):
         it: ours, where the start satisfies these, several weak learners enter per round, and the gap ends the fit.
     """
 
-    exact_master: ClassVar[Callable[[Formulation, Array], Master]]
+    _exact_master: ClassVar[Callable[[Formulation, Array], Master]]
     """Solves every master to the end."""
 
     _: KW_ONLY
@@ -384,7 +384,7 @@ class CGEns(ClassWeighted, Ensemble):
             u = sample.weights
             s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
             start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
-        master = self.exact_master if self.solver == "fast" else SOLVERS[self.solver]
+        master = self._exact_master if self.solver == "fast" else SOLVERS[self.solver]
         return self._run(
             sample,
             formulation,
@@ -424,7 +424,7 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
     """
 
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
-    exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
+    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
     C: float = 0.01
     _: KW_ONLY
@@ -469,7 +469,7 @@ class CGEnsSLSClassifier(CGEns):
     """
 
     source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
-    exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
+    _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
     _: KW_ONLY
