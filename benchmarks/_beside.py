@@ -35,7 +35,7 @@ for key, value in settings.items():
     getattr(module, key)
     setattr(module, key, value)
 with limit_threads(threads), threadpool_limits(threads):
-    rows = module.run()
+    rows = list(module.run())
 with open(file, "w") as written:
     json.dump({"files": [cvxens.__file__, module.__file__], "rows": rows}, written, default=lambda value: value.item())
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from cvxens.datasets import make_threenorm
@@ -17,6 +18,9 @@ from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 C, TOL = 2.0**-7, 1e-3
+
+SHORT = {"SIZES": (10_000, 30_000, 100_000)}
+"""For a run of a minute."""
 
 
 def measure(n: int) -> dict[str, Any]:
@@ -42,10 +46,8 @@ def measure(n: int) -> dict[str, Any]:
     }
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for each size."""
-    rows = []
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for each size."""
     for n in SIZES:
         with multiprocessing.get_context("spawn").Pool(1) as process:
-            rows.append(process.apply(measure, (n,)))
-    return rows
+            yield process.apply(measure, (n,))

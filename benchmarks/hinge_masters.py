@@ -8,7 +8,7 @@ is stopped early, and the ratio of times is that for as many stumps as it had th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -139,6 +139,8 @@ def row(n_samples: int, name: str, run: Run, ratio: float) -> dict[str, Any]:
     }
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every task and method."""
-    return path() + ensembles(10_000) + ensembles(60_000)
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every task and method."""
+    yield from path()
+    yield from ensembles(10_000)
+    yield from ensembles(60_000)

@@ -6,6 +6,7 @@ and ten gamma for the Gaussian kernel; kernel matrices count for both sides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,8 @@ def _peer() -> GridSearchCV:
     return GridSearchCV(SVC(kernel="precomputed"), {"C": PRICES}, cv=5)
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every task and method."""
-    return [*(row for name in SETS for row in selection(name)), *training()]
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every task and method."""
+    for name in SETS:
+        yield from selection(name)
+    yield from training()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from resource import RUSAGE_SELF, getrusage
 from typing import Any
@@ -18,12 +19,11 @@ N_STUMPS = 500
 SECONDS = 300.0
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for twenty and for five stumps per round; memory is the peak of the process so far."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for twenty and for five stumps per round; memory is the peak of the process so far."""
     data = datasets.load("mnist")
     X, classes = np.asarray(data.X), np.asarray(data.y).astype(int)
     codes = simplex_codes(10)
-    rows = []
     for columns_per_round in (20, 5):
         generate = partial(
             column_generation,
@@ -32,15 +32,12 @@ def run() -> list[dict[str, Any]]:
             max_time=SECONDS,
         )
         seconds, found = take_least(lambda n=columns_per_round, run=generate: run(Stumps(X, columns_per_round=n)))
-        rows.append(
-            {
-                "stumps per round": columns_per_round,
-                "stumps": len(found.columns),
-                "seconds": seconds,
-                "of them in the master": sum(r.master_seconds for r in found.history),
-                "objective": found.certificate.primal,
-                "gap": found.certificate.relative_gap,
-                "peak GB": getrusage(RUSAGE_SELF).ru_maxrss / 2**20,
-            }
-        )
-    return rows
+        yield {
+            "stumps per round": columns_per_round,
+            "stumps": len(found.columns),
+            "seconds": seconds,
+            "of them in the master": sum(r.master_seconds for r in found.history),
+            "objective": found.certificate.primal,
+            "gap": found.certificate.relative_gap,
+            "peak GB": getrusage(RUSAGE_SELF).ru_maxrss / 2**20,
+        }

@@ -64,24 +64,20 @@ def measure(estimator: Any, X: NDArray, y: NDArray, X_test: NDArray, y_test: NDA
     return error, seconds, int(model.weights_.any(axis=1).sum())
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row per data set and peer."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row per data set and peer."""
     measure(PEERS["MultiBoost"], *next(splits("iris")))
-    rows = []
     for name in NAMES:
         parts = list(splits(name))
         for peer, estimator in PEERS.items():
             errors, seconds, learners = zip(*(measure(estimator, *part) for part in parts), strict=True)
-            rows.append(
-                {
-                    "data": name,
-                    "trained on": len(parts[0][1]),
-                    "classes": len(np.unique(parts[0][1])),
-                    "peer": peer,
-                    "test error %": round(float(np.mean(errors)), 1),
-                    "standard error": round(float(np.std(errors, ddof=1)) / SPLITS**0.5, 1),
-                    "s": median(seconds),
-                    "weak learners": float(np.mean(learners)),
-                }
-            )
-    return rows
+            yield {
+                "data": name,
+                "trained on": len(parts[0][1]),
+                "classes": len(np.unique(parts[0][1])),
+                "peer": peer,
+                "test error %": round(float(np.mean(errors)), 1),
+                "standard error": round(float(np.std(errors, ddof=1)) / SPLITS**0.5, 1),
+                "s": median(seconds),
+                "weak learners": float(np.mean(learners)),
+            }

@@ -127,13 +127,11 @@ def measure(fit: Callable[[Part, float], Score], grid: tuple[float, ...], parts:
     return {"C": C, "test error %": mean, "+-": deviation, "s": seconds}
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row per data set, hypotheses and method: C, mean test error, its standard deviation, seconds per fit."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row per data set, hypotheses and method: C, mean test error, its standard deviation, seconds per fit."""
     fits = {(o, m): (partial(ours, o, m), METHODS[m][1]) for o in ORACLES for m in METHODS}
     fits |= {("stumps", "AdaBoost"): (adaboost, (1.0,)), ("Gaussian kernel", "SVC"): (svc, (0.1, 1.0, 10.0))}
-    rows = []
     for name in NAMES:
         parts = list(splits(load(name).as_signs()))
         for (learner, method), (fit, grid) in fits.items():
-            rows.append({"data": name, "hypotheses": learner, "method": method, **measure(fit, grid, parts)})
-    return rows
+            yield {"data": name, "hypotheses": learner, "method": method, **measure(fit, grid, parts)}

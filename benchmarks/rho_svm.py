@@ -151,15 +151,11 @@ def gaussian(X: Any, Z: Any) -> NDArray:
     return np.exp(-0.02 * np.maximum(squares, 0.0))
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every data set and way."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every data set and way."""
     with threadpool_limits(1, "blas"):
-        rows = [
-            row
-            for name, n in (("sonar", 208), ("ionosphere", 351), ("raetsch_twonorm", 400))
-            for row in figure_1(name, n)
-        ]
-    rows += adult("linear", linear, 123)
+        for name, n in (("sonar", 208), ("ionosphere", 351), ("raetsch_twonorm", 400)):
+            yield from figure_1(name, n)
+    yield from adult("linear", linear, 123)
     for rank in (100, 300):
-        rows += adult("Gaussian", gaussian, rank)
-    return rows
+        yield from adult("Gaussian", gaussian, rank)

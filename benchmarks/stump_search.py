@@ -5,7 +5,7 @@ Peers: one round of LightGBM with two leaves (its binning excluded) and scikit-l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from statistics import median
 from typing import Any
@@ -22,6 +22,9 @@ from cvxens.errors import DataFileError
 
 REPETITIONS = 21
 N_SAMPLES = 100_000
+
+SHORT = {"REPETITIONS": 7}
+"""For a run of a minute."""
 
 
 def numbers() -> tuple[NDArray, NDArray]:
@@ -73,6 +76,7 @@ def measure(tasks: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[st
     return {name: 1e3 * median(seconds) for name, (seconds, _) in take_times(tasks, repetitions).items()}
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every data set and search."""
-    return timings("100,000 x 50 float64", *numbers()) + timings("60,000 x 784 uint8", *images())
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every data set and search."""
+    yield from timings(f"{N_SAMPLES:,} x 50 float64", *numbers())
+    yield from timings("60,000 x 784 uint8", *images())

@@ -104,8 +104,9 @@ def compare_regressors() -> Iterator[dict[str, Any]]:
     return compare("friedman1 (R^2)", X, y, KFold(5, shuffle=True, random_state=0), ways)
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every data set and way."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every data set and way."""
     with threadpool_limits(1, "blas"):
-        rows = [row for name in NAMES for row in compare_classifiers(name)]
-        return rows + list(compare_regressors())
+        for name in NAMES:
+            yield from compare_classifiers(name)
+        yield from compare_regressors()

@@ -19,6 +19,10 @@ from cvxens.problems import SVMDual
 from cvxens.solvers import svm_path
 
 GRID = 50
+SIZES = (200, 500, 1000)
+
+SHORT = {"SIZES": (200, 500)}
+"""For a run of a minute."""
 
 
 def rows(n_samples: int) -> Iterator[dict[str, Any]]:
@@ -49,6 +53,7 @@ def rows(n_samples: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every size and way."""
-    return [row for n_samples in (200, 500, 1000) for row in rows(n_samples)]
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every size and way."""
+    for n_samples in SIZES:
+        yield from rows(n_samples)

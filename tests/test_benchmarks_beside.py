@@ -1,12 +1,17 @@
-"""Benchmarks beside those of another checkout: each side imports its own tree, and ratios are of the same rows."""
+"""Benchmarks beside those of another checkout, or beside their last run: ratios are of the same rows."""
 
 import json
+import os
+import signal
+import time
 from math import nan
+from types import ModuleType
 
 import pytest
 
 from benchmarks import _beside, take_least, take_times
 from benchmarks._beside import compare, is_time, run_beside
+from benchmarks._record import Record, measure, set_constants
 
 BENCHMARK = """
 from cvxens import NAME
@@ -95,3 +100,53 @@ def test_tasks_are_timed_in_turn():
     assert {name: (len(times), result) for name, (times, result) in found.items()} == {"a": (2, 1), "b": (2, 2)}
     seconds, result = take_least(lambda: json.loads("[1]"), 3)
     assert (seconds >= 0, result) == (True, [1])
+
+
+def make_benchmark(run):
+    """Return a module with a benchmark that yields what `run` yields."""
+    module = ModuleType("benchmarks.fits")
+    module.run = run
+    module.SECONDS = 1.0
+    return module
+
+
+def test_a_run_is_told_row_by_row_and_kept_for_the_next(tmp_path):
+    seen, module = [], make_benchmark(lambda: ({"task": name, "s": module.SECONDS} for name in "ab"))
+    first = measure(module, {}, None, seen.append)
+    assert seen == list(first.rows) == [{"task": "a", "s": 1.0}, {"task": "b", "s": 1.0}]
+    assert not first.ended
+    first.save(tmp_path / "fits.json")
+    set_constants(module, {"SECONDS": 3.0})
+    rows, words = measure(module, {}, None, seen.append).compare(Record.read(tmp_path / "fits.json"))
+    assert [row["here / there"] for row in rows] == [3.0, 3.0]
+    assert words.startswith(f"fits: this run (here) beside the one of {first.when}")
+    assert measure(make_benchmark(list), {}, None, seen.append).compare(first)[0] == []
+
+
+def test_a_run_out_of_time_has_the_rows_until_then():
+    def run():
+        yield {"s": 1.0}
+        time.sleep(60)
+        yield {"s": 2.0}
+
+    record = measure(make_benchmark(run), {}, 0.05, lambda _: None)
+    assert (record.rows, record.ended) == ([{"s": 1.0}], "out of time")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_interrupted_run_has_the_rows_until_then():
+    def run():
+        yield {"s": 1.0}
+        os.kill(os.getpid(), signal.SIGINT)
+        yield {"s": 2.0}
+
+    assert measure(make_benchmark(run), {}, None, lambda _: None).ended == "interrupted"
+
+
+def test_settings_have_files_of_their_own_and_unknown_ones_are_named(tmp_path):
+    with pytest.raises(AttributeError, match="fits has no constant SIZE"):
+        set_constants(make_benchmark(list), {"SIZE": 1})
+    plain, other = (measure(make_benchmark(list), settings, None, print).key for settings in ({}, {"SECONDS": 2}))
+    assert plain == "fits" != other
+    (tmp_path / "fits.json").write_text("[1")
+    assert Record.read(tmp_path / "fits.json") is None is Record.read(tmp_path / "none.json")

@@ -360,7 +360,16 @@ def export(model: str, out: Path) -> int:
 @click.argument("data")
 @click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the proof goes.")
 @click.option("--as-fitted", is_flag=True, help="Prove the weights as they were fitted, not the optimum itself.")
-def prove(model: str, data: str, out: Path, as_fitted: bool) -> int:
+@click.option(
+    "--vipr", metavar="FILE", type=click.Path(path_type=Path), help="Its linear program as a VIPR certificate."
+)
+@click.option(
+    "--lean", metavar="NAME", help="Its linear program as NAME.request.json and .response.json of Lean's lp tactic."
+)
+@click.option("--restricted", is_flag=True, help="In these the hypotheses that vote alone, not all.")
+def prove(
+    model: str, data: str, out: Path, as_fitted: bool, vipr: Path | None, lean: str | None, restricted: bool
+) -> int:
     """Prove in rational numbers how far the best of MODEL's formulation is from the optimum on DATA.
 
     DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
@@ -372,7 +381,9 @@ def prove(model: str, data: str, out: Path, as_fitted: bool) -> int:
     from cvxens.errors import InvalidInput
     from cvxens.storage import check_place
 
-    out = check_place("--out", out)
+    for option, place in (("--out", out), ("--vipr", vipr), ("--lean", lean)):
+        if place is not None:
+            check_place(option, place)
     fitted = load_model(model)
     if not hasattr(fitted, "prove"):
         raise InvalidInput("MODEL", f"found a {type(fitted).__name__}", "give an ensemble by column generation")
@@ -380,6 +391,12 @@ def prove(model: str, data: str, out: Path, as_fitted: bool) -> int:
     with printing_warnings(data), writing("--out", out):
         proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout)
         proof.save(out)
+    if vipr is not None:
+        with writing("--vipr", vipr):
+            proof.to_vipr(vipr, restricted=restricted)
+    if lean is not None:
+        with writing("--lean", Path(lean)):
+            proof.to_lean(lean, restricted=restricted)
     click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
     return 0
 

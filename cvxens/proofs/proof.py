@@ -33,6 +33,7 @@ from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SoftMinimumMargin
 from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.proofs import checker
+from cvxens.proofs.programs import write_lean, write_vipr
 from cvxens.proofs.rational import independent_rows, simplest, solve_system, to_integers
 from cvxens.types import Array
 
@@ -170,6 +171,46 @@ class Proof:
                 data, self.X, self.y
             )
         Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
+
+    def to_vipr(self, path: str | Path, *, restricted: bool = False) -> None:
+        """Write the linear program of the proof, its model and the derivation of its bound as a VIPR certificate.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, in the format 1.0 of Cheung, Gleixner & Steffy (2017), for ``viprchk`` and others.
+        restricted : bool
+            True to write the hypotheses alone that vote. The bound is then derived over these alone.
+
+        Raises
+        ------
+        InvalidInput
+            The formulation is no linear program, or it has more than 2,000,000 entries.
+        """
+        write_vipr(self, path, restricted)
+
+    def to_lean(self, path: str | Path, *, restricted: bool = False) -> tuple[Path, Path]:
+        """Write the linear program as a request, and its optimum as the response, of a solver of Lean's `lp` tactic.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the two files without their endings, ``.request.json`` and ``.response.json``, in version 1 of the JSON
+            that lp-backend-soplex-json documents. Lean's checker takes numbers of up to 10,000 binary digits.
+        restricted : bool
+            As for `to_vipr`.
+
+        Returns
+        -------
+        tuple of Path
+            The request and the response.
+
+        Raises
+        ------
+        InvalidInput
+            As for `to_vipr`; or the gap is not 0, as the format has optima alone.
+        """
+        return write_lean(self, path, restricted)
 
     def __str__(self) -> str:
         return self.claim

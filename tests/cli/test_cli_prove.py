@@ -28,6 +28,17 @@ def test_a_proof_passes_with_its_data_and_with_the_file_alone(capsys, tmp_path, 
     assert python("-I", checker.__file__, proof, data).stdout == told
 
 
+def test_the_program_is_written_for_other_checkers(capsys, tmp_path):
+    data = write_csv(tmp_path / "data.csv", *small())
+    model = fitted(capsys, data, "C=0.3")
+    others = ["--vipr", tmp_path / "proof.vipr", "--lean", tmp_path / "proof", "--restricted"]
+    assert run(capsys, "prove", model, data, "--out", tmp_path / "proof.json", *others)[0] == 0
+    objective = json.loads((tmp_path / "proof.json").read_text())["values"]["objective"]
+    assert f"RTP range {objective} {objective}\n" in (tmp_path / "proof.vipr").read_text()
+    assert json.loads((tmp_path / "proof.response.json").read_text())["status"] == "optimal"
+    assert "problem" in json.loads((tmp_path / "proof.request.json").read_text())
+
+
 def test_another_file_fails(capsys, tmp_path):
     X, y = small()
     data, proof = write_csv(tmp_path / "data.csv", X, y), tmp_path / "proof.json"

@@ -120,7 +120,8 @@ def test_scaling_the_samples_is_scaling_C():
 def test_degrees():
     degrees = {name: make(X).homogeneity for name, make in EVERY.items()}
     assert {name for name, degree in degrees.items() if degree is None} == {
-        *("decision trees", "decision trees, large gamma", "Laplacian", "Gaussian", "weak learners"),
+        *("decision trees", "decision trees, large gamma", "decision trees beyond Theorem 18"),
+        *("Laplacian", "Gaussian", "weak learners"),
         *("same leaf", "common depth", "simplified Laplacian", "simplified Gaussian"),
     }
     assert [degrees[name] for name in ("stump", "middle stump", "linear", "regions of level 3")] == [1, 0, 2, 3]

@@ -61,7 +61,8 @@ class Pool:
     embody : callable, optional
         ``embody(j, sign)`` returns hypothesis j times `sign` as an object; by default a `TabulatedColumn`.
     sample : array-like or data frame, optional
-        What these hypotheses are evaluated on; by default the table H itself.
+        What these hypotheses are evaluated on; by default the table H itself, and then its rows are the samples of
+        whatever oracles a `Union` puts beside it.
     columns_per_round : int
         The largest number of columns that are returned.
     negations : bool
@@ -97,6 +98,7 @@ class Pool:
         self._embodied = embody is not None
         self.embody = embody or partial(_make_tabulated, self.H.shape[1])
         self.sample = self.H if sample is None else sample
+        self.by_rows = sample is None and not self._embodied
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         self.negations = negations
         self.largest = float(np.abs(self.H).max())
