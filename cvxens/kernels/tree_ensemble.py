@@ -300,53 +300,57 @@ def sum_through_trees(
 ) -> Array:
     """Compute sum_t K_t C, where a row of K_t is the sum over the nodes above its leaf, the leaf included."""
     product = np.zeros((left.shape[1], C.shape[1]))
+    place = np.zeros(np.max(first[1:] - first[:-1]) + 1, np.int64)
     for t in range(left.shape[0]):
-        nodes = slice(first[t], first[t + 1])
         # the sums of node v, of leaf depths k = least_v, ..., most_v, are rows place_v, place_v + 1, ...
-        place = np.zeros(first[t + 1] - first[t] + 1, np.int64)
-        place[1:] = np.cumsum(most[nodes] - least[nodes] + 1)
-        sums = np.zeros((place[-1], C.shape[1]))
+        for node in range(first[t + 1] - first[t]):
+            place[node + 1] = place[node] + most[first[t] + node] - least[first[t] + node] + 1
+        sums = np.zeros((place[first[t + 1] - first[t]], C.shape[1]))
         # what each leaf gathers of C; what each node then has of all below it, and each leaf of all nodes above it
         for i in range(right.shape[1]):
-            _add_row(C, i, sums, place[right[t, i]])
-        _sum_up_and_down(above[nodes], least[nodes], place, sums)
+            _add_rows(C, i, sums, place[right[t, i]], 1)
+        _sum_up_and_down(above, least, first[t], first[t + 1], place, sums)
         for i in range(left.shape[1]):
-            _add_row(sums, place[left[t, i]], product, i)
+            _add_rows(sums, place[left[t, i]], product, i, 1)
     return product
 
 
 @njit(cache=True, nogil=True)
-def _sum_up_and_down(above: Indices, least: Indices, place: Indices, sums: Array) -> None:
+def _sum_up_and_down(above: Indices, least: Indices, start: int, end: int, place: Indices, sums: Array) -> None:
     """Add to each node what is below it, weigh it by depths, then add to that what all nodes above it have."""
     # parents come before their children: backwards, children are done before their parents
-    for node in range(len(above) - 1, -1, -1):
-        if above[node] >= 0:
-            into = place[above[node]] + least[node] - least[above[node]]
-            for k in range(place[node + 1] - place[node]):
-                _add_row(sums, place[node] + k, sums, into + k)
-        elif above[node] == IDLE:
-            sums[place[node] : place[node + 1]] = 0.0
-    for node in range(len(above)):
+    for node in range(end - start - 1, -1, -1):
+        up, n_rows = above[start + node], place[node + 1] - place[node]
+        if up >= 0:
+            _add_rows(sums, place[node], sums, place[up] + least[start + node] - least[start + up], n_rows)
+        elif up == IDLE:
+            for row in range(place[node], place[node + 1]):
+                for column in range(sums.shape[1]):
+                    sums[row, column] = 0.0
+    for node in range(end - start):
         # with S_j of the leaves of depth j, sum_j S_j / max(k, j) = sum_(j >= k) (1/j - 1/(j + 1)) sum_(i <= j) S_i
-        for k in range(place[node] + 1, place[node + 1]):
-            _add_row(sums, k - 1, sums, k)
-        depth = least[node] + place[node + 1] - place[node] - 1
-        sums[place[node + 1] - 1] /= depth
-        for k in range(place[node + 1] - 2, place[node] - 1, -1):
-            depth -= 1
-            sums[k] *= 1 / depth - 1 / (depth + 1)
-            _add_row(sums, k + 1, sums, k)
-    for node in range(len(above)):
-        if above[node] >= 0:
-            start = place[above[node]] + least[node] - least[above[node]]
-            for k in range(place[node + 1] - place[node]):
-                _add_row(sums, start + k, sums, place[node] + k)
+        for row in range(place[node] + 1, place[node + 1]):
+            _add_rows(sums, row - 1, sums, row, 1)
+        last = place[node + 1] - 1
+        for row in range(last, place[node] - 1, -1):
+            depth = least[start + node] + row - place[node]
+            weight = 1 / depth if row == last else 1 / depth - 1 / (depth + 1)
+            for column in range(sums.shape[1]):
+                sums[row, column] *= weight
+            if row < last:
+                _add_rows(sums, row + 1, sums, row, 1)
+    for node in range(end - start):
+        up = above[start + node]
+        if up >= 0:
+            from_row = place[up] + least[start + node] - least[start + up]
+            _add_rows(sums, from_row, sums, place[node], place[node + 1] - place[node])
 
 
 @njit(cache=True, nogil=True)
-def _add_row(values: Array, i: int, sums: Array, j: int) -> None:
-    for k in range(values.shape[1]):
-        sums[j, k] += values[i, k]
+def _add_rows(values: Array, i: int, sums: Array, j: int, n_rows: int) -> None:
+    for row in range(n_rows):
+        for column in range(values.shape[1]):
+            sums[j + row, column] += values[i + row, column]
 
 
 class Trees(Protocol):

@@ -179,7 +179,7 @@ def test_a_random_function_is_of_the_relevant_features_and_noise_free():
 def test_mixed_features_have_levels_of_equal_shares():
     X, _ = make_random_function(600, mixed=True, random_state=9)
     plain, _ = make_random_function(600, random_state=9)
-    changed = (X != plain).any(axis=0)
+    changed = (plain != X).any(axis=0)
     assert changed.sum() == 10
     for column, before in zip(X.T[changed], plain.T[changed], strict=True):
         levels, counts = np.unique(column, return_counts=True)
