@@ -396,9 +396,12 @@ class Limits:
     max_time: float = inf
     max_rounds: int | None = None
     patience: int = PATIENCE
+    min_edge: float = 0.0
 
     def __post_init__(self) -> None:
         validation.positive("tol", self.tol)
+        if self.min_edge:
+            validation.positive("min_edge", self.min_edge)
         for name in ("max_columns", "max_rounds"):
             if getattr(self, name) is not None:
                 validation.whole(name, getattr(self, name))
@@ -499,6 +502,7 @@ def column_generation(
     max_time: float = inf,
     max_rounds: int | None = None,
     patience: int = PATIENCE,
+    min_edge: float = 0.0,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
@@ -528,6 +532,9 @@ def column_generation(
     patience : int
         Where the oracle cannot bound the edges, stop when so many rounds together have improved the objective by no
         more than `tol`, relative.
+    min_edge : float
+        Stop when, of the hypotheses that are not in the master, none that the oracle finds has so large an edge under
+        the multipliers of an exact solution: the epsilon of SL's Algorithms 1 and 2. 0 to go on while any improves.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation over the oracle.
@@ -592,7 +599,7 @@ def column_generation(
     2 5.0 0.4
     'STOPPED'
     """
-    limits = Limits(tol, max_columns, max_time, max_rounds, patience)
+    limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
@@ -603,6 +610,12 @@ def column_generation(
         master = partial(fastest_master_over, oracle)
     run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
+
+
+def _best_new_edge(step: Step) -> float:
+    """Return the largest edge of an answer's hypotheses that are not in the master, 0 where there is none."""
+    inside = {column.hypothesis for column in step.columns}
+    return max((column.edge for column in step.priced.columns if column.hypothesis not in inside), default=0.0)
 
 
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
@@ -687,6 +700,8 @@ class _Search:
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
+                ending = Ending.SMALL_EDGES
             if self.callback is not None and self.callback(step):
                 ending = ending or Ending.STOPPED
             self._save(ending)

@@ -66,8 +66,10 @@ BY_DEFAULT = {
 TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "LeftOutColumn", "Numerals", "Dates"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
+TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
+    "trees of depth 2": (LPBoostClassifier(oracle="depth_two_trees", tol=0.1), TREES_OF_DEPTH_TWO),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
         {"Certificate", "BoostingRound", "Perceptron"},
