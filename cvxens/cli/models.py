@@ -374,8 +374,9 @@ def prove(
 
     DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
     without gaps, and a target of two classes; plain, as the proof is checked against it by `cvxens check`. The model is
-    an ensemble over all stumps. Where its formulation is a linear program, the optimum itself is found over the
-    rationals; else the gap is exact.
+    an ensemble over all stumps, or a support vector machine with the kernel of stumps or perceptrons, the Laplacian or
+    the Gaussian one. Where its formulation is a linear program, the optimum itself is found over the rationals; else
+    the gap is exact.
     """
     from cvxens import load_model
     from cvxens.errors import InvalidInput

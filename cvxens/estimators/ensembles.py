@@ -131,7 +131,7 @@ class Ensemble(Vote):
         run = self._run(sample, formulation, oracle, start=getattr(self, "weak_learners_", ()) if warm else ())
         return {
             # its exact proof would keep the sample
-            "certificate_": replace(run.certificate, prover=None),
+            "certificate_": run.certificate,
             "history_": run.history,
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,

@@ -52,6 +52,7 @@ class Perceptron(Kernel):
     source = "LL08 Definition 9"
     neutral = True
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     @property
     def is_data_independent(self) -> bool:
@@ -133,6 +134,7 @@ class SimplifiedPerceptron(Simplified):
     equation = "-|x - x'|_2"
     source = "LL08 Theorem 10"
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         squares = measure(SQUARE, *check_pair(X, Z))

@@ -33,7 +33,7 @@ LOSSES, PENALTIES = {"hinge", "hard", "soft minimum", "exponential", "logistic"}
 KERNELS = [f"functions of the {name} kernel" for name in ("stump", "perceptron", "laplacian", "gaussian")]
 HYPOTHESES = dict.fromkeys(["stumps", "stumps and constant"], "edges by sorting")  # and how all are bounded
 HYPOTHESES |= dict.fromkeys(["pool", "one-sided pool"], "edges by evaluation") | dict.fromkeys(KERNELS, "by u'Ku")
-UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-(10**6), Emax=10**6)
+UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-2000, Emax=2000)  # tiny results become 1e-2000
 UNITS = 10**40  # of roots and exponentials in kernels
 
 
@@ -122,7 +122,7 @@ def bound_above(function, r):
 
 
 def evaluate_edges(X, s, hypotheses):
-    """Return the largest edge of all hypotheses in size, and the sum of their squares; s_i = u_i y_i are integers."""
+    """Return the largest edge, in size but for weights from 0, and the sum of squares; s_i = u_i y_i are integers."""
     total = sum(s)
     found = [total] if hypotheses == "stumps and constant" else []
     for column in zip(*X, strict=True):
@@ -133,8 +133,8 @@ def evaluate_edges(X, s, hypotheses):
         for i, j, below in zip(order, order[1:], accumulate(s[i] for i in order), strict=False):
             if column[i] < column[j]:
                 found.append(total - 2 * below)
-    found = [max(edge, 0) if hypotheses == "one-sided pool" else abs(edge) for edge in found]
-    return max(found, default=0), sum(edge * edge for edge in found)
+    found = found if hypotheses == "one-sided pool" else [abs(edge) for edge in found]
+    return max(found, default=0), sum(max(edge, 0) ** 2 for edge in found)
 
 
 def evaluate_scores(X, terms, hypotheses):
@@ -176,8 +176,8 @@ def multiply_kernel(X, v, kernel, gamma):
     for i, j in combinations(range(len(rows)), 2):
         distance = sum(abs(a - b) ** power for a, b in zip(rows[i], rows[j], strict=True))
         if gamma:
-            at = -gamma * distance / q**power
-            entry = round(UP.multiply(UP.divide(at.numerator, at.denominator).exp(UP), UNITS)) - UNITS
+            at = UP.divide(-gamma.numerator * distance, gamma.denominator * q**power)
+            entry = round(UP.multiply(at.exp(UP), UNITS)) - UNITS
         else:
             entry = -isqrt(distance * UNITS**2)
         f[i], f[j] = f[i] + entry * v[j], f[j] + entry * v[i]
@@ -229,9 +229,9 @@ def evaluate(proof, X, y):
     require(q > 0 and len(numerators) == len(y), "multipliers: one for each sample")
     u, s = [Fraction(v, q) for v in numerators], [v * sign for v, sign in zip(numerators, y, strict=True)]
     require(not intercept or sum(s) == 0, "sum of y u is not 0, which the intercept asks for")
-    largest, squares = (None, 0) if over in KERNELS else evaluate_edges(X, s, over)
+    largest, squares = (1, 0) if over in KERNELS else evaluate_edges(X, s, over)  # there the largest is not known
     if proof["model"] is None:
-        require(loss == "hard" and min(u) >= 0 and sum(u) == 1 and largest == 0, "no proof that there are no margins")
+        require(loss == "hard" and min(u) >= 0 and sum(u) == 1 and largest <= 0, "no proof that there are no margins")
         return None, None
     require(penalty != "l1" or largest <= weight * q, "an edge above the weight of the penalty")
     d, b, terms = fields(proof["model"], "denominator, intercept, terms", "model")
@@ -250,7 +250,7 @@ def evaluate(proof, X, y):
         require(penalty != "simplex" or size == d, "weights whose sizes do not add up to 1")
         norm = Fraction(sum(w * w for w in weights), 2 * d * d)
         paid = weight * {"l1": Fraction(size, d), "squared l2": norm, "simplex": 0}[penalty]
-    lost = {"l1": 0, "squared l2": squares / (2 * weight * q**2), "simplex": Fraction(largest or 0) / q}[penalty]
+    lost = {"l1": 0, "squared l2": squares / (2 * weight * q**2), "simplex": Fraction(largest) / q}[penalty]
     z = [(e + Fraction(b, d)) * sign - off for e, sign in zip(f, y, strict=True)]
     return evaluate_loss(loss, prices, z) + paid, bound_loss(loss, prices, u) - lost
 

@@ -117,10 +117,10 @@ def mutate(document, path, rng):
         choices.append(not value)
     elif isinstance(value, str):
         try:
-            number = Fraction(value)
+            number = Fraction(value) if len(value) < 4000 else Fraction(7)
             tiny = Fraction(1, 10 ** rng.choice([1, 6, 12, 30]))
             choices = [str(x) for x in (-number, number + tiny, number - tiny, 2 * number, number / 3, Fraction(0))]
-            choices += [f"{number.numerator * 2}/{number.denominator * 2}", f"{value}0", f" {value}", float(number)]
+            choices += [f"{number.numerator * 2}/{number.denominator * 2}", f"{value}0", f" {value}", 0.5]
             choices += [str(number + number // 10 ** rng.choice([1, 3, 6, 9, 12])) for _ in range(3)]
             choices += [str(number + 1), str(number - 1), "1e400", "NaN", "-inf", "9" * 5000, f"{'8' * 4200}/3"]
         except ValueError:
