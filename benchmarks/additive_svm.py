@@ -17,10 +17,10 @@ from sklearn.svm import SVC
 
 from benchmarks import take_least
 from cvxens.datasets import make_threenorm
+from cvxens.solvers import solve_svm_path
 from cvxens.solvers.additive import (
     AdditiveModel,
     AdditiveSVM,
-    solve_additive_path,
     solve_additive_svm,
 )
 
@@ -80,7 +80,9 @@ def paths() -> Iterator[dict[str, Any]]:
 
     def by_paths() -> list[float]:
         problem = AdditiveSVM.of(X, y, 1.0)
-        return [s.objective for rows in training for s in solve_additive_path(problem.among(rows), CS, 1e-3)]
+        return [
+            s.objective for rows in training for s in solve_svm_path(solve_additive_svm, problem.among(rows), CS, 1e-3)
+        ]
 
     def by_svc() -> None:
         K = -cdist(X, X, "cityblock")

@@ -52,7 +52,7 @@ ROOMS = {
         "solvers",
         "proofs",
     },
-    "experiments": BASE | {"problems", "solvers", "estimators", "datasets"},
+    "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
     "plotting": BASE | {"hypotheses", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
@@ -79,7 +79,7 @@ ROOMS = {
 
 LIBRARIES = {
     "cvxpy": ("problems.modelling",),
-    "matplotlib": ("plotting",),
+    "matplotlib": ("plotting", "experiments.drawing"),
     "click": ("cli",),
     "rich": ("cli", "estimators.progress"),
     "numba": (
@@ -163,7 +163,6 @@ SHOWN_ELSEWHERE = {
     "HighsMaster": "made by column_generation, which shows it",
     "HingeMaster": "made by column_generation, which shows it",
     "InteriorPointMaster": "made by column_generation, which shows it",
-    "Proof": "what prove returns, which shows it",
     "LeastSquaresExperts": "what least_squares_experts returns, which shows it",
     "LeastSquaresMaster": "made by column_generation, which shows it",
     "LowRankKernel": "what incomplete_cholesky returns, which shows it",
@@ -182,15 +181,20 @@ SHOWN_ELSEWHERE = {
     "Samples": "what load_samples returns, which shows it",
     "Side": "half of a Row",
     "Signed": "shown where boosting over all stumps is",
+    "Outcome": "what a Method returns, as ErrorOf shows",
+    "Plan": "what cvxens reproduce makes and runs",
+    "Proof": "what prove returns, or what a Trial keeps of a certificate",
     "Split": "what a Source draws, which shows it",
     "Step": "what iterate yields",
     "SparseMaster": "made by column_generation, which shows it",
     "SmoothMaster": "made by column_generation, which shows it",
     "Tree": "what fit_tree returns, which shows it",
+    "Task": "what a Plan is made of",
     "Trial": "what a Cell is made of",
     "Update": "what adaptive_updates yields, which shows it",
     "fastest_master": "called by column_generation",
     "fastest_master_over": "called by column_generation",
+    "tasks_of": "the command line's way to the trials of experiments",
     "named": "the command line's way to a formulation",
 }
 """Public things without an example of their own, and why."""

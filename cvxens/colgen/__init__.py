@@ -13,7 +13,8 @@ from cvxens.colgen.adaboost import (
 )
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
-from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round
+from cvxens.colgen.paths import Path, PathPoint, solve_path
+from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round, TabledSample
 from cvxens.limits import Ending
 from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
@@ -30,10 +31,13 @@ __all__ = [
     "Master",
     "MasterSolution",
     "Oracle",
+    "Path",
+    "PathPoint",
     "Priced",
     "Round",
     "Run",
     "Step",
+    "TabledSample",
     "adaboost",
     "adaboost_star",
     "boosting_steps",
@@ -44,5 +48,6 @@ __all__ = [
     "masters",
     "oracles",
     "round_bound",
+    "solve_path",
     "stabilisation",
 ]

@@ -17,9 +17,61 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from cvxens import validation
 from cvxens.certificates import relative
-from cvxens.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis, TabulatedColumn
 from cvxens.types import Array
+
+
+def evaluate(hypothesis: Hypothesis, sample: Any) -> Array:
+    """Return the values of a hypothesis on a sample, shape (n_samples,); some samples know by themselves how."""
+    return sample.evaluate(hypothesis) if hasattr(sample, "evaluate") else hypothesis(sample)
+
+
+@dataclass(frozen=True, eq=False)
+class TabledSample:
+    """Samples, and beside them a table of the values that hypotheses have there which are known by their values only.
+
+    A `Union` of oracles on X and a `Pool` of a table has it as its sample, and `Run.decision_function` takes one with
+    new samples and the values of the pool's hypotheses on those.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        What other hypotheses are evaluated on.
+    table : array-like of shape (n_samples, n_columns)
+        The values of all hypotheses of the pool.
+
+    Raises
+    ------
+    InvalidInput
+        The two have not as many rows.
+
+    Examples
+    --------
+    >>> from cvxens.hypotheses import Stump
+    >>> sample = TabledSample(np.array([[0.0], [1.0]]), np.array([[5.0, 6.0], [7.0, 8.0]]))
+    >>> sample.evaluate(Stump(0, 0.5, 1)), sample.evaluate(TabulatedColumn(1, 2, -1))
+    (array([-1.,  1.]), array([-6., -8.]))
+    """
+
+    X: Any
+    table: Any
+
+    def __post_init__(self) -> None:
+        validation.same_length("table", self.table, validation.count_rows(self.X))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the samples."""
+        return np.shape(self.X)
+
+    def evaluate(self, hypothesis: Hypothesis) -> Array:
+        """Return the values of a hypothesis, of the table or of its own, shape (n_samples,)."""
+        innermost: Any = hypothesis
+        while hasattr(innermost, "hypothesis"):
+            innermost = innermost.hypothesis
+        return hypothesis(self.table if isinstance(innermost, TabulatedColumn) else self.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +86,7 @@ class CombinedSample:
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on the rows, shape (n_rows,)."""
-        return self.D @ np.asarray(hypothesis(self.X), np.float64)
+        return self.D @ np.asarray(evaluate(hypothesis, self.X), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +118,7 @@ class Column:
     @cached_property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
-        sample = self.sample
-        return sample.evaluate(self.hypothesis) if isinstance(sample, CombinedSample) else self.hypothesis(sample)
+        return evaluate(self.hypothesis, self.sample)
 
 
 @dataclass(frozen=True)
@@ -89,6 +140,9 @@ class Priced:
     distinct : bool
         True if the columns are other hypotheses than those that were excluded, even where they are equal on the sample;
         implied by an `outside_bound`. Else a run compares their values and drops what equals a column that it has.
+    rising_square_sum : float
+        The same sum over the edges above 0, which are those that count where w >= 0: less for a set that lacks -h of
+        some h. No more than `edge_square_sum` is believed; inf = not known.
     """
 
     columns: Sequence[Column]
@@ -96,6 +150,10 @@ class Priced:
     edge_square_sum: float = inf
     outside_bound: float = inf
     distinct: bool = False
+    rising_square_sum: float = inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rising_square_sum", min(self.rising_square_sum, self.edge_square_sum))
 
     @property
     def best_edge(self) -> float:
@@ -161,6 +219,15 @@ class Oracle(Protocol):
         Priced
             The best hypotheses first, each with its edge under the output where that is largest.
         """
+
+
+def has_negation(oracle: Oracle, hypothesis: Hypothesis) -> bool:
+    """Return True if the set of an oracle may have -h beside its own h: False where the oracle tells that it has not.
+
+    One whose set has -h for some h alone has a method of this name.
+    """
+    tells = getattr(oracle, "has_negation", None)
+    return getattr(oracle, "negations", False) or tells is None or bool(tells(hypothesis))
 
 
 @dataclass(frozen=True)

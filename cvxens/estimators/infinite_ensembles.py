@@ -525,7 +525,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
-        default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
+        default = (
+            default_gamma(template.kernel, template.gamma, X, weights).get("gamma") if template.gamma is None else None
+        )
         gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
         if isinstance(self.Cs, str):
             validation.one_of("Cs", self.Cs, [SCALE])
@@ -535,7 +537,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             Cs: Sequence[float] = [share * price for share in SHARES]
         else:
             Cs = _check_values("Cs", self.Cs)
-        # that of decision trees has an upper limit, twice the default, which multiples of it would exceed
+        # for decision trees there is Theorem 18 up to twice the default, and multiples of it would exceed that
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
@@ -640,7 +642,7 @@ class Folds:
         for gamma in grid.get("gamma", [self.template.gamma]):
             template = clone(self.template).set_params(gamma=gamma)
             shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
-            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma:g}'}")
+            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma}'}")
             found.append(
                 Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
             )

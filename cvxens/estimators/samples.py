@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import (
+    DepthTwoTrees,
     Fourier,
     KernelColumns,
     ParallelPerceptrons,
@@ -325,6 +326,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "quantile_stumps": QuantileStumps,
     "perceptrons": Perceptrons,
     "fourier": Fourier,
+    "depth_two_trees": DepthTwoTrees,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -332,6 +334,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
+    DepthTwoTrees: Accepts(sparse=("csc",)),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
 }

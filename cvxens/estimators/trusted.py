@@ -32,6 +32,7 @@ from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.hypotheses import (
+    Branch,
     Connective,
     Constant,
     Formula,
@@ -64,6 +65,7 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
+    Branch,
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),

@@ -33,14 +33,16 @@ class Vote(Limited, CertifiedClassifier):
     Parameters
     ----------
     oracle : str or callable
-        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
-        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
-        ``functools.partial(oracles.Perceptrons, refined=1)``; boosting takes values within [-1, 1]. Stumps take sparse
-        X; trees take NaN, and data frames with columns of categories, strings or booleans, whose values `features_`
-        then lists. Classifiers of scikit-learn, as in
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "depth_two_trees"
+        (all trees of depth 2 over at most 64 bins per feature), "perceptrons", "fourier", "trees" (as C4.5 grows them),
+        or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Perceptrons, refined=1)``; boosting takes values within [-1, 1]. The first three
+        take sparse X; "trees" take NaN, and data frames with columns of categories, strings or booleans, whose values
+        `features_` then lists. Classifiers of scikit-learn, as in
         ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
         themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
-        learned, such as the last three, are heuristic: nothing is proven over all of them.
+        learned, such as perceptrons, Fourier features, "trees" and these classifiers, are heuristic: nothing is proven
+        over all of them.
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
 
@@ -72,7 +74,8 @@ class Vote(Limited, CertifiedClassifier):
         """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
 
         A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
-        that comes to each; that of a classifier of scikit-learn, or of another hypothesis, by its own
+        that comes to each, or, where it is of depth 2, half as much to a test as to the one before it; a rule's equally
+        among its conditions; that of a classifier of scikit-learn, or of another hypothesis, by its own
         `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
         have neither, such as perceptrons, have no importances.
         """

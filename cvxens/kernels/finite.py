@@ -177,9 +177,9 @@ class WeakLearner(InnerProduct):
 class Centred(InnerProduct):
     """K(x, x') - K(x, o) - K(o, x') + K(o, o): the inner product of phi(x) - phi(o) and phi(x') - phi(o).
 
-    As y'u = 0 it gives `SVMDual` the solutions of K, with the intercept moved, whatever the sample o is. With an o
-    among the samples nothing is lost where their values are large beside their differences. Kernels that differ in o
-    alone are equal.
+    As y'u = 0 it gives `SVMDual` the solutions of K (LL08 after Theorem 4), with the intercept moved, whatever the
+    sample o is. With an o among the samples nothing is lost where their values are large beside their differences.
+    Kernels that differ in o alone are equal.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class Centred(InnerProduct):
     kernel: InnerProduct
     origin: Any = field(compare=False)
     equation = "K(x, x') - K(x, o) - K(o, x') + K(o, o)"
-    source = "LL08 section 4.2"
+    source = "LL08 section 4.1"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", as_tuple(self.origin))

@@ -29,6 +29,14 @@ from cvxens.kernels.tiles import Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
+OPEN = 2.0**-10
+"""By what share of the range of a sample an open box, or ball, of thresholds goes beyond it at either end.
+
+LL08 has the samples inside of an open box (section 4.1) and an open ball (section 5). Only so is a threshold beyond
+them, which makes a constant hypothesis, and Gram matrices are PD (Theorems 5 and 11). Any share above 0 would do; this
+one adds a thousandth to the kernel, in binary digits, so that scaling samples scales it without rounding.
+"""
+
 Shape: TypeAlias = tuple[Array, Array]
 """Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
@@ -51,7 +59,7 @@ class Kernel(FieldsOnly, ABC):
 
     @property
     def neutral(self) -> bool:
-        """True if hypotheses are -1/+1-valued and average to 0 at every x, as LL08 Theorem 16 asks."""
+        """True if hypotheses are -1/+1-valued and average to 0 at every x (LL08 Definition 15), as Theorem 16 asks."""
         return False
 
     @property
@@ -282,7 +290,7 @@ class LinearCompound(Compound):
 @final
 @dataclass(frozen=True, repr=False)
 class Sum(LinearCompound):
-    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08).
+    """K(x, x') = sum_k K_k(x, x') of at least one part: the union of sets (LL08 Theorem 13).
 
     Examples
     --------
@@ -297,7 +305,7 @@ class Sum(LinearCompound):
 
     parts: tuple[Kernel, ...]
     equation = "K1(x, x') + K2(x, x')"
-    source = "LL08"
+    source = "LL08 Theorem 13"
 
     def combine(self, values: Sequence[Any]) -> Any:
         return reduce(add, values)
@@ -316,12 +324,12 @@ class Sum(LinearCompound):
 @final
 @dataclass(frozen=True, repr=False)
 class Scaled(LinearCompound):
-    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by the root of the factor."""
+    """K(x, x') = factor K_1(x, x') for a factor above 0: the same set with r scaled by its root (LL08 section 5)."""
 
     factor: float
     kernel: Kernel
     equation = "factor K(x, x')"
-    source = "LL08"
+    source = "LL08 section 5"
 
     @property
     def parts(self) -> tuple[Kernel, ...]:  # type: ignore[override]
@@ -414,7 +422,7 @@ class Clipped(Kernel):
     low: tuple[float, ...]
     high: tuple[float, ...]
     equation = "K(x, x') of the nearest samples within the ranges"
-    source = "LL08"
+    source = "the box of LL08 section 4.1, for samples from anywhere"
 
     @property
     def psd(self) -> bool:

@@ -9,23 +9,27 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import exp, factorial
+from math import exp, sqrt
 from typing import Any, final
 
 import numpy as np
+from scipy.special import gammaln, xlogy
 
 from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import AND, OR, XOR, Connective, Formula, Hypothesis
-from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
+from cvxens.hypotheses import AND, OR, XOR, Connective, Constant, Formula, Hypothesis
+from cvxens.kernels.kernel import OPEN, Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
-from cvxens.kernels.tiles import Tile
+from cvxens.kernels.tiles import Tile, check_pair
 from cvxens.validation import RandomState
 
-LEVELS = 40
-"""Beyond so many levels the share of trees, (gamma Delta)^L / L! with gamma Delta < 1, is below rounding."""
+MASSES = {"corrected": 4.0, "printed": 2.0, "stumps": 4.0}
+"""The definitions of stump regions, and by what Delta_S a level multiplies the mass: by Theorem 16, by 4."""
+
+LARGEST = 150.0
+"""The largest gamma Delta_S: the kernel is up to exp(2 gamma Delta_S), whose square has to be a number."""
 
 
 @final
@@ -125,10 +129,33 @@ def or_(first: Kernel, second: Kernel) -> Logical:
 and_.source = or_.source = Logical.source  # type: ignore[attr-defined]
 
 
+@final
+@dataclass(frozen=True)
+class Constants(Kernel):
+    """K(x, x') = mass: the constants -1 and +1, each with r^2 = mass / 2."""
+
+    mass: float
+    equation = "mass"
+    source = "LL08 after Definition 17"
+    neutral = True
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        shape = tuple(map(len, check_pair(X, Z)))
+        return lambda rows, columns: np.broadcast_to(self.mass, shape)[rows, columns]
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        return self.mass
+
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
+        signs = validation.generator(random_state).choice([1, -1], size=validation.whole("n", n))
+        return tuple(map(Constant, signs.tolist()))
+
+
 class OfStumps(Ranged):
     """A function of the stump kernel within ranges, ``g(K_S, Delta_S)``; its mass is that of K_S = Delta_S."""
 
     neutral = True
+    margin = OPEN
 
     @property
     def stump(self) -> Stump:
@@ -156,33 +183,45 @@ class OfStumps(Ranged):
 @documented
 @dataclass(frozen=True)
 class StumpRegion(OfStumps):
-    """K_L = (K_{L-1} + Delta_{L-1}) (K_S + Delta_S), with K_1 = K_S and Delta_L = 4^(L-1) Delta_S^L.
+    """K_{L+1} = (K_L + Delta_L) (K_S + Delta_S): the regions that L stumps bound, joined by AND and OR.
 
-    LL08 Theorem 16 applied level by level: the regions of level L are q min(h, s) with h of level L - 1, s a stump
-    and q = -1 or +1. With k = K_S + Delta_S the closed form is
-    ``K_L = k^L + sum_{j=2}^{L-1} Delta_j k^(L-j)`` for L > 1. Scaling the samples and ranges by c scales it by c^L.
+    LL08 Definition 17 begins with stumps and constants, K_1 = K_S + Delta_S of mass Delta_1 = 2 Delta_S, and applies
+    Theorem 16 level by level: the regions of level L + 1 are q min(h, s) with h of level L, s a stump and q = -1 or +1.
+    The masses of Theorem 16 are Delta_{L+1} = 4 Delta_L Delta_S. The print has 2 Delta_L Delta_S, an error: its
+    Delta_2 is 4 Delta_S^2, while K_2(x, x) is 8 Delta_S^2. Levels 1 and 2 are the same either way; from level 3 on the
+    printed kernel is smaller, that of another mixture: with mass M_L = L (2 Delta_S)^L it is
+    ``1/L (K_L + M_L) (K_S + Delta_S) + (1 - 1/L) K_L K_1``, ANDs and exclusive ors.
+
+    With k = K_S + Delta_S the closed forms are ``k^L + sum_{l=1}^{L-1} Delta_l k^(L-l)`` with the right masses, and
+    ``(2 Delta_S)^L sum_{l=1}^{L} (k / (2 Delta_S))^l`` as printed. Scaling the samples and ranges by c scales the
+    kernel by c^L.
 
     Parameters
     ----------
     level : int
         L, at least 1.
+    definition : {"corrected", "printed", "stumps"}
+        Definition 17 with the masses of Theorem 16; as it is printed; or Theorem 16 from stumps alone, K_1 = K_S.
 
     Examples
     --------
-    >>> StumpRegion(2, low=(0.0,), high=(2.0,))([[0.0], [1.0], [2.0]])
-    array([[4., 1., 0.],
-           [1., 4., 1.],
-           [0., 1., 4.]])
+    >>> for definition in ("corrected", "printed", "stumps"):
+    ...     StumpRegion(3, (0.0,), (2.0,), definition)([[0.0]], [[0.0], [0.5], [1.0], [2.0]])
+    array([[32.   , 19.875, 11.   ,  0.   ]])
+    array([[24.   , 13.875,  7.   ,  0.   ]])
+    array([[16.   ,  9.375,  5.   ,  0.   ]])
     """
 
     level: int
     low: Any = None
     high: Any = None
+    definition: str = "corrected"
     equation = "(K_{L-1} + Delta_{L-1}) (K_S + Delta_S)"
-    source = "LL08 Theorem 16"
+    source = "LL08 Definition 17, Theorem 16"
 
     def __post_init__(self) -> None:
         validation.whole("level", self.level)
+        validation.one_of("definition", self.definition, MASSES)
         super().__post_init__()
 
     @property
@@ -190,16 +229,23 @@ class StumpRegion(OfStumps):
         return float(self.level)
 
     def combine(self, K: Any, delta: float) -> Any:
-        k, mass = K + delta, delta
+        k = K + delta
+        # K_1 and Delta_1, with the constants -1 and +1 of mass Delta_S or without
+        value, mass = (K, delta) if self.definition == "stumps" else (k, 2 * delta)
         for _ in range(self.level - 1):
-            # K_L = (K_{L-1} + Delta_{L-1}) k, and Delta_L = 4 Delta_S Delta_{L-1}
-            K, mass = (K + mass) * k, 4 * delta * mass
-        return K
+            # K_{L+1} = (K_L + Delta_L) k, and Delta_{L+1} = 4 Delta_L Delta_S, or 2 as printed
+            value, mass = (value + mass) * k, MASSES[self.definition] * delta * mass
+        return value
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        kernel: Kernel = self.stump
-        for _ in range(self.level - 1):
-            kernel = Logical(AND, kernel, self.stump)
+        stump = self.stump
+        first: Kernel = stump if self.definition == "stumps" else stump + Constants(stump.total_mass())
+        kernel = first
+        for level in range(1, self.level):
+            joined: Kernel = Logical(AND, kernel, stump)
+            if self.definition == "printed" and level > 1:
+                joined = (1 / level) * joined + (1 - 1 / level) * (kernel * first)
+            kernel = joined
         return kernel.sample(n, random_state)
 
 
@@ -207,20 +253,20 @@ class StumpRegion(OfStumps):
 @documented
 @dataclass(frozen=True)
 class DecisionTree(OfStumps):
-    """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1, for 0 < gamma < 1 / Delta_S.
+    """K(x, x') = exp(gamma (K_S(x, x') + Delta_S)) - 1: decision trees of all sizes.
 
-    LL08 Theorem 18: the union of sets with the kernels ``gamma^L / L! (K_S + Delta_S)^L``, L = 1, 2, ..., each of
-    decision trees with L tests; it is the Laplacian kernel, ``exp(2 gamma Delta_S) exp(-gamma |x - x'|_1) - 1``.
+    It is the Laplacian kernel, ``exp(2 gamma Delta_S) exp(-gamma |x - x'|_1) - 1``, and embodies trees in several ways.
 
-    Two decompositions, with t = gamma Delta_S. Of stump regions (`StumpRegion`) and constants:
-    ``w_1 Delta_S + sum_L w_L K_L`` with ``w_L = gamma^L sum_{n >= 0} (1 - n) (2 t)^n / (L + n)!``, where all weights
-    are positive for t up to 0.796. Of the exclusive ors of L stumps, which are decision trees too:
-    ``(e^t - 1) + e^t sum_L gamma^L / L! K_S^L``, for any t; the sampler draws these, with constants of both signs.
+    - LL08 Theorem 18, for gamma Delta_S < 1: ``sum_L tau_L K_L`` over the levels of `StumpRegion` as printed, with
+      ``tau_L = gamma^L / L! - 2 Delta_S gamma^(L+1) / (L+1)!``. With the right masses the weights are ``gamma^L / L! -
+      sum_{j >= 1} (2 Delta_S)^j gamma^(L+j) / (L+j)!``, which are positive for gamma Delta_S up to 0.628 only.
+    - Footnote 5, for any gamma: exclusive ors of L stumps, which are decision trees too, and constants of both signs,
+      ``(e^t - 1) + e^t sum_L gamma^L / L! K_S^L`` with t = gamma Delta_S. The sampler draws these.
 
     Parameters
     ----------
     gamma : float
-        Above 0 and below 1 / Delta_S.
+        Above 0, with gamma Delta_S at most 150, as values reach exp(2 gamma Delta_S).
 
     Examples
     --------
@@ -234,7 +280,7 @@ class DecisionTree(OfStumps):
     low: Any = None
     high: Any = None
     equation = "exp(gamma (K_S + Delta_S)) - 1"
-    source = "LL08 Theorem 18"
+    source = "LL08 Theorem 18, footnote 5"
 
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
@@ -248,22 +294,25 @@ class DecisionTree(OfStumps):
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random, n = validation.generator(random_state), validation.whole("n", n)
         t = self.gamma * self.stump_mass()
-        # the masses of (e^t - 1) + e^t sum_L gamma^L / L! K_S^L over e^t, as K_S^L has the mass Delta_S^L
-        masses = np.array([1 - exp(-t), *(t**level / factorial(level) for level in range(1, LEVELS))])
-        levels = random.choice(LEVELS, size=n, p=normalise_masses(masses)).tolist()
-        stumps = iter(self.stump.sample(max(1, sum(levels)), random))
+        # the masses over e^2t: of constants e^-t (1 - e^-t), and of L stumps e^-t t^L / L!, Poisson's law, whose tail
+        # beyond 12 standard deviations and 40 is below rounding
+        levels = np.arange(int(t + 12 * sqrt(t)) + 40)
+        masses = np.exp(xlogy(levels, t) - gammaln(levels + 1) - t)
+        masses[0] = exp(-t) * -np.expm1(-t)
+        sizes = random.choice(levels, size=n, p=normalise_masses(masses)).tolist()
+        stumps = iter(self.stump.sample(max(1, sum(sizes)), random))
         signs = random.choice([1, -1], size=n).tolist()
-        return tuple(Formula(XOR, tuple(islice(stumps, k)), sign) for k, sign in zip(levels, signs, strict=True))
+        return tuple(Formula(XOR, tuple(islice(stumps, k)), sign) for k, sign in zip(sizes, signs, strict=True))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)
-        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X).stump_mass()), SimplifiedLaplacian(self.gamma))
+        return Scaled(exp(2 * self.gamma * self.stump_mass(X)), SimplifiedLaplacian(self.gamma))
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         delta = super().stump_mass(X, Z)
-        if self.gamma * delta >= 1:
-            found = f"found {self.gamma!r} with a Delta_S of {delta:g}"
-            raise InvalidInput("gamma", found, f"give a number below 1 / Delta_S = {1 / delta:g}, or use Laplacian")
+        if self.gamma * delta > LARGEST:
+            found, least = f"found {self.gamma!r} with a Delta_S of {delta:g}", LARGEST / delta
+            raise InvalidInput("gamma", found, f"give at most {LARGEST:g} / Delta_S = {least:g}, or use Laplacian")
         return delta

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, Simplified, close_ranges
+from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
 from cvxens.kernels.tiles import SQUARE, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -25,17 +25,18 @@ ROUNDING = 1 + 1e-12
 @final
 @dataclass(frozen=True)
 class Perceptron(Kernel):
-    """K(x, x') = Delta - |x - x'|_2, with Delta = radius Xi_D / Theta_D.
+    """K(x, x') = Delta - |x - x'|_2, with Delta = radius Theta_D / Xi_D.
 
-    LL08 Definition 9 and Theorem 10: the inner product over all perceptrons sign(theta'x - a) with |theta| = 1 and
-    |a| <= radius, scaled by r^2 = 1 / (2 Theta_D) so that the distance has the factor 1. Xi_D is the area of the
-    unit sphere of D dimensions and Theta_D the integral of |theta_1| over it; their ratio is 1 / E|theta_1|.
+    LL08 Definition 9 and Appendix A: the inner product over all perceptrons sign(theta'x - a) with |theta| = 1 and
+    |a| <= radius, scaled by r^2 = 1 / (2 Xi_D) so that the distance has the factor 1. Theta_D is the area of the
+    unit sphere of D dimensions and Xi_D the integral of |theta_1| over it; their ratio is 1 / E|theta_1|.
     Scaling the samples by c scales the kernel by c, which for an SVM is a change of C.
 
     Parameters
     ----------
     radius : float, optional
-        Bound on the norm of samples; that of the samples that the kernel is evaluated on where it is not given.
+        Bound on the norm of samples. Where it is not given, that of the samples that the kernel is evaluated on and
+        2^-10 of it more, so that there are constant perceptrons and the matrix of distinct samples is PD (Theorem 11).
     n_features : int, optional
         The dimension D, which only sampling without samples needs.
 
@@ -49,7 +50,7 @@ class Perceptron(Kernel):
     radius: float | None = None
     n_features: int | None = None
     equation = "Delta - |x - x'|_2"
-    source = "LL08 Definition 9"
+    source = "LL08 Definition 9, Appendix A"
     neutral = True
     homogeneity = 1.0
     statement = ("perceptron", None)
@@ -91,20 +92,20 @@ class Perceptron(Kernel):
         X = validation.samples(X)
         theta = _draw_directions(validation.generator(random_state), n_directions, X.shape[1]).T
         radius = self._radius_of(X) * ROUNDING
-        # r^2 dtheta = Xi_D / (2 Theta_D) per unit of threshold, shared by the directions
+        # r^2 dtheta = Theta_D / (2 Xi_D) per unit of threshold, shared by the directions
         scale = 1 / (2 * n_directions * mean_projection(X.shape[1]))
         ends = np.stack([np.full(n_directions, -radius), np.full(n_directions, radius)])
         return StumpColumns(X @ theta, constant=False, ends=ends, gap_scale=lambda width: np.sqrt(scale * width))
 
     def range_free_equivalent(self, X: Any) -> Kernel:
-        # with a radius, samples are bound to it (LL08 Theorem 10)
+        # the constant goes (LL08 Theorem 10); with a radius, samples are bound to it
         return SimplifiedPerceptron() if self.radius is None else close_ranges(self, X)
 
     def _radius_of(self, X: Array) -> float:
         if self.n_features is not None:
             check_features("X", X, self.n_features, "the kernel")
         longest = float(np.sqrt((X**2).sum(axis=1)).max())
-        radius = longest if self.radius is None else validation.positive("radius", self.radius)
+        radius = longest * (1 + OPEN) if self.radius is None else validation.positive("radius", self.radius)
         if longest > radius * ROUNDING:
             found = f"found a sample of norm {longest:g}"
             raise InvalidInput("X", found, f"stay within the kernel's radius of {radius:g}")
@@ -122,7 +123,7 @@ class Perceptron(Kernel):
 class SimplifiedPerceptron(Simplified):
     """K(x, x') = -|x - x'|_2.
 
-    LL08: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
+    LL08 Theorem 10: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the perceptron kernel.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class SimplifiedPerceptron(Simplified):
 
 
 def mean_projection(n_features: int) -> float:
-    """Compute E|theta_1| = Theta_D / Xi_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
+    """Compute E|theta_1| = Xi_D / Theta_D for theta uniform on the unit sphere of D = `n_features` dimensions."""
     # Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2))
     half = n_features / 2
     return float(np.exp(gammaln(half) - gammaln(half + 0.5)) / np.sqrt(pi))

@@ -127,7 +127,7 @@ class SimplifiedLaplacian(ExponentialLessOne):
     """
 
     equation = "exp(-gamma |x - x'|_1) - 1"
-    source = "LL08"
+    source = "LL08 section 6.3"
     law = CAUCHY
 
 
@@ -145,7 +145,7 @@ class SimplifiedGaussian(ExponentialLessOne):
     """
 
     equation = "exp(-gamma |x - x'|_2^2) - 1"
-    source = "LL08"
+    source = "LL08 section 6.4"
     law = NORMAL
 
 
@@ -155,8 +155,9 @@ class SimplifiedGaussian(ExponentialLessOne):
 class Laplacian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_1).
 
-    LL08: within ranges and for gamma < 1 / Delta_S it is a multiple of the decision-tree kernel and a constant. For
-    any gamma it is the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d from Cauchy
+    LL08 section 6.3 and footnote 5: within ranges it is ``exp(-2 gamma Delta_S) (K + 1)``, K the kernel of decision
+    trees, for any gamma that of exclusive ors of stumps, which `DecisionTree` draws. It is also the mean over waves
+    sqrt(2) cos(theta'x - kappa), which need no ranges and which this sampler draws: the theta_d from Cauchy
     distributions of scale gamma, kappa uniformly.
 
     Examples
@@ -167,7 +168,7 @@ class Laplacian(Exponential):
     """
 
     equation = "exp(-gamma |x - x'|_1)"
-    source = "LL08"
+    source = "LL08 section 6.3, footnote 5"
     law = CAUCHY
     simplified = SimplifiedLaplacian
 
@@ -178,8 +179,8 @@ class Laplacian(Exponential):
 class Gaussian(Exponential):
     """K(x, x') = exp(-gamma |x - x'|_2^2).
 
-    The reference of LL08, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws: the theta_d
-    from normal distributions of variance 2 gamma, kappa uniformly.
+    What LL08 section 7.2 compares with, and the mean over waves sqrt(2) cos(theta'x - kappa), which the sampler draws:
+    the theta_d from normal distributions of variance 2 gamma, kappa uniformly.
 
     Examples
     --------
@@ -189,6 +190,6 @@ class Gaussian(Exponential):
     """
 
     equation = "exp(-gamma |x - x'|_2^2)"
-    source = "LL08"
+    source = "LL08 sections 6.4 and 7.2"
     law = NORMAL
     simplified = SimplifiedGaussian

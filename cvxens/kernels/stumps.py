@@ -19,7 +19,7 @@ from cvxens import hypotheses, validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
+from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -34,6 +34,9 @@ class Ranged(Kernel):
     low, high : array-like of shape (n_features,), optional
         The range of each feature; without them the kernel is evaluated within one sample only, by its range.
     """
+
+    margin: ClassVar[float] = 0.0
+    """The share of a sample's range by which an end that is not given is beyond it."""
 
     low: Any
     high: Any
@@ -71,11 +74,19 @@ class Ranged(Kernel):
         return box
 
     def box_of(self, X: Array) -> Array:
-        """Return (low, high) for a sample that must be within, its own where they are open; shape (2, n_features)."""
-        box = self.domain(X.shape[1])
-        box = np.where(np.isinf(box), [X.min(axis=0), X.max(axis=0)], box)
+        """Return (low, high) for a sample that must be within, its own where none are given; shape (2, n_features)."""
+        box, ends = self.domain(X.shape[1]), np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
+        beyond = self.margin * (ends[1] - ends[0])
+        box = np.where(np.isinf(box), ends + np.stack([-beyond, beyond]), box)
         check_inside(box, X)
         return box
+
+    def widths_of(self, X: Array) -> Array:
+        """Return high - low for a sample, (n_features,), with the digits that an offset takes from a box of its own."""
+        low, high = self.box_of(X)
+        own = (1 + 2 * self.margin) * (X.max(axis=0).astype(np.float64) - X.min(axis=0))
+        widths: Array = np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, high - low)
+        return widths
 
     def with_ranges_of(self, X: Any) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
@@ -116,27 +127,33 @@ class RangedStumps(Ranged, Additive):
 class Stump(RangedStumps):
     """K(x, x') = Delta - |x - x'|_1, with Delta = 1/2 sum_d (high_d - low_d).
 
-    LL08 Definition 3 and Theorem 4: the inner product over all stumps whose thresholds are within the ranges, with
+    LL08 Definition 3 and Appendix A: the inner product over all stumps whose thresholds are within the ranges, with
     r = 1/2. Scaling the samples by c scales it by c, which for an SVM is a change of C.
 
     Parameters
     ----------
     low, high : array-like of shape (n_features,), optional
-        The range of each feature; the range of the samples that the kernel is evaluated on where they are not given.
+        The range of each feature. Where they are not given, the range of the samples that the kernel is evaluated on,
+        and at either end 2^-10 of it more, so that there are constant stumps (LL08 section 4.1) and the matrix of
+        samples that differ in one feature from each other is PD (Theorem 5).
 
     Examples
     --------
     >>> Stump(low=(0.0,), high=(2.0,))([[0.0], [2.0]])
     array([[ 1., -1.],
            [-1.,  1.]])
+    >>> Stump()([[0.0], [1024.0]])
+    array([[ 513., -511.],
+           [-511.,  513.]])
     """
 
     low: Any = None
     high: Any = None
     equation = "Delta - |x - x'|_1"
-    source = "LL08 Definition 3"
+    source = "LL08 Definition 3, Appendix A"
     neutral = True
     statement = ("stump", None)
+    margin = OPEN
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
@@ -146,8 +163,8 @@ class Stump(RangedStumps):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        low, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
-        return float((high - low).sum()) / 2
+        widths = np.diff(self.box(), axis=0) if X is None else self.widths_of(join_samples(*check_pair(X, Z)))
+        return float(widths.sum()) / 2
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         box, random = self.box(), validation.generator(random_state)
@@ -206,10 +223,10 @@ class DecisionStump(RangedStumps):
 class HistogramIntersection(Ranged, Additive):
     """K(x, x') = sum_d min(x_d, x'_d), for x, x' >= 0.
 
-    LL08: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of half the stump
-    kernel, with the intercept moved by ``-1/2 sum_i u_i y_i |x_i|_1``, which is 0 on histograms of equal size. It
-    embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c scales it by c,
-    which for an SVM is a change of C.
+    LL08 after Theorem 4: it is ``1/2 (|x|_1 + |x'|_1 - |x - x'|_1)``, so as y'u = 0 it gives `SVMDual` the solutions of
+    half the stump kernel, whatever the sizes of the histograms, with the intercept moved by ``-1/2 sum_i u_i y_i
+    |x_i|_1``. It embodies the 0/1-valued stumps [x_d >= a], 0 < a <= high_d, with r = 1. Scaling the samples by c
+    scales it by c, which for an SVM is a change of C.
 
     Parameters
     ----------
@@ -226,7 +243,7 @@ class HistogramIntersection(Ranged, Additive):
     high: Any = None
     ends = {"high": 1}  # noqa: RUF012
     equation = "sum_d min(x_d, x'_d)"
-    source = "LL08"
+    source = "LL08 section 4.1"
     is_data_independent = True
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -268,7 +285,7 @@ class HistogramIntersection(Ranged, Additive):
 class SimplifiedStump(Simplified, Additive):
     """K(x, x') = -|x - x'|_1, or -sum_d scale_d |x_d - x'_d|.
 
-    LL08 section 4.2: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the
+    LL08 Theorem 4: conditionally PSD, and as y'u = 0 it gives `SVMDual` the solutions of the stump kernel; with the
     scales 1/2 those of histogram intersection.
 
     Parameters
@@ -288,7 +305,7 @@ class SimplifiedStump(Simplified, Additive):
 
     scale: Any = None
     equation = "-|x - x'|_1"
-    source = "LL08 section 4.2"
+    source = "LL08 Theorem 4"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", as_tuple(self.scale))
@@ -328,9 +345,11 @@ class SimplifiedStump(Simplified, Additive):
 class MiddleStump(Kernel):
     """K(x, x') = sum over the middle stumps h of a sample of h(x) h(x').
 
-    LL08 section 6: one stump for each gap between consecutive distinct values of a feature, with its threshold in
-    the middle. With J stumps it is J less twice the number of thresholds between x and x'. Either sign of a stump
-    counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own leaves it.
+    One stump for each gap between consecutive distinct values of a feature, with its threshold in the middle: the
+    m_qda of LL08 section 4.2. With J stumps it is J less twice the number of thresholds between x and x'. Either sign
+    of a stump counts for half, so the set is neutral; its total mass is J. Scaling the samples and the set's own
+    leaves it. The K_M of LL08 section 7, where either sign has r = 1/2, is ``0.5 * MiddleStump(X)``: SVM-Mid with the C
+    of the print is `SVMDual` with this kernel and C / 2. The weak-learner kernel of KIE06 section 3.1 is 1/J of it.
 
     Parameters
     ----------
@@ -346,7 +365,7 @@ class MiddleStump(Kernel):
 
     X: Any = field(repr=False)
     equation = "sum over middle stumps of h(x) h(x')"
-    source = "LL08 section 6"
+    source = "LL08 sections 4.2 and 7; KIE06 section 3.1"
     neutral = True
     homogeneity = 0.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_pe
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
 from cvxens.types import Array
+
+Decide: TypeAlias = Callable[[Array, Any, Mapping[str, Array]], Array]
+"""From scores (n_samples,) or (n_samples, n_outputs), samples and own values to what there is one of per sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,10 @@ class Formulation:
     scores : bool
         Whether the loss is on scores, and holds what it compares them with, such as targets: y is then left out. It
         goes without saying where there are several outputs, and of losses that hold targets themselves.
+    decide : callable, optional
+        How variables of the formulation's own act on new samples: a function from the scores H w + b, the samples X and
+        the best values of those variables by name to what `decision_function` of a `Run` returns, such as
+        ``lambda f, X, own: f + X @ own["v"]`` for a linear part. It plays no part in the problem.
 
     Examples
     --------
@@ -84,12 +91,15 @@ class Formulation:
     maximise: bool = False
     constraints: Callable[[Any], Sequence[Any]] | None = None
     scores: bool = False
+    decide: Decide | None = None
 
     def __post_init__(self) -> None:
         for name, part in (("loss", self.loss), ("penalty", self.penalty)):
             # atoms of cvxpy are classes as well, and functions to expressions
             if hasattr(part, "term"):
                 validation.made(name, part)
+        if self.decide is not None and not callable(self.decide):
+            raise InvalidInput("decide", f"found {self.decide!r:.100}", "give a function of scores, samples and values")
 
     @cached_property
     def terms(self) -> tuple[Loss, Penalty]:
@@ -198,6 +208,23 @@ class Formulation:
         loss, penalty = self.terms
         found = [term.own_values(at) for term, at in ((loss, z), (penalty, w)) if hasattr(term, "own_values")]
         return {name: value for values in found for name, value in values.items()}
+
+
+def apply(decide: Decide | None, f: Array, X: Any, own: Mapping[str, Array]) -> Array:
+    """Return what is decided on samples with the scores f, these themselves where nobody says otherwise.
+
+    Examples
+    --------
+    >>> apply(lambda f, X, own: f + X @ own["v"], np.zeros(2), np.eye(2), {"v": np.array([3.0, 4.0])})
+    array([3., 4.])
+    """
+    if decide is None:
+        return f
+    decided = np.asarray(decide(f, X, own), np.float64)
+    if decided.shape[:1] != f.shape[:1]:
+        found = f"found one that returns the shape {decided.shape} for scores of the shape {f.shape}"
+        raise InvalidInput("decide", found, "return a row, or a number, for every sample")
+    return decided
 
 
 def _holds_own(part: Any) -> bool:

@@ -22,6 +22,7 @@ from cvxens.solvers.rho_svm import (
     Update,
     adaptive_updates,
     fixed_updates,
+    growing_updates,
     partial_svms,
     solve_entropy_projection,
     solve_low_rank_rho_svm,
@@ -30,28 +31,30 @@ from cvxens.solvers.rho_svm import (
 )
 from cvxens.solvers.svm import solve_svm_dual, solve_svm_primal
 from cvxens.solvers.svm_path import SVMPath, svm_path
-from cvxens.solvers.svm_solution import Ending, Level, SVMSolution
+from cvxens.solvers.svm_solution import Ending, Level, SVMSolution, solve_svm_path
 
 SOLVERS: Mapping[str, str] = {
     "adaptive_updates": "TK07 Algorithm 1",
-    "draw_members": "TT06",
-    "fixed_updates": "Cristianini, Campbell & Shawe-Taylor 1999",
+    "draw_members": "TT06 section 4",
+    "fixed_updates": "Kivinen & Warmuth 1997; Cristianini, Campbell & Shawe-Taylor 1999",
+    "growing_updates": "an extension of TK07 Algorithm 1",
     "incomplete_cholesky": "Fine & Scheinberg, JMLR 2 (2001)",
     "iterated_least_squares_experts": "TT06 (5)",
     "least_squares_experts": "TT06 (5)",
-    "partial_svms": "TK07 section 3",
+    "partial_svms": "TK07 Algorithm 1, section 3.2",
     "reg_adaboost_rounds": "KIE06 (16)-(18)",
     "solve_entropy_projection": "TK07 (7)-(10)",
-    "solve_low_rank_rho_svm": "TK07 Algorithm 1",
+    "solve_low_rank_rho_svm": "TK07 (2), section 3.3; Newton's method",
     "solve_reg_adaboost": "KIE06 (15)-(18)",
     "solve_regularized_exp_loss": "KIE06 (15)",
     "solve_regularized_least_squares": "TT06 (5)",
-    "solve_rho_svm": "TK07 Algorithm 1",
+    "solve_rho_svm": "TK07 (2)",
     "solve_slssvm": "SL (11)",
     "solve_svm_dual": "LL08 P2; LIBSVM",
+    "solve_svm_path": "LL08 P2, section 7",
     "solve_svm_primal": "LL08 P1, P5; LIBSVM",
     "svm_path": "Hastie, Rosset, Tibshirani & Zhu, JMLR 5 (2004)",
-    "update_bound": "TK07; Pythagoras and Pinsker",
+    "update_bound": "TK07 section 2.4, after (19)",
 }
 """The functions of this room, and where they are from."""
 
@@ -70,6 +73,7 @@ __all__ = [
     "adaptive_updates",
     "draw_members",
     "fixed_updates",
+    "growing_updates",
     "incomplete_cholesky",
     "iterated_least_squares_experts",
     "least_squares_experts",
@@ -83,6 +87,7 @@ __all__ = [
     "solve_rho_svm",
     "solve_slssvm",
     "solve_svm_dual",
+    "solve_svm_path",
     "solve_svm_primal",
     "svm_path",
     "update_bound",

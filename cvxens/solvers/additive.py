@@ -34,7 +34,7 @@ from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, TINY, sum_error
 from cvxens.solvers.proximal_hinge import SmoothedHinge
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution, along_prices
+from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
 from cvxens.types import Array, FieldsOnly
 
 __all__ = [
@@ -44,12 +44,10 @@ __all__ = [
     "AdditiveSVM",
     "Cells",
     "StumpEnsemble",
-    "solve_additive_path",
     "solve_additive_svm",
 ]
 
 SOLVERS: Mapping[str, str] = {
-    "solve_additive_path": "LL08 P2; proximal Newton steps",
     "solve_additive_svm": "LL08 P2; proximal Newton steps",
 }
 """The functions of this room, and where they are from."""
@@ -855,36 +853,6 @@ def solve_additive_svm(
                 raise
             ending = Ending.INTERRUPTED
     return search.incumbent.end(ending)
-
-
-def solve_additive_path(
-    problem: AdditiveSVM, Cs: Any, tol: float = 1e-6, **options: Any
-) -> Sequence[SVMSolution[AdditiveSVM]]:
-    """Solve along C, every problem from the solution of the one before; nothing is sorted anew.
-
-    Parameters
-    ----------
-    problem : AdditiveSVM
-        Its C are taken as weights of the samples.
-    Cs : array-like of shape (n_values,)
-        Factors of the problem's C, above 0; ascending is fastest.
-    tol : float
-        Certified relative gap of each.
-    **options
-        As `solve_additive_svm` takes; limits hold for each.
-
-    Returns
-    -------
-    sequence of SVMSolution
-        One for each of `Cs`; fewer where Ctrl-C ended the path.
-
-    Examples
-    --------
-    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=1.0)
-    >>> [round(solution.objective, 6) for solution in solve_additive_path(problem, [0.125, 0.25])]
-    [-0.242188, -0.46875]
-    """
-    return along_prices(solve_additive_svm, problem, Cs, tol, options)
 
 
 class _Search:

@@ -11,7 +11,7 @@ the block of two. Here SMO runs inside a block whose matrix is in the cache, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol, TypeAlias
@@ -26,10 +26,10 @@ from cvxens.limits import Deadline, Pace, TimeUp, check_time, limit_time, was_cu
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution, along_prices
+from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise", "solve_blockwise_path"]
+__all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -495,36 +495,6 @@ def solve_blockwise(
         except TimeUp:
             ending = Ending.MAX_TIME
         return search.result(ending)
-
-
-def solve_blockwise_path(
-    problem: KernelSVM, Cs: Any, tol: float = 1e-6, **options: Any
-) -> Sequence[SVMSolution[KernelSVM]]:
-    """Solve along C, every problem from the solution of the one before.
-
-    Parameters
-    ----------
-    problem : KernelSVM
-        Its C are taken as weights of the samples.
-    Cs : array-like of shape (n_values,)
-        Factors of the problem's C, above 0; ascending is fastest.
-    tol : float
-        Certified relative gap of each.
-    **options
-        As `solve_blockwise` takes; limits hold for each.
-
-    Returns
-    -------
-    sequence of SVMSolution
-        One for each of `Cs`; fewer where Ctrl-C ended the path.
-
-    Examples
-    --------
-    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
-    >>> [solution.objective for solution in solve_blockwise_path(problem, [0.25, 1.0])]
-    [-0.375, -0.5]
-    """
-    return along_prices(solve_blockwise, problem, Cs, tol, options)
 
 
 class _Search:

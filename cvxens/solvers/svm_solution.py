@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -159,8 +159,39 @@ class Incumbent(Generic[S]):
         return replace(self.best, history=tuple(self.history), ending=ending)
 
 
-def along_prices(solve: Callable[..., S], problem: Any, Cs: Any, tol: float, options: Mapping[str, Any]) -> Sequence[S]:
-    """Solve a problem at each factor C of its prices, started from the solution before; Ctrl-C ends the path."""
+def solve_svm_path(solve: Callable[..., S], problem: Any, Cs: Any, tol: float = 1e-6, **options: Any) -> Sequence[S]:
+    """Solve LL08 P2 along C, every problem from the solution of the one before; nothing is evaluated or sorted anew.
+
+    Parameters
+    ----------
+    solve : callable
+        `solve_additive_svm` or `solve_blockwise`.
+    problem : AdditiveSVM or KernelSVM
+        As `solve` takes it; its C are taken as weights of the samples.
+    Cs : array-like of shape (n_values,)
+        Factors of the problem's C, above 0; ascending is fastest.
+    tol : float
+        Certified relative gap of each.
+    **options
+        As `solve` takes; limits hold for each.
+
+    Returns
+    -------
+    sequence of SVMSolution
+        One for each of `Cs`; fewer where Ctrl-C ended the path.
+
+    Examples
+    --------
+    >>> from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
+    >>> problem = AdditiveSVM.of([[0.0], [1.0], [2.0]], [1.0, -1.0, 1.0], C=1.0)
+    >>> [round(solution.objective, 6) for solution in solve_svm_path(solve_additive_svm, problem, [0.125, 0.25])]
+    [-0.242188, -0.46875]
+
+    >>> from cvxens.solvers.blockwise import KernelSVM, solve_blockwise
+    >>> problem = KernelSVM.of([[0.0, -2.0], [-2.0, 0.0]], [1.0, -1.0], C=1.0)
+    >>> [solution.objective for solution in solve_svm_path(solve_blockwise, problem, [0.25, 1.0])]
+    [-0.375, -0.5]
+    """
     solutions: list[S] = []
     for C in validation.finite_array("Cs", Cs, ndim=1):
         last = {"start": solutions[-1]} if solutions else {}

@@ -4,6 +4,7 @@ import signal
 from itertools import count, pairwise
 from math import inf
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import PlainTable, Table, all_stumps, linear_program, noisy, soft_minimum_program
@@ -262,7 +263,11 @@ def test_an_oracle_without_a_bound_proves_nothing():
     assert all(row.bound <= OPTIMUM for row in run.history)
     squares = column_generation(formulations.svm(1.0), Stumps(X, square_sum=False), y, max_columns=9)
     assert not squares.certificate.proven
-    assert squares.certificate.note == "the oracle cannot bound the edges"
+    assert squares.certificate.note.startswith("the oracle does not bound the sum of squared edges")
+    cubes = Formulation(formulations.svm(1.0).loss, lambda w: cp.sum(cp.power(cp.abs(w), 3)))
+    powers = column_generation(cubes, Stumps(X), y, max_columns=2)
+    assert not powers.certificate.proven
+    assert powers.certificate.note.startswith("the penalty needs the edges of all hypotheses")
 
 
 def test_an_oracle_that_overstates_its_bound_never_proves_more():

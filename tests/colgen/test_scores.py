@@ -1,5 +1,6 @@
 """Losses on scores: targets without labels, several outputs with constraints, variables of the user's own."""
 
+from dataclasses import replace
 from functools import partial
 
 import cvxpy as cp
@@ -165,6 +166,29 @@ def test_a_linear_part_beside_the_ensemble():
     r = T[:, 0] - run.decision_function(X) - X @ run.variables["beta"]
     objective = r @ r + 0.3 * np.abs(run.variables["beta"]).sum() + 0.8 * np.abs(run.weights).sum()
     assert objective == pytest.approx(optimum, rel=1e-6)
+
+
+def test_variables_act_in_the_decision():
+    """A linear part: what the run decides on new samples are the scores that its loss is the least of."""
+    beta = cp.Variable(2, name="beta")
+
+    def loss(f):
+        return cp.sum_squares(T[:, 0] - f - X @ beta) + 0.3 * cp.norm1(beta)
+
+    formulation = Formulation(loss, L1(0.8), intercept=True, scores=True, decide=lambda f, X, own: f + X @ own["beta"])
+    run = column_generation(formulation, Stumps(X), tol=1e-7)
+    plain = column_generation(replace(formulation, decide=None), Stumps(X), tol=1e-7)
+    assert_allclose(run.decision_function(X), plain.decision_function(X) + X @ plain.variables["beta"], atol=1e-12)
+    r = T[:, 0] - run.decision_function(X)
+    paid = r @ r + 0.3 * np.abs(run.variables["beta"]).sum() + 0.8 * np.abs(run.weights).sum()
+    assert run.certificate.primal == pytest.approx(paid, rel=1e-6)
+    grades = replace(formulation, decide=lambda f, X, own: np.digitize(f, [0.0, 1.0]))
+    assert column_generation(grades, Stumps(X), tol=0.1).decision_function(X[:3]).shape == (3,)
+    broken = column_generation(replace(formulation, decide=lambda f, X, own: f.sum()), Stumps(X), tol=0.5)
+    with pytest.raises(InvalidInput, match=r"^decide: found one that returns the shape \(\)"):
+        broken.decision_function(X)
+    with pytest.raises(InvalidInput, match=r"^decide: found 'linear'"):
+        replace(formulation, decide="linear")
 
 
 def test_variables_of_constraints_and_penalties_come_back_too():

@@ -228,3 +228,12 @@ def test_stumps_of_parts_are_the_best_of_theirs():
     expected = sorted(part[edges[part].argmax()] + 0.5 for part in np.array_split(np.arange(39), 4))
     assert best + 0.5 in expected
     assert sorted(column.hypothesis.threshold for column in stumps) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_features", "limit", "expected"),
+    [(3999, 1, None, 1), (20_000, 2, None, 10), (6000, 2, 5, 1), (6000, 101, None, 1)],
+)
+def test_large_samples_have_several_columns_of_a_feature(n_samples, n_features, limit, expected):
+    X = np.broadcast_to(np.arange(n_samples)[:, np.newaxis] % 64, (n_samples, n_features))
+    assert Stumps(X, columns_per_round=limit, square_sum=False).per_feature == expected

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tree import DecisionTreeClassifier
 
-from cvxens.colgen import Ending, Formulation, column_generation, oracles
+from cvxens.colgen import Checkpoint, Ending, Formulation, TabledSample, column_generation, oracles
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Scaled, Stump, negate
 from cvxens.problems.losses import Hinge, Logistic
@@ -68,6 +68,37 @@ def test_a_union_is_as_closed_and_as_exact_as_its_sets():
         oracles.Union()
     assert len(oracles.Union(stumps, one_sided, columns_per_round=2).price(y).columns) == 2
     assert oracles.Union(oracles.Stumps(csr_array(X)), oracles.Stumps(csr_array(X))).price(y).columns
+
+
+@pytest.mark.parametrize("cost", [1.0, 0.5])
+def test_a_table_joins_by_rows(cost, tmp_path):
+    X, y = noisy(24, 2, 3)
+    table = np.random.default_rng(0).normal(size=(24, 3)) + 0.3 * y[:, np.newaxis]
+    oracle = oracles.Union(oracles.Stumps(X), oracles.Costed(oracles.Pool(table), cost))
+    H = np.column_stack([*(h(X) for h in all_hypotheses(X)), table / cost])
+    formulation, file = Formulation(Hinge(0.5), L1(), intercept=True), Checkpoint(tmp_path / "run")
+    first = column_generation(formulation, oracle, y, max_rounds=2, checkpoint=file)
+    run = column_generation(formulation, oracle, y, checkpoint=file)
+    assert run.history[:2] == first.history
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(truth(H, y, Hinge(0.5), L1()), rel=1e-7)
+    started = column_generation(formulation, oracle, y, start=[column.hypothesis for column in run.columns])
+    assert len(started.history) < len(run.history)
+    again = TabledSample(X[:5], table[:5])
+    np.testing.assert_allclose(run.decision_function(again), run.decision_function(oracle.sample)[:5])
+    pairs = oracles.Rows(oracle, np.eye(24)[:4] - np.eye(24)[4:8])
+    np.testing.assert_allclose(
+        pairs.sample.evaluate(run.columns[0].hypothesis), -np.diff(run.columns[0].values[:8].reshape(2, 4), axis=0)[0]
+    )
+
+
+def test_tables_that_do_not_fit_are_refused():
+    X, _ = noisy(24, 2, 3)
+    with pytest.raises(InvalidInput, match=r"^oracles: found two tables"):
+        oracles.Union(oracles.Stumps(X), oracles.Pool(X), oracles.Pool(2 * X))
+    with pytest.raises(InvalidInput, match=r"^table: found 23 rows for 24 samples"):
+        oracles.Union(oracles.Stumps(X), oracles.Pool(X[1:]))
+    assert oracles.Union(oracles.Pool(X), oracles.Pool(X)).sample is not None
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])

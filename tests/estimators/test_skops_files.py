@@ -66,8 +66,10 @@ BY_DEFAULT = {
 TABLE = {"TableEncoder", "NumericColumn", "NominalColumn", "LeftOutColumn", "Numerals", "Dates"}
 TREES_ALONE = {"ThresholdTrees", "ThresholdTree"}
 TREES = {"Certificate", "Round", "SignedTree", "Tree", "Nodes", "Feature"}
+TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
+    "trees of depth 2": (LPBoostClassifier(oracle="depth_two_trees", tol=0.1), TREES_OF_DEPTH_TWO),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
         {"Certificate", "BoostingRound", "Perceptron"},
@@ -238,6 +240,7 @@ EVERY_KERNEL = {
     "Stump, of given ranges": STUMPS,
     "StumpRegion": kernels.StumpRegion(2, LOW, HIGH),
     "StumpRegion, of open ranges": kernels.StumpRegion(2),
+    "StumpRegion, printed": kernels.StumpRegion(3, LOW, HIGH, "printed"),
     "Sum": STUMPS + kernels.Linear(np.eye(3)),
     "TreeEnsemble": GROWN,
     **{
@@ -262,8 +265,8 @@ def concrete(kind):
 
 def test_every_kernel_is_in_the_table():
     abstract = {"Exponential", "ExponentialLessOne"}
-    # what a fit makes of open ranges, and nobody gives
-    made = {"Clipped"}
+    # what a fit makes of open ranges, and what regions are drawn with: nobody gives them
+    made = {"Clipped", "Constants"}
     given = {kind.__name__ for kind in concrete(Kernel)} - abstract - made
     assert {name.partition(",")[0] for name in EVERY_KERNEL} == given
     assert {kind.__name__ for kind in concrete(Kernel)} >= {

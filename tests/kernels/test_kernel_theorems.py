@@ -31,7 +31,11 @@ from cvxens.kernels import (
     and_,
     or_,
 )
+from cvxens.kernels.kernel import OPEN
+from cvxens.kernels.logic import Constants
 from cvxens.kernels.perceptron import mean_projection
+from cvxens.problems import SVMDual, SVMPrimal
+from cvxens.solvers import solve_svm_dual
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
 WITHIN = Stump(LOW, HIGH)
@@ -60,7 +64,7 @@ BOX = (np.zeros(2), np.ones(2))
 ON_GRID = Stump(*BOX)
 
 
-def test_theorem_4_the_stump_kernel_by_its_definition():
+def test_definition_3_the_stump_kernel_by_its_integral():
     total = sum(mass * np.outer(h, h) for h, mass in stumps_on(GRID, BOX, 8))
     np.testing.assert_allclose(ON_GRID(GRID), total, atol=1e-12)
     assert ON_GRID.total_mass() == pytest.approx(sum(mass for _, mass in stumps_on(GRID, BOX, 8)))
@@ -103,12 +107,12 @@ def test_theorem_8_averaged_stumps_give_the_kernel_between_samples(X):
     np.testing.assert_allclose(WITHIN.cells(X).widths.sum(), (HIGH - LOW).sum())
 
 
-# Xi_D = int_{|theta| = 1} dtheta and Theta_D = int_{|theta| = 1} |theta_1| dtheta of LL08 Theorem 10, by D
+# Theta_D = int_{|theta| = 1} dtheta and Xi_D = int_{|theta| = 1} |theta_1| dtheta of LL08 Definition 9, by D
 AREAS = {1: 2, 2: 2 * np.pi, 3: 4 * np.pi}
 PROJECTED_AREAS = {1: 2, 2: 4, 3: 2 * np.pi}
 
 
-def test_theorem_10_the_perceptron_kernel_in_the_plane():
+def test_definition_9_the_perceptron_kernel_in_the_plane():
     X, radius = np.array([[0.3, -0.2], [1.0, 0.5], [-0.6, 0.9]]), 1.5
     angles = 2 * np.pi * (np.arange(20_000) + 0.5) / 20_000
     theta = np.stack([np.cos(angles), np.sin(angles)])
@@ -119,7 +123,7 @@ def test_theorem_10_the_perceptron_kernel_in_the_plane():
     assert Perceptron(radius, 2).total_mass() == pytest.approx(radius * AREAS[2] / PROJECTED_AREAS[2])
 
 
-def test_theta_and_xi_of_the_perceptron_kernel():
+def test_appendix_a_theta_and_xi_of_the_perceptron_kernel():
     for d, area in AREAS.items():
         assert area * mean_projection(d) == pytest.approx(PROJECTED_AREAS[d])
     for d in (2, 3, 6):
@@ -130,47 +134,88 @@ def test_theta_and_xi_of_the_perceptron_kernel():
 
 @settings(deadline=None, max_examples=20)
 @given(X=inside, level=st.integers(1, 5))
-def test_regions_are_stumps_joined_level_by_level(X, level):
-    kernel = StumpRegion(level, LOW, HIGH)
-    joined = WITHIN
-    for _ in range(level - 1):
-        joined = and_(joined, WITHIN)
-    np.testing.assert_allclose(kernel(X), joined(X), rtol=1e-10)
-    assert kernel.total_mass() == pytest.approx(joined.total_mass())
+def test_definition_17_is_theorem_16_level_by_level(X, level):
+    """Printed, it is a mixture of ANDs and exclusive ors; the masses are those of the hypotheses."""
+    first = WITHIN + Constants(DELTA)
+    expected = {"corrected": first, "printed": first, "stumps": WITHIN}
+    for below in range(1, level):
+        joined = {name: and_(kernel, WITHIN) for name, kernel in expected.items()}
+        if below > 1:
+            joined["printed"] = (1 / below) * joined["printed"] + (1 - 1 / below) * (expected["printed"] * first)
+        expected = joined
+    for definition, kernel in expected.items():
+        regions = StumpRegion(level, LOW, HIGH, definition)
+        np.testing.assert_allclose(regions(X), kernel(X), rtol=1e-10)
+        assert regions.total_mass() == pytest.approx(kernel.total_mass())
+        assert regions.neutral
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=inside, level=st.integers(1, 5))
+def test_definition_17_has_closed_forms(X, level):
     k = WITHIN(X) + DELTA
-    closed = k**level + sum(4 ** (j - 1) * DELTA**j * k ** (level - j) for j in range(2, level))
-    np.testing.assert_allclose(kernel(X), closed if level > 1 else k - DELTA, rtol=1e-10, atol=1e-9)
+    masses = [2 * DELTA * (4 * DELTA) ** (below - 1) for below in range(1, level + 1)]
+    corrected = k**level + sum(masses[below - 1] * k ** (level - below) for below in range(1, level))
+    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH)(X), corrected, rtol=1e-10, atol=1e-9)
+    assert StumpRegion(level, LOW, HIGH).total_mass() == pytest.approx(masses[-1])
+    printed = (2 * DELTA) ** level * sum((k / (2 * DELTA)) ** below for below in range(1, level + 1))
+    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH, "printed")(X), printed, rtol=1e-10, atol=1e-9)
+    assert StumpRegion(level, LOW, HIGH, "printed").total_mass() == pytest.approx(level * (2 * DELTA) ** level)
+    of_stumps = k**level + sum(4 ** (j - 1) * DELTA**j * k ** (level - j) for j in range(2, level))
+    expected = of_stumps if level > 1 else k - DELTA
+    np.testing.assert_allclose(StumpRegion(level, LOW, HIGH, "stumps")(X), expected, rtol=1e-10, atol=1e-9)
+    assert StumpRegion(level, LOW, HIGH, "stumps").total_mass() == pytest.approx(DELTA**level * 4 ** (level - 1))
 
 
-def region_weight(level, t):
-    """w_L / gamma^L."""
-    return sum((1 - n) * (2 * t) ** n / factorial(level + n) for n in range(60))
+@pytest.mark.parametrize(
+    ("definition", "rows"),
+    [
+        ("corrected", ([2, 1.5, 1, 0], [8, 5.25, 3, 0], [32, 19.875, 11, 0])),
+        ("printed", ([2, 1.5, 1, 0], [8, 5.25, 3, 0], [24, 13.875, 7, 0])),
+        ("stumps", ([1, 0.5, 0, -1], [4, 2.25, 1, 0], [16, 9.375, 5, 0])),
+    ],
+)
+def test_definition_17_by_hand_on_a_line(definition, rows):
+    """K_S + Delta_S is 2, 1.5, 1 and 0 there, with Delta_S = 1."""
+    X = np.array([[0.0], [0.5], [1.0], [2.0]])
+    for level, row in enumerate(rows, start=1):
+        np.testing.assert_allclose(StumpRegion(level, (0.0,), (2.0,), definition)(X)[0], row, atol=1e-12)
+
+
+def corrected_weight(level, t):
+    """gamma^-L times the weight of K_L with the masses of Theorem 16 in Theorem 18."""
+    return 1 / factorial(level) - sum((2 * t) ** j / factorial(level + j) for j in range(1, 60))
 
 
 @settings(deadline=None, max_examples=15)
 @given(X=inside, t=st.floats(0.05, 0.95))
 def test_theorem_18_decision_trees_are_regions_of_all_levels(X, t):
     gamma = t / DELTA
-    regions = sum(gamma**level * region_weight(level, t) * StumpRegion(level, LOW, HIGH)(X) for level in range(1, 30))
     K = DecisionTree(gamma, LOW, HIGH)(X)
-    np.testing.assert_allclose(K, gamma * region_weight(1, t) * DELTA + regions, rtol=1e-9)
     np.testing.assert_allclose(K, sum((gamma * (WITHIN(X) + DELTA)) ** j / factorial(j) for j in range(1, 40)))
-    xors = sum(gamma**j / factorial(j) * WITHIN(X) ** j for j in range(1, 40))
-    np.testing.assert_allclose(K, exp(t) - 1 + exp(t) * xors, atol=1e-9)
+    tau = [gamma**n / factorial(n) - 2 * DELTA * gamma ** (n + 1) / factorial(n + 1) for n in range(1, 40)]
+    assert min(tau) > 0
+    printed = sum(weight * StumpRegion(n, LOW, HIGH, "printed")(X) for n, weight in enumerate(tau, start=1))
+    np.testing.assert_allclose(K, printed, rtol=1e-9)
+    corrected = sum(gamma**n * corrected_weight(n, t) * StumpRegion(n, LOW, HIGH)(X) for n in range(1, 60))
+    np.testing.assert_allclose(K, corrected, rtol=1e-6)
 
 
-def test_theorem_18_the_weights_of_regions_are_positive_up_to_0_796():
-    zero = brentq(lambda t: region_weight(1, t), 0.1, 1.0)
-    assert 0.796 < zero < 0.797
-    assert all(region_weight(level, t) > 0 for level in range(2, 20) for t in (0.1, 0.5, 0.796))
+def test_theorem_18_the_weights_of_right_masses_are_positive_up_to_0_628():
+    zero = brentq(lambda t: corrected_weight(1, t), 0.1, 1.0)
+    assert 0.628 < zero < 0.629
+    assert exp(2 * zero) == pytest.approx(1 + 4 * zero)
+    assert all(corrected_weight(level, t) > 0 for level in range(2, 20) for t in (0.1, 0.5, 0.628))
 
 
-@settings(deadline=None, max_examples=20)
-@given(X=inside, t=st.floats(0.05, 0.95))
-def test_the_laplacian_kernel_is_that_of_decision_trees(X, t):
+@settings(deadline=None, max_examples=15)
+@given(X=inside, t=st.floats(0.05, 8.0))
+def test_footnote_5_decision_trees_are_exclusive_ors_of_stumps_for_any_gamma(X, t):
     gamma = t / DELTA
-    expected = np.exp(-2 * t) * (DecisionTree(gamma, LOW, HIGH)(X) + 1)
-    np.testing.assert_allclose(Laplacian(gamma)(X), expected, rtol=1e-12)
+    K = DecisionTree(gamma, LOW, HIGH)(X)
+    xors = sum(gamma**j / factorial(j) * WITHIN(X) ** j for j in range(1, 80))
+    np.testing.assert_allclose(K, exp(t) - 1 + exp(t) * xors, rtol=1e-9, atol=1e-9 * exp(2 * t))
+    np.testing.assert_allclose(Laplacian(gamma)(X), exp(-2 * t) * (K + 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
@@ -249,6 +294,64 @@ def test_weak_learners_by_brute_force():
     expected = sum(p * np.outer(h(X), h(X)) for p, h in zip(pi, forms, strict=True))
     np.testing.assert_allclose(WeakLearner(forms, pi)(X), expected, atol=1e-12)
     np.testing.assert_allclose(3 * WeakLearner(forms)(X), sum(np.outer(h(X), h(X)) for h in forms), atol=1e-12)
+
+
+lines = st.lists(st.integers(-40, 40), min_size=2, max_size=8, unique=True).map(
+    lambda values: np.array(values, float)[:, np.newaxis] / 4
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(X=lines, scale=st.sampled_from([1.0, 2.0**-30, 2.0**40]))
+def test_theorems_5_and_11_gram_matrices_of_distinct_samples_are_pd(X, scale):
+    """Also on a line, where both ends of a closed box have opposite rows: K (e_first + e_last) = 0."""
+    planar = np.column_stack([X, np.round(X)])
+    for kernel, sample in ((Stump(), X), (Perceptron(), X - X.mean()), (Stump(), planar), (Perceptron(), planar)):
+        K, gap = kernel(scale * sample), np.diff(np.sort(scale * X[:, 0])).min()
+        # a pair that is `gap` apart has about that eigenvalue, and 2 v'1 / |v|^2 margin that of the ends
+        assert np.linalg.eigvalsh(K).min() > min(OPEN * np.ptp(scale * X), gap) / 8
+    closed = Stump(X.min(axis=0), X.max(axis=0))(X)
+    assert abs(np.linalg.eigvalsh(closed).min()) < 1e-12 * closed.max() * len(X)
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=lines)
+def test_section_4_1_the_constant_is_in_the_span_of_an_open_box_and_ball(X):
+    ones = np.ones(len(X))
+    for cells in (Stump().cells(X), Perceptron().cells(X - X.mean(), 1, random_state=0)):
+        H = cells.scores(np.eye(cells.shape[1]))
+        constant = np.ptp(H, axis=0) == 0
+        assert constant.sum() == 2
+        assert (H[0, constant] != 0).all()
+        w = np.linalg.lstsq(H, ones, rcond=None)[0]
+        np.testing.assert_allclose(H @ w, ones, atol=1e-8)
+    closed = Stump(X.min(axis=0), X.max(axis=0)).cells(X)
+    H = closed.scores(np.eye(closed.shape[1]))
+    # H's rows of the two ends are opposite, so no combination is 1 at both
+    np.testing.assert_allclose(H[X[:, 0].argmin()], -H[X[:, 0].argmax()])
+
+
+def test_theorem_13_the_union_of_two_sets_is_the_sum_of_their_kernels():
+    """P5 over the columns of both is P2 with the sum, whatever each set weighs."""
+    X = np.random.default_rng(5).normal(size=(14, 2))
+    y = np.where(X[:, 0] * X[:, 1] > -0.2, 1.0, -1.0)
+    first, second = Stump().cells(X), MiddleStump(X).columns()
+    H = np.hstack([each.scores(np.eye(each.shape[1])) * scale for each, scale in ((first, 1.0), (second, 0.5))])
+    union = SVMPrimal(H, y, C=0.7).solve()
+    dual = SVMDual((Stump() + 0.25 * MiddleStump(X))(X), y, C=0.7).solve()
+    assert union.objective == pytest.approx(-dual.objective, rel=1e-7)
+
+
+def test_section_7_svm_mid_has_half_of_the_middle_stumps_kernel():
+    """K_M sums (1/2)^2 m(x) m(x') over both signs; the machine of C there is ours of C / 2."""
+    X = np.random.default_rng(6).normal(size=(12, 2))
+    y = np.where(X.sum(axis=1) > 0.1, 1.0, -1.0)
+    both = [q * h for h in MiddleStump(X).columns().scores(np.eye(22)).T for q in (-1, 1)]
+    K = sum(0.25 * np.outer(m, m) for m in both)
+    np.testing.assert_allclose((0.5 * MiddleStump(X))(X), K, atol=1e-12)
+    printed = solve_svm_dual(SVMDual(K, y, C=0.25)).variables["u"]
+    ours = solve_svm_dual(SVMDual(MiddleStump(X)(X), y, C=0.125)).variables["u"]
+    np.testing.assert_allclose(printed, 2 * ours, atol=1e-5)
 
 
 DISTINCT = {
@@ -334,14 +437,8 @@ def test_what_an_svm_does_not_notice_may_be_read_off_both_samples():
     np.testing.assert_allclose(scores[0], scores[2], atol=1e-6)
 
 
-@pytest.mark.parametrize("t", [0.3, 0.99])
+@pytest.mark.parametrize("t", [0.3, 0.99, 5.0])
 def test_the_mass_of_trees_is_that_of_their_decomposition(t):
     kernel = DecisionTree(t / DELTA, LOW, HIGH)
     assert kernel.total_mass() == pytest.approx(exp(t) - 1 + exp(t) * sum(t**j / factorial(j) for j in range(1, 40)))
     assert log(kernel.total_mass() + 1) == pytest.approx(2 * t)
-
-
-@pytest.mark.parametrize("level", [1, 2, 3])
-def test_the_mass_of_regions_counts_their_formulas(level):
-    """Level by level: two signs and r^2 doubled for each further stump, of mass Delta_S."""
-    assert StumpRegion(level, LOW, HIGH).total_mass() == pytest.approx(DELTA**level * 4 ** (level - 1))

@@ -12,11 +12,10 @@ from cvxens.certificates import Certificate
 from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending, additive, solve_svm_dual
+from cvxens.solvers import Ending, additive, solve_svm_dual, solve_svm_path
 from cvxens.solvers.additive import (
     AdditiveKernel,
     AdditiveSVM,
-    solve_additive_path,
     solve_additive_svm,
 )
 
@@ -144,7 +143,7 @@ def test_a_sample_is_a_start_to_the_same_optimum():
 
 def test_a_path_has_the_optima_of_every_C():
     Cs = 2.0 ** np.arange(-17, 4, 2)
-    path = solve_additive_path(PROBLEM.priced(1.0), Cs, 1e-7)
+    path = solve_svm_path(solve_additive_svm, PROBLEM.priced(1.0), Cs, 1e-7)
     alone = [solve_additive_svm(AdditiveSVM.of(X, Y, C), 1e-7) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in alone], rtol=1e-6)
     assert all(s.ending is Ending.OPTIMAL for s in path)
@@ -197,7 +196,7 @@ def test_an_interrupted_path_ends(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(additive, "newton_step", interrupted)
-    assert len(solve_additive_path(PROBLEM, [0.1, 1.0])) == 1
+    assert len(solve_svm_path(solve_additive_svm, PROBLEM, [0.1, 1.0])) == 1
 
 
 def test_the_certificate_knows_a_wrong_point():
@@ -256,4 +255,4 @@ def test_bad_options(options, argument):
 
 def test_bad_paths():
     with pytest.raises(InvalidInput, match="Cs"):
-        solve_additive_path(PROBLEM, [1.0, 0.0])
+        solve_svm_path(solve_additive_svm, PROBLEM, [1.0, 0.0])

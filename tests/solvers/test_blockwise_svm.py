@@ -11,7 +11,7 @@ from cvxens.datasets import make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Gaussian, SimplifiedPerceptron, SimplifiedStump
 from cvxens.problems import SVMDual
-from cvxens.solvers import Ending, blockwise
+from cvxens.solvers import Ending, blockwise, solve_svm_path
 from cvxens.solvers.additive import AdditiveSVM, solve_additive_svm
 from cvxens.solvers.blockwise import (
     CachedRows,
@@ -19,7 +19,6 @@ from cvxens.solvers.blockwise import (
     KernelSVM,
     optimise_block,
     solve_blockwise,
-    solve_blockwise_path,
 )
 
 KERNELS = [SimplifiedStump(), SimplifiedPerceptron(), Gaussian(0.1)]
@@ -135,7 +134,7 @@ def test_a_path_has_the_solutions_of_single_problems():
     Cs = 2.0 ** np.arange(-9, 4, 3)
     prices = np.random.default_rng(0).uniform(0.5, 2, 300)
     problem = KernelSVM.of(KERNELS[1](X), Y, prices)
-    path = solve_blockwise_path(problem, Cs, 1e-8)
+    path = solve_svm_path(solve_blockwise, problem, Cs, 1e-8)
     single = [solve_blockwise(KernelSVM.of(KERNELS[1](X), Y, C * prices), 1e-8) for C in Cs]
     assert_allclose([s.objective for s in path], [s.objective for s in single], rtol=1e-7)
     assert all(s.certificate.holds(1e-8) for s in path)
@@ -204,7 +203,7 @@ def test_an_interrupt_leaves_the_best_point(small_blocks, monkeypatch):
         return rows.K[np.ix_(chosen, chosen)]
 
     monkeypatch.setattr(DenseRows, "block", lambda self, chosen: interrupt(chosen))
-    path = solve_blockwise_path(KernelSVM.of(rows, Y, 1.0), [1.0, 2.0], 1e-9)
+    path = solve_svm_path(solve_blockwise, KernelSVM.of(rows, Y, 1.0), [1.0, 2.0], 1e-9)
     assert [s.ending for s in path] == [Ending.INTERRUPTED]
     assert len(path[0].history) == 4
     assert path[0].relative_gap == pytest.approx(min(level.relative_gap for level in path[0].history), rel=1e-9)

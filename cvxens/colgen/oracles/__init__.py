@@ -1,5 +1,6 @@
 """Oracles: weak learners that price their hypotheses."""
 
+from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
@@ -14,6 +15,7 @@ from cvxens.hypotheses import Constant, Stump
 __all__ = [
     "Constant",
     "Costed",
+    "DepthTwoTrees",
     "FeatureGroups",
     "Fourier",
     "KernelBalls",

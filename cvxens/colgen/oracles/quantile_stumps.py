@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from cvxens.colgen.oracles.bins import BinnedFeatures
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.features import SortedFeatures, column
 from cvxens.hypotheses import Constant, Hypothesis, Stump
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import sample_prices, signed_weights, whole
+from cvxens.validation import signed_weights, whole
 
 
 class QuantileStumps:
@@ -55,20 +55,13 @@ class QuantileStumps:
     def __init__(
         self, X: Any, *, n_thresholds: int = 32, columns_per_round: int = 50, sample_weight: Any = None
     ) -> None:
-        features = SortedFeatures(X)
-        masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
-        if masses is not None and (masses == masses[0]).all():
-            masses = None
-        limit = min(whole("n_thresholds", n_thresholds), 255)
-        self.sample = features.X
+        n_bins = whole("n_thresholds", n_thresholds) + 1
+        binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight, order="F")
+        self.sample, self.codes = binned.sample, binned.codes
         self.columns_per_round = whole("columns_per_round", columns_per_round)
-        by_feature = [_choose_thresholds(features, j, limit, masses) for j in range(features.n_features)]
-        self.codes = np.empty(self.sample.shape, np.uint8, order="F")
-        for j, thresholds in enumerate(by_feature):
-            self.codes[:, j] = np.searchsorted(thresholds, np.asarray(column(self.sample, j), np.float64), side="right")
-        self.places = [(j, threshold) for j, thresholds in enumerate(by_feature) for threshold in thresholds.tolist()]
+        self.places = [(j, threshold) for j, own in enumerate(binned.thresholds) for threshold in own.tolist()]
         self.n_hypotheses = len(self.places) + 1
-        self.counts = [len(thresholds) for thresholds in by_feature]
+        self.counts = binned.counts.tolist()
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
@@ -102,31 +95,3 @@ class QuantileStumps:
         sign = 1 if edge >= 0 else -1
         hypothesis = Stump(*self.places[k], sign) if k < len(self.places) else Constant(sign)
         return Column(hypothesis, self.sample, float(size))
-
-
-def _choose_thresholds(features: SortedFeatures, feature: int, limit: int, masses: Array | None) -> Array:
-    """Choose thresholds, ascending, that have the nearest to equal masses of samples between them."""
-    places = features.places(feature)
-    if len(places) > limit:
-        total, below = _sum_masses(features, feature, masses)
-        below = below[places - 1]
-        wanted = np.arange(1, limit + 1) * total / (limit + 1)
-        after = np.clip(np.searchsorted(below, wanted), 1, len(places) - 1)
-        nearest = after - (wanted - below[after - 1] <= below[after] - wanted)
-        places = places[np.unique(nearest)]
-    return np.array([features.threshold(feature, place) for place in places.tolist()])
-
-
-def _sum_masses(features: SortedFeatures, feature: int, masses: Array | None) -> tuple[float, Array]:
-    """Return the mass of all samples, and its sums up to each sorted entry; `masses` None is 1 for each sample."""
-    if masses is None:
-        # without weights only the order of values counts, which is sorted already
-        values = features.entry_values[features.entries(feature)]
-        entries = np.ones(len(values))
-        if features.has_zeros[feature]:
-            entries[np.searchsorted(values, 0)] = features.n_samples - len(values) + 1
-    else:
-        # of sparse features one entry stands for all zeros, and has the mass that the others leave
-        rows = features.ascending(feature)
-        entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
-    return float(entries.sum()), entries.cumsum()

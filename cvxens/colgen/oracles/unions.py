@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
@@ -29,14 +30,15 @@ class Union:
     Parameters
     ----------
     *oracles : Oracle
-        At least one, all of the same sample.
+        At least one, all of the same sample. One may be a `Pool` of a table, which goes by rows; the sample of the
+        union is then a `cvxens.colgen.TabledSample`.
     columns_per_round : int, optional
         The largest number of columns that are returned; by default all that the oracles return.
 
     Raises
     ------
     InvalidInput
-        There is no oracle, or one of another sample.
+        There is no oracle, one of another sample, or more than one table.
 
     Examples
     --------
@@ -48,6 +50,19 @@ class Union:
     ...     print(column.hypothesis, round(column.edge, 3))
     x[0] >= 0.5 -> +1 2.0
     Gaussian(gamma=0.2, n_features=None)(x, (1)) 0.551
+
+    Stumps, and what an earlier model answers on the same samples; on new ones it has to be told again:
+
+    >>> from cvxens.colgen import TabledSample, column_generation, formulations
+    >>> from cvxens.colgen.oracles import Pool
+    >>> earlier = np.array([[-1.0], [1.0], [1.0], [-0.5]])
+    >>> run = column_generation(
+    ...     formulations.soft_margin(C=1.0), Union(Stumps(X), Pool(earlier)), np.array([-1.0, 1.0, 1.0, -1.0])
+    ... )
+    >>> [str(column.hypothesis) for column, w in zip(run.columns, run.weights) if w]
+    ['h[0]']
+    >>> run.decision_function(TabledSample([[1.5], [7.0]], [[0.8], [-0.9]]))
+    array([ 0.8, -0.9])
     """
 
     source = "closure of the sets"
@@ -57,10 +72,17 @@ class Union:
             raise InvalidInput("oracles", "found none", "give at least one oracle")
         for oracle in oracles:
             validation.offers("oracles", oracle, "price", "sample")
-            if not _are_equal(oracle.sample, oracles[0].sample):
-                raise InvalidInput("oracles", "found two of other samples", "make all of the same X")
+        tables = [oracle for oracle in oracles if getattr(oracle, "by_rows", False)]
+        others = [oracle for oracle in oracles if oracle not in tables] or tables
+        if not all(_are_equal(oracle.sample, others[0].sample) for oracle in others):
+            raise InvalidInput("oracles", "found two of other samples", "make all of the same X")
+        if not all(_are_equal(table.sample, tables[0].sample) for table in tables):
+            raise InvalidInput("oracles", "found two tables", "put their columns into one, or give Pool names: Pool.of")
         self.oracles = oracles
-        self.sample = oracles[0].sample
+        self.by_rows = others is tables
+        self.sample = others[0].sample
+        if tables and others is not tables:
+            self.sample = TabledSample(self.sample, tables[0].sample)
         self.columns_per_round = (
             None if columns_per_round is None else validation.whole("columns_per_round", columns_per_round)
         )
@@ -68,10 +90,18 @@ class Union:
         self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
         self.n_hypotheses = sum(getattr(oracle, "n_hypotheses", inf) for oracle in oracles)
 
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if one of the sets may have the negation of a hypothesis."""
+        return any(has_negation(oracle, hypothesis) for oracle in self.oracles)
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
         parts = [oracle.price(s, exclude, **row_norm) for oracle in self.oracles]
-        return unite(parts, self.columns_per_round or sum(len(part.columns) for part in parts))
+        priced = unite(parts, self.columns_per_round or sum(len(part.columns) for part in parts))
+        if not isinstance(self.sample, TabledSample):
+            return priced
+        # a checkpoint knows columns by the one sample of the oracle
+        return replace(priced, columns=[Column(c.hypothesis, self.sample, c.edge) for c in priced.columns])
 
 
 def _are_equal(sample: Any, other: Any) -> bool:
@@ -126,6 +156,7 @@ class Costed:
         validation.offers("oracle", oracle, "price", "sample")
         self.oracle = oracle
         self.sample = oracle.sample
+        self.by_rows = getattr(oracle, "by_rows", False)
         self.negations = getattr(oracle, "negations", False)
         self.cost = cost if callable(cost) else validation.positive("cost", cost)
         if callable(cost) and least is None:
@@ -137,6 +168,11 @@ class Costed:
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
         return self._search(s, set(exclude), row_norm) if callable(self.cost) else self._scale_all(s, exclude, row_norm)
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set may have the negation of a hypothesis, scaled or not."""
+        own = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+        return any(has_negation(self.oracle, h) for h in (own, hypothesis))
 
     def scale(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis divided by its cost."""
@@ -155,9 +191,13 @@ class Costed:
         own = [h.hypothesis if isinstance(h, Scaled) and h.factor == factor else h for h in exclude]
         answer = self.oracle.price(s, own if factor != 1 else exclude, **row_norm)
         columns = [Column(self.scale(c.hypothesis), c.sample, factor * c.edge) for c in answer.columns]
-        bounds = (_raised(bound, factor) for bound in (answer.edge_bound, answer.edge_square_sum, answer.outside_bound))
-        edge_bound, square_sum, outside = bounds
-        return Priced(columns, edge_bound, _raised(square_sum, factor), outside, answer.distinct)
+        edge_bound, outside = (_raised(bound, factor) for bound in (answer.edge_bound, answer.outside_bound))
+        squares, rising = map(self._raise_squares, (answer.edge_square_sum, answer.rising_square_sum))
+        return Priced(columns, edge_bound, squares, outside, answer.distinct, rising)
+
+    def _raise_squares(self, square_sum: float) -> float:
+        """Return a sum of squares of edges after their division by at least the least cost."""
+        return _raised(_raised(square_sum, 1 / self.least), 1 / self.least)
 
     def _search(self, s: Any, exclude: set[Hypothesis], row_norm: dict[str, float]) -> Priced:
         """Ask until what is left cannot be better than the best that is not excluded.
@@ -166,11 +206,12 @@ class Costed:
         """
         known: set[Hypothesis] = set()
         columns: list[Column] = []
-        everything, outside, square_sum = 0.0, 0.0, inf
+        everything, outside, square_sum, rising = 0.0, 0.0, inf, inf
         for _ in range(MOST_CALLS):
             answer = self.oracle.price(s, list(known), **row_norm)
             new = [column for column in answer.columns if column.hypothesis not in known]
             square_sum = min(square_sum, answer.edge_square_sum)
+            rising = min(rising, answer.rising_square_sum)
             # the edge of one that is answered may exceed what it is said to be as far as that of the best one may
             slack = max(answer.outside_bound - new[0].edge, 0.0) if new and answer.outside_bound < inf else 0.0
             for column in new:
@@ -188,9 +229,10 @@ class Costed:
         return Priced(
             rank(columns, len(columns)),
             max(everything, rest),
-            _raised(_raised(square_sum, 1 / self.least), 1 / self.least),
+            self._raise_squares(square_sum),
             max(outside, rest),
             answer.distinct,
+            self._raise_squares(rising),
         )
 
 
