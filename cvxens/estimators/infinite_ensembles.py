@@ -42,6 +42,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
+from cvxens.kernels import DecisionTree, Gaussian, Laplacian
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import available_memory
 from cvxens.proofs import Layout, Proof, prove_kernel
@@ -53,10 +54,16 @@ from cvxens.types import Array
 Indices: TypeAlias = NDArray[np.intp]
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
-"""The grid of C of LL08 section 7, for features that are scaled to [-1, 1]."""
+"""The grid of C of LL08 section 7 for kernels without a gamma, of features that are scaled to [-1, 1]."""
+
+PRICES_WITH_GAMMA = tuple(2.0**k for k in range(-5, 16, 2))
+"""The grid of C there for those that have one, the Laplacian kernel (SVM-Dec) and the Gaussian one."""
 
 WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
-"""The grid of gamma there, for the kernels that have one of any size."""
+"""The grid of gamma there."""
+
+PRINTED = "ll08"
+"""The name of these grids."""
 
 SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 """The grid of multiples of the default C and of the default gamma."""
@@ -385,14 +392,16 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     estimator : InfiniteEnsembleSVC, optional
         All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
-    Cs : "scale" or array-like of shape (n_Cs,)
+    Cs : {"scale", "ll08"} or array-like of shape (n_Cs,)
         Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
-        that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
-        are scaled to [-1, 1]: give ``infinite_ensembles.PRICES``.
+        that it has by default, so that the units of X do not matter. "ll08" has the grids of LL08 section 7, for
+        features that are scaled to [-1, 1]: 2^-17, 2^-15, ..., 2^3 for kernels without a gamma, with "middle-stump" in
+        the print's scale (half of these), and 2^-5, 2^-3, ..., 2^15 with gammas 2^-15, 2^-13, ..., 2^3 for "laplacian"
+        (its SVM-Dec) and "gaussian": 55 and 550 problems.
     gammas : array-like of shape (n_gammas,), optional
-        For "decision-tree", "laplacian" and "gaussian". By default 2^-8, 2^-6, ..., 2^8 times the gamma that
-        `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else what the estimator
-        says. LL08 has 2^-15, 2^-13, ..., 2^3: give ``infinite_ensembles.WIDTHS``.
+        For "decision-tree", "laplacian" and "gaussian". By default those of "ll08" with that, else 2^-8, 2^-6, ..., 2^8
+        times the gamma that `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else
+        what the estimator says.
     cv : int, splitter or iterable
         As scikit-learn has it; a number means stratified folds.
     scoring : str or callable, optional
@@ -432,7 +441,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    source: ClassVar[str] = "LL08 Algorithm 1"
+    source: ClassVar[str] = "LL08 section 7"
 
     best_estimator_: InfiniteEnsembleSVC = field(init=False)
     best_params_: dict[str, float] = field(init=False)
@@ -529,8 +538,9 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
             default_gamma(template.kernel, template.gamma, X, weights).get("gamma") if template.gamma is None else None
         )
         gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
+        if isinstance(self.Cs, str) and validation.one_of("Cs", self.Cs, [SCALE, PRINTED]) == PRINTED:
+            return self._printed_grid(template, gammas, gamma_is_open=default is not None)
         if isinstance(self.Cs, str):
-            validation.one_of("Cs", self.Cs, [SCALE])
             # with the gamma that the default C goes with, unless there are others to try
             gamma = None if gammas is not None else template.gamma if default is None else default
             price = scale_price(TrainingKernel.from_sample(template.kernel, gamma, X, weights), X, weights)
@@ -540,6 +550,20 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         # for decision trees there is Theorem 18 up to twice the default, and multiples of it would exceed that
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
+        return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
+
+    def _printed_grid(
+        self, template: InfiniteEnsembleSVC, gammas: Sequence[float] | None, *, gamma_is_open: bool
+    ) -> dict[str, Sequence[float]]:
+        """Return the grids of LL08 section 7."""
+        kernel = template.kernel
+        if gamma_is_open or template.gamma is not None or isinstance(kernel, DecisionTree | Laplacian | Gaussian):
+            Cs: Sequence[float] = PRICES_WITH_GAMMA
+        else:
+            # "middle-stump" is twice the K_M of the print, so half of the C there makes the same machine
+            Cs = [C / 2 for C in PRICES] if kernel == "middle-stump" else PRICES
+        if gammas is None and gamma_is_open:
+            gammas = WIDTHS
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
 
     def _make_splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:

@@ -42,7 +42,9 @@ Shape: TypeAlias = tuple[Array, Array]
 
 
 class Kernel(FieldsOnly, ABC):
-    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da (LL08 (4)).
+    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da.
+
+    LL08 Definition 1, (4): the inner product of the functions r(a) h_a(x) of a, so its matrices are PSD (Theorem 2).
 
     ``kernel(X, Z)`` is the matrix between two samples, so scikit-learn takes a kernel as a callable. Matrices are
     evaluated by tiles on several threads, in float64; they are returned in float32 if both samples are float32.
