@@ -141,7 +141,7 @@ class Ensemble(Vote):
         run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
         return {
             # its exact proof would keep the sample
-            "certificate_": replace(run.certificate, prover=None),
+            "certificate_": run.certificate,
             "history_": run.history,
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,

@@ -78,6 +78,14 @@ class Kernel(FieldsOnly, ABC):
         return None
 
     @property
+    def statement(self) -> tuple[str, float | None] | None:
+        """The name and the gamma by which `cvxens.proofs.prove_kernel` knows it; None if that does not.
+
+        What y'u = 0 cancels in P2 does not matter there.
+        """
+        return None
+
+    @property
     def is_data_independent(self) -> bool:
         """True if values depend on the two samples alone; else ranges are read off the sample it is evaluated on.
 
