@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, final
 
@@ -26,7 +27,7 @@ from cvxens.colgen import (
     formulations,
 )
 from cvxens.colgen.loop import certify_incumbent, state_set
-from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, HingeMaster, LeastSquaresMaster, fastest_master
 from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
@@ -49,6 +50,12 @@ SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+NO_GAP = float(np.finfo(float).tiny)
+"""A relative gap that no run reaches but by finding the optimum to the last bit."""
+
+NO_LIMIT = 10**9
+"""More rounds than any run has."""
 
 PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
@@ -113,12 +120,15 @@ class Ensemble(Vote):
     def _most_rounds(self, sample: Sample) -> None:
         """Return None, as the number of rounds is not known in advance."""
 
+    def _columns_per_round(self) -> int | None:
+        return self.columns_per_round
+
     def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
             self.oracle,
             sample,
-            columns_per_round=self.columns_per_round,
+            columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
         )
@@ -128,7 +138,7 @@ class Ensemble(Vote):
         warm = self.warm_start and not vars(self).get("estimators_")
         formulation = self._formulation(sample)
         oracle = self._oracle(sample, formulation)
-        run = self._run(sample, formulation, oracle, start=getattr(self, "weak_learners_", ()) if warm else ())
+        run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
         return {
             # its exact proof would keep the sample
             "certificate_": replace(run.certificate, prover=None),
@@ -139,8 +149,19 @@ class Ensemble(Vote):
             "dual_weights_": sample.spread(run.u),
         }
 
-    def _run(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Run:
-        """Generate columns within the limits of the parameters, while callbacks follow the rounds."""
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        """Generate the columns of the ensemble from some to start with."""
+        return self._run(sample, formulation, oracle, start)
+
+    def _run(
+        self,
+        sample: Sample,
+        formulation: Formulation,
+        oracle: Oracle,
+        start: Sequence[Hypothesis] = (),
+        **other_limits: Any,
+    ) -> Run:
+        """Generate columns within the limits of the parameters or others, while callbacks follow the rounds."""
 
         def follow(step: Step) -> bool:
             """Show a round, and end its task; True ends the run, as a callback says."""
@@ -154,16 +175,21 @@ class Ensemble(Vote):
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
             # the next round has begun by now, unless this was the last one
-            if not stop and step.relative_gap > self.tol:
+            if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
         y = None if formulation.on_scores else sample.signs
-        master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
-        limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
+        limits: dict[str, Any] = {
+            "master": SOLVERS[validation.one_of("solver", self.solver, SOLVERS)],
+            "tol": self.tol,
+            "max_columns": self.max_columns,
+            "max_time": time_limit(self),
+            **other_limits,
+        }
         with rounds_of(self) as rounds:
             rounds.begin()
-            run = column_generation(formulation, oracle, y, master=master, start=start, callback=follow, **limits)
+            run = column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
         if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
@@ -325,14 +351,63 @@ class LPBoostClassifier(Ensemble, BinaryClassifier):
         return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
 
 
+@dataclass(eq=False, repr=False)
+class CGEns(ClassWeighted, Ensemble):
+    """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
+
+    Parameters
+    ----------
+    min_edge : float, optional
+        The epsilon of SL's Algorithms 1 and 2, for these as they are printed: the first weak learner is the best one
+        under equal multipliers; then one enters per round, or `columns_per_round`, and every master is solved to the
+        end; the fit is done when no new weak learner has an edge of `min_edge`, or at `max_columns` (J_max), whatever
+        the gap, and `tol` is not looked at. Equal multipliers violate y'alpha = 0, or 1'U = 0, an error of the print
+        that makes a difference to the first weak learner alone: for several classes that is the constant one. Without
+        it: ours, where the start satisfies these, several weak learners enter per round, and the gap ends the fit.
+    """
+
+    exact_master: ClassVar[Callable[[Formulation, Array], Master]]
+    """Solves every master to the end."""
+
+    _: KW_ONLY
+    min_edge: float | None = None
+
+    def _columns_per_round(self) -> int | None:
+        return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        if self.min_edge is None:
+            return super()._fit(sample, formulation, oracle, start)
+        min_edge = validation.positive("min_edge", self.min_edge)
+        if not start:
+            # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
+            u = sample.weights
+            s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
+            start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
+        master = self.exact_master if self.solver == "fast" else SOLVERS[self.solver]
+        return self._run(
+            sample,
+            formulation,
+            oracle,
+            start,
+            master=master,
+            min_edge=min_edge,
+            tol=NO_GAP,
+            max_rounds=NO_LIMIT,
+            patience=NO_LIMIT,
+        )
+
+
 @final
 @estimator
-class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
+class CGEnsClassifier(CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
-    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The l2 penalty wants all
-    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes
-    about as many columns; the default set is finite and small.
+    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
+    over the weak learners found so far is ``1/2 sum edge_h^2`` over all others h (SL Claim IV.1, where the sign is an
+    error), of which the one with the largest edge takes the most away. The l2 penalty wants all hypotheses, so over the
+    infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes about as many columns; the
+    default set is finite and small.
 
     Parameters
     ----------
@@ -348,7 +423,8 @@ class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
     ([True, True, True], True)
     """
 
-    source: ClassVar[str] = "SL (1)"
+    source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
+    exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
     C: float = 0.01
     _: KW_ONLY
@@ -360,7 +436,7 @@ class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
 
 @final
 @estimator
-class CGEnsSLSClassifier(ClassWeighted, Ensemble):
+class CGEnsSLSClassifier(CGEns):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
     All classes are learnt at once, with the same weak learners, and every master has a closed form. A sample's weight
@@ -391,7 +467,8 @@ class CGEnsSLSClassifier(ClassWeighted, Ensemble):
     (True, True)
     """
 
-    source: ClassVar[str] = "SL (10)"
+    source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
+    exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
     _: KW_ONLY

@@ -29,6 +29,14 @@ from cvxens.kernels.tiles import Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
+OPEN = 2.0**-10
+"""By what share of the range of a sample an open box, or ball, of thresholds goes beyond it at either end.
+
+LL08 has the samples inside of an open box (section 4.1) and an open ball (section 5). Only so is a threshold beyond
+them, which makes a constant hypothesis, and Gram matrices are PD (Theorems 5 and 11). Any share above 0 would do; this
+one adds a thousandth to the kernel, in binary digits, so that scaling samples scales it without rounding.
+"""
+
 Shape: TypeAlias = tuple[Array, Array]
 """Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 

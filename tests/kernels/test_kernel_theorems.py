@@ -31,8 +31,11 @@ from cvxens.kernels import (
     and_,
     or_,
 )
+from cvxens.kernels.kernel import OPEN
 from cvxens.kernels.logic import Constants
 from cvxens.kernels.perceptron import mean_projection
+from cvxens.problems import SVMDual, SVMPrimal
+from cvxens.solvers import solve_svm_dual
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
 WITHIN = Stump(LOW, HIGH)
@@ -291,6 +294,64 @@ def test_weak_learners_by_brute_force():
     expected = sum(p * np.outer(h(X), h(X)) for p, h in zip(pi, forms, strict=True))
     np.testing.assert_allclose(WeakLearner(forms, pi)(X), expected, atol=1e-12)
     np.testing.assert_allclose(3 * WeakLearner(forms)(X), sum(np.outer(h(X), h(X)) for h in forms), atol=1e-12)
+
+
+lines = st.lists(st.integers(-40, 40), min_size=2, max_size=8, unique=True).map(
+    lambda values: np.array(values, float)[:, np.newaxis] / 4
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(X=lines, scale=st.sampled_from([1.0, 2.0**-30, 2.0**40]))
+def test_theorems_5_and_11_gram_matrices_of_distinct_samples_are_pd(X, scale):
+    """Also on a line, where both ends of a closed box have opposite rows: K (e_first + e_last) = 0."""
+    planar = np.column_stack([X, np.round(X)])
+    for kernel, sample in ((Stump(), X), (Perceptron(), X - X.mean()), (Stump(), planar), (Perceptron(), planar)):
+        K, gap = kernel(scale * sample), np.diff(np.sort(scale * X[:, 0])).min()
+        # a pair that is `gap` apart has about that eigenvalue, and 2 v'1 / |v|^2 margin that of the ends
+        assert np.linalg.eigvalsh(K).min() > min(OPEN * np.ptp(scale * X), gap) / 8
+    closed = Stump(X.min(axis=0), X.max(axis=0))(X)
+    assert abs(np.linalg.eigvalsh(closed).min()) < 1e-12 * closed.max() * len(X)
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=lines)
+def test_section_4_1_the_constant_is_in_the_span_of_an_open_box_and_ball(X):
+    ones = np.ones(len(X))
+    for cells in (Stump().cells(X), Perceptron().cells(X - X.mean(), 1, random_state=0)):
+        H = cells.scores(np.eye(cells.shape[1]))
+        constant = np.ptp(H, axis=0) == 0
+        assert constant.sum() == 2
+        assert (H[0, constant] != 0).all()
+        w = np.linalg.lstsq(H, ones, rcond=None)[0]
+        np.testing.assert_allclose(H @ w, ones, atol=1e-8)
+    closed = Stump(X.min(axis=0), X.max(axis=0)).cells(X)
+    H = closed.scores(np.eye(closed.shape[1]))
+    # H's rows of the two ends are opposite, so no combination is 1 at both
+    np.testing.assert_allclose(H[X[:, 0].argmin()], -H[X[:, 0].argmax()])
+
+
+def test_theorem_13_the_union_of_two_sets_is_the_sum_of_their_kernels():
+    """P5 over the columns of both is P2 with the sum, whatever each set weighs."""
+    X = np.random.default_rng(5).normal(size=(14, 2))
+    y = np.where(X[:, 0] * X[:, 1] > -0.2, 1.0, -1.0)
+    first, second = Stump().cells(X), MiddleStump(X).columns()
+    H = np.hstack([each.scores(np.eye(each.shape[1])) * scale for each, scale in ((first, 1.0), (second, 0.5))])
+    union = SVMPrimal(H, y, C=0.7).solve()
+    dual = SVMDual((Stump() + 0.25 * MiddleStump(X))(X), y, C=0.7).solve()
+    assert union.objective == pytest.approx(-dual.objective, rel=1e-7)
+
+
+def test_section_7_svm_mid_has_half_of_the_middle_stumps_kernel():
+    """K_M sums (1/2)^2 m(x) m(x') over both signs; the machine of C there is ours of C / 2."""
+    X = np.random.default_rng(6).normal(size=(12, 2))
+    y = np.where(X.sum(axis=1) > 0.1, 1.0, -1.0)
+    both = [q * h for h in MiddleStump(X).columns().scores(np.eye(22)).T for q in (-1, 1)]
+    K = sum(0.25 * np.outer(m, m) for m in both)
+    np.testing.assert_allclose((0.5 * MiddleStump(X))(X), K, atol=1e-12)
+    printed = solve_svm_dual(SVMDual(K, y, C=0.25)).variables["u"]
+    ours = solve_svm_dual(SVMDual(MiddleStump(X)(X), y, C=0.125)).variables["u"]
+    np.testing.assert_allclose(printed, 2 * ours, atol=1e-5)
 
 
 DISTINCT = {
