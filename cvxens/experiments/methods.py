@@ -101,6 +101,51 @@ class BoundaryOf:
         return Outcome(value, proofs_of(model), shown)
 
 
+@dataclass(frozen=True)
+class ErrorOrRms:
+    """The test error in percent of a classifier; where the targets are numbers, the root mean square of a regressor's.
+
+    Classes are -1 and +1 here.
+    """
+
+    classifier: Any
+    regressor: Any
+
+    def __call__(self, split: Split, /) -> Outcome:
+        """Fit the one that the targets are for."""
+        if set(np.unique(split.y)) <= {-1.0, 1.0}:
+            return ErrorOf(self.classifier)(split)
+        model = seeded(self.regressor, split.random_state).fit(split.X, split.y)
+        errors = model.predict(split.X_test) - split.y_test
+        return Outcome(float(np.sqrt(np.mean(errors**2))), proofs_of(model))
+
+
+@dataclass(frozen=True)
+class CurveOf:
+    """The errors of an estimator for several values of a parameter, one fit each, and their seconds, to be drawn.
+
+    The value is the test error of the last.
+    """
+
+    estimator: Any
+    parameter: str
+    values: tuple[int, ...]
+
+    def __call__(self, split: Split, /) -> Outcome:
+        """Fit for every value."""
+        trained, tested, seconds, proofs = [], [], [], list[Proof]()
+        for value in self.values:
+            start = time.process_time()
+            model = seeded(self.estimator, split.random_state).set_params(**{self.parameter: value})
+            model.fit(split.X, split.y)
+            seconds.append(time.process_time() - start)
+            trained.append(percent_wrong(model.predict(split.X), split.y))
+            tested.append(percent_wrong(model.predict(split.X_test), split.y_test))
+            proofs += proofs_of(model)
+        curves = {"at": list(self.values), "training": rounded(trained), "test": rounded(tested)}
+        return Outcome(tested[-1], tuple(proofs), curves | {"seconds": rounded(seconds)})
+
+
 def rounded(values: Any, digits: int = 3) -> Any:
     """Return numbers as lists, to so many significant digits: what a figure needs.
 

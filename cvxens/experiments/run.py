@@ -89,7 +89,7 @@ class Task:
             split.random_state,
             outcome.proofs,
             outcome.more,
-            Counter(f"{each.category.__name__}: {each.message!s:.200}" for each in told),
+            dict(Counter(f"{each.category.__name__}: {each.message!s:.200}" for each in told)),
             _versions(),
         )
 
