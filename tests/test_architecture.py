@@ -28,7 +28,7 @@ ROOMS = {
     "certificates": BASE,
     "problems": BASE | {"certificates"},
     "hypotheses": BASE | {"features", "trees"},
-    "proofs": BASE | {"hypotheses", "problems"},
+    "proofs": BASE | {"hypotheses", "certificates", "problems"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE,
     "trees": BASE,
