@@ -19,9 +19,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import (
+    Boxes,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
+    PairRules,
     ParallelPerceptrons,
     Perceptrons,
     Pool,
@@ -330,6 +332,8 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "pair_rules": PairRules,
+    "boxes": Boxes,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -337,7 +341,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    DepthTwoTrees: Accepts(sparse=("csc",)),
+    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
 }

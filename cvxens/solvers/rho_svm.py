@@ -410,8 +410,11 @@ def finish_on_active_set(Q: Array, u: Array) -> Array:
     """Minimise u'Qu on the simplex by an active-set method from the support of `u`."""
     # updates leave nothing at 0; what is far below the largest is on its way there
     u = np.where(u > 1e-6 * u.max(), u, 0.0) / u[u > 1e-6 * u.max()].sum()
+    if Q.diagonal().min() <= 0:
+        # a PSD matrix with Q_ii = 0 has the least value 0 at the unit vector of i
+        return np.eye(len(u))[Q.diagonal().argmin()]
     # in x = size u the matrix has a unit diagonal, so that rounding spares small entries of Q
-    size = np.sqrt(np.maximum(np.diag(Q), 1e-200))
+    size = np.sqrt(Q.diagonal())
     nothing = np.zeros(len(u))
     program = BoxProgram(Q / np.outer(size, size), 1 / size, nothing, 1.0, nothing, np.full(len(u), inf))
     u = program.solve(size * u)[0] / size

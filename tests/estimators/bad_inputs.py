@@ -150,6 +150,7 @@ PARAMETERS = {
     "C": NOT_POSITIVE,
     "lam": NOT_POSITIVE,
     "gamma": NOT_POSITIVE,
+    "min_edge": NOT_POSITIVE,
     "cache_size": NOT_POSITIVE,
     "tol": [*NOT_POSITIVE, None],
     "max_time": [value for value in NOT_POSITIVE if value is not np.inf],
