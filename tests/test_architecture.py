@@ -189,6 +189,7 @@ SHOWN_ELSEWHERE = {
     "Step": "what iterate yields",
     "SparseMaster": "made by column_generation, which shows it",
     "SmoothMaster": "made by column_generation, which shows it",
+    "SmoothingMaster": "made by column_generation, which shows it",
     "Tree": "what fit_tree returns, which shows it",
     "Task": "what a Plan is made of",
     "Trial": "what a Cell is made of",
