@@ -44,7 +44,10 @@ def name_of(oracle: Oracle) -> str:
 
 
 def with_negations(oracle: Oracle) -> Oracle:
-    """Return an oracle whose answers hold for every h and -h of its set: itself if it declares that it has both."""
+    """Return an oracle whose answers hold for every h and -h of its set: itself if it declares that it has both.
+
+    Over such a set the largest edge, SL (6), is the largest |edge|, SL (8): SL Claim IV.2.
+    """
     return oracle if getattr(oracle, "negations", False) else BothSigns(oracle)
 
 

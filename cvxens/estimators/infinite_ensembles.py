@@ -76,7 +76,9 @@ class InfiniteEnsembleSVC(KernelMachine):
 
     Algorithm 1 of LL08: choose a set of hypotheses, take the kernel that embodies it, solve P2,
     ``min 1/2 u'(K o yy')u - sum u, 0 <= u <= C, y'u = 0``, and classify by the sign of ``sum_i u_i y_i k(x_i, x) + b``.
-    With stumps that is an additive model, and neither training nor prediction needs a kernel matrix.
+    With stumps that is an additive model, and neither training nor prediction needs a kernel matrix. From some C on it
+    separates samples that differ in one feature from each other by stumps, and distinct ones by perceptrons (LL08
+    Theorems 6 and 12).
 
     Parameters
     ----------
