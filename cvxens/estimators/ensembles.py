@@ -37,6 +37,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -131,7 +132,12 @@ class Ensemble(Vote):
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            **self._shape(sample),
         )
+
+    def _shape(self, sample: Sample) -> dict[str, Any]:
+        """Return what oracles are offered of constraints of shape."""
+        return {}
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
@@ -302,13 +308,14 @@ def certify_ensemble(
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
-    bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
+    square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
+    bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
 
 @final
 @estimator
-class LPBoostClassifier(Ensemble, BinaryClassifier):
+class LPBoostClassifier(Shaped, Ensemble, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -400,7 +407,7 @@ class CGEns(ClassWeighted, Ensemble):
 
 @final
 @estimator
-class CGEnsClassifier(CGEns, BinaryClassifier):
+class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -431,7 +438,9 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return formulations.svm(validation.positive("C", self.C) * sample.weights)
+        formulation = formulations.svm(validation.positive("C", self.C) * sample.weights)
+        # weak learners of one side have weights of one sign
+        return replace(formulation, nonnegative=True) if self.monotone else formulation
 
 
 @final
