@@ -440,7 +440,7 @@ class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     def _formulation(self, sample: Sample) -> Formulation:
         formulation = formulations.svm(validation.positive("C", self.C) * sample.weights)
         # weak learners of one side have weights of one sign
-        return replace(formulation, nonnegative=True) if self.monotone else formulation
+        return replace(formulation, nonnegative=True) if self.monotone or self.curvature else formulation
 
 
 @final

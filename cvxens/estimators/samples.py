@@ -28,6 +28,7 @@ from cvxens.colgen.oracles import (
     Perceptrons,
     Pool,
     QuantileStumps,
+    Ramps,
     SklearnLearner,
     Stumps,
     Trees,
@@ -334,6 +335,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "depth_two_trees": DepthTwoTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "ramps": Ramps,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -343,7 +345,7 @@ ACCEPTS: Mapping[Any, Accepts] = {
     QuantileStumps: Accepts(sparse=("csc",)),
     **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
-    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
+    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""
 

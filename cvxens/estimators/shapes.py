@@ -28,6 +28,8 @@ class Shaped:
         Features in which the score never falls, +1, or never rises, -1: by name where X has names, or by index. Only
         weak learners that keep this are found, and their weights are 0 or above. With "stumps" and
         "quantile_stumps" and oracles that take `signs`; of two classes, the score is that of the second one.
+    curvature : mapping of features to +1 or -1, optional
+        Features in which the score is convex, +1, or concave, -1, everywhere; with oracle="ramps".
     interactions : collection of groups of features, optional
         Which features may be together in one weak learner, such as ``[("age", "dose"), (2, 3, 4)]``; an empty list for
         none. With oracles that take it, such as "depth_two_trees"; stumps have no interactions.
@@ -41,30 +43,36 @@ class Shaped:
 
     _: KW_ONLY
     monotone: Mapping[Any, int] | None = None
+    curvature: Mapping[Any, int] | None = None
     interactions: Collection[Sequence[Any]] | None = None
     price_of_constraints_: tuple[float, float] | None = field(init=False)
 
     def _check(self, sample: Sample) -> None:
         parent: Any = super()
         parent._check(sample)
-        if self.monotone and len(sample.classes) > 2:
-            found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
-            raise InvalidInput("monotone", found, "give samples of two classes")
+        for argument, given in (("monotone", self.monotone), ("curvature", self.curvature)):
+            if given and len(sample.classes) > 2:
+                found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
+                raise InvalidInput(argument, found, "give samples of two classes")
         self._shape(sample)
 
     def _shape(self, sample: Sample) -> dict[str, Any]:
         """Return what oracles are offered of the constraints."""
         found: dict[str, Any] = {}
         oracle, n_features = self.oracle, sample.X.shape[1]  # type: ignore[attr-defined]
-        if self.monotone:
-            if not offers(oracle, "signs"):
-                remedy = "take 'stumps', 'quantile_stumps' or 'pair_rules'"
-                raise InvalidInput("monotone", f"found it with oracle={oracle!r:.100}, which takes no signs", remedy)
-            found["signs"] = np.zeros(n_features)
-            for feature, sign in self.monotone.items():
+        for argument, given, parameter, remedy in (
+            ("monotone", self.monotone, "signs", "take 'stumps', 'quantile_stumps', 'pair_rules' or 'ramps'"),
+            ("curvature", self.curvature, "curvature", "take 'ramps'"),
+        ):
+            if not given:
+                continue
+            if not offers(oracle, parameter):
+                raise InvalidInput(argument, f"found it with oracle={oracle!r:.100}, which cannot keep it", remedy)
+            found[parameter] = np.zeros(n_features)
+            for feature, sign in given.items():
                 if isinstance(sign, bool) or sign not in {-1, 0, 1}:
-                    raise InvalidInput("monotone", f"found {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
-                found["signs"][find_feature("monotone", feature, sample.names, n_features)] = sign
+                    raise InvalidInput(argument, f"found {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
+                found[parameter][find_feature(argument, feature, sample.names, n_features)] = sign
         if self.interactions is not None:
             groups = [
                 tuple(find_feature("interactions", feature, sample.names, n_features) for feature in group)
@@ -86,7 +94,7 @@ class Shaped:
     def _price_constraints(self, sample: Sample, found: dict[str, Any]) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         free: Any = copy(self)
-        free.monotone = free.interactions = None
+        free.monotone = free.curvature = free.interactions = None
         formulation: Formulation = free._formulation(sample)
         oracle, start = free._oracle(sample, formulation), found["weak_learners_"]
         try:

@@ -138,3 +138,19 @@ def test_what_cannot_be_kept_is_refused(parameters, told):
 def test_three_classes_have_no_order():
     with pytest.raises(InvalidInput, match="monotone: found it for 3 classes"):
         LPBoostClassifier(monotone={0: 1}).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+
+
+def test_a_score_is_convex_where_it_is_to_be():
+    model = LPBoostClassifier(C=0.3, oracle="ramps", curvature={"age": -1}, monotone={"dose": -1}).fit(FRAME, Y)
+    assert model.certificate_.holds(1e-3)
+    least, most = model.price_of_constraints_
+    assert 0 <= least <= most
+    ends = [MANY[:100_000].copy(), MANY[:100_000] + np.abs(MANY[100_000:200_000]) * [1.0, 0, 0]]
+    low, high, middle = (
+        model.decision_function(pd.DataFrame(p, columns=FRAME.columns)) for p in (*ends, sum(ends) / 2)
+    )
+    assert (middle - low / 2 - high / 2).min() >= -1e-9
+    with pytest.raises(
+        InvalidInput, match="curvature: found it with oracle='stumps', which cannot keep it; take 'ramps'"
+    ):
+        LPBoostClassifier(curvature={"age": 1}).fit(FRAME, Y)

@@ -275,13 +275,13 @@ class Stumps:
         return np.asarray(query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1])
 
 
-def check_sides(signs: Any, n_features: int) -> Ints:
+def check_sides(signs: Any, n_features: int, argument: str = "signs") -> Ints:
     """Return the sides of features, -1, 0 or +1 each; 0 where none are given."""
     if signs is None:
         return np.zeros(n_features, np.int64)
-    sides = finite_array("signs", signs, ndim=1)
+    sides = finite_array(argument, signs, ndim=1)
     if len(sides) != n_features or not np.isin(sides, [-1, 0, 1]).all():
-        raise InvalidInput("signs", f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
+        raise InvalidInput(argument, f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
     return sides.astype(np.int64)
 
 
