@@ -50,12 +50,12 @@ class Accepts:
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
+        return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
         X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
-        return self._numbers(X), y
+        return X, y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -84,7 +84,10 @@ class Accepts:
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
-            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            return (self._numbers(found[0]), *found[1:]) if isinstance(found, tuple) else self._numbers(found)
+        except InvalidInput:
+            raise
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:

@@ -56,7 +56,7 @@ from cvxens.kernels.finite import Centred
 from cvxens.kernels.kernel import Clipped, Product, Sum
 from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
@@ -72,7 +72,7 @@ MADE_BY_FITS: tuple[Any, ...] = (
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
-    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
+    *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""
