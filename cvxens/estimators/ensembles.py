@@ -129,6 +129,9 @@ class Ensemble(Vote):
     def _columns_per_round(self) -> int | None:
         return self.columns_per_round
 
+    def _check_solver(self) -> str:
+        return validation.one_of("solver", self.solver, SOLVERS)
+
     def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
@@ -187,7 +190,7 @@ class Ensemble(Vote):
 
         y = None if formulation.on_scores else sample.signs
         limits: dict[str, Any] = {
-            "master": SOLVERS[validation.one_of("solver", self.solver, SOLVERS)],
+            "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
             "max_columns": self.max_columns,
             "max_time": time_limit(self),
@@ -388,13 +391,13 @@ class CGEns(ClassWeighted, Ensemble):
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.min_edge is None:
             return super()._fit(sample, formulation, oracle, start)
-        min_edge = validation.positive("min_edge", self.min_edge)
+        min_edge, solver = validation.positive("min_edge", self.min_edge), self._check_solver()
         if not start:
             # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
             u = sample.weights
             s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
             start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
-        master = self._exact_master if self.solver == "fast" else SOLVERS[self.solver]
+        master = self._exact_master if solver == "fast" else SOLVERS[solver]
         return self._run(
             sample,
             formulation,
