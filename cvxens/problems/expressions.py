@@ -30,6 +30,9 @@ from cvxens.types import Array, Point
 
 TINY = float(np.finfo(float).tiny)
 
+BASIS = "by conic multipliers, repaired and checked"
+"""What proofs of losses rest on that are known by their models."""
+
 MANY = 1000
 """Samples from which on a table of proofs is made where the loss allows it: a table takes about a second."""
 
@@ -109,8 +112,6 @@ def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Arr
 class ConicLoss(Loss):
     """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
 
-    basis: ClassVar[str] = "by conic multipliers, repaired and checked"
-
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once."""
         if shape not in self._conics:
@@ -155,6 +156,17 @@ class ConicLoss(Loss):
     def dual_value(self, u: Array) -> float:
         table = self.table(u.shape)
         return self.conic(u.shape).dual_value(u) if table is None else table.dual_value(u)
+
+    def displacement(self, u: Array) -> float:
+        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
+        table = self.table(u.shape)
+        return (self.conic(u.shape) if table is None else table).displacement(u)
+
+    def basis(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` rests on."""
+        table = self.table(u.shape)
+        strict = (self.conic(u.shape) if table is None else table).is_strict(u)
+        return BASIS if strict else f"{BASIS}, for variables of the loss up to ten times what was found"
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""

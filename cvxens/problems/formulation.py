@@ -147,10 +147,10 @@ class Formulation:
             return self
         return replace(self, loss=loss.with_table(shape))
 
-    @property
-    def basis(self) -> str:
-        """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
-        return str(getattr(self.terms[0], "basis", ""))
+    def basis(self, u: Array) -> str:
+        """Return the ground of a proof by multipliers u beside the oracle, in a few words; empty for conjugates."""
+        loss = self.terms[0]
+        return str(loss.basis(u)) if hasattr(loss, "basis") else ""
 
     @property
     def doubt(self) -> str:
