@@ -891,8 +891,8 @@ def certify_incumbent(
     elif not incumbent.bounded:
         note = _find_doubt(formulation, incumbent)
     else:
-        basis = formulation.basis(restricted.shrink(u, priced))
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", basis]))
+        reservation = formulation.reservation(restricted.shrink(u, priced))
+        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,

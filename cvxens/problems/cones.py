@@ -151,7 +151,9 @@ class Cones:
         if self.second_order:
             heads = self._heads
             lacking = np.maximum(-self._of_second_order(second_order), 0.0)
-            second_order[heads] += lacking + 2 * EPSILON * np.where(lacking > 0, np.abs(second_order[heads]), 0.0)
+            # the head is rounded where it was and where it goes
+            rounding = np.where(lacking > 0, np.abs(second_order[heads]) + lacking, 0.0)
+            second_order[heads] += lacking + 2 * EPSILON * rounding
         for x, order in self._triangles(triangles):
             if (least := _least_eigenvalue(x, order)) < 0:
                 x[_diagonal(order)] -= 2 * least

@@ -16,7 +16,7 @@ is charged to the bound for variables of ten times the sizes of the solver's, an
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,8 +76,11 @@ SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
 """Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
 
-VERIFIED = 5000
+VERIFIED = 2500
 """The most equations of which exact solutions are verified: rows are given to 20,000 of them in seconds."""
+
+CHOICES = 6
+"""How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
 
 DEEP = (0.1, 1e-2, 1e-3)
 """Depths in their cones of such multipliers, relative to the cost, tried in turn."""
@@ -421,8 +424,8 @@ class ConicFunction:
             self._remember(replace(proof, v=v + y * b))
         return b
 
-    def _find_least(self, y: Array | None) -> Proof:
-        """Return the proof of u = 0, balanced under signs: a bound of the least g."""
+    def find_least(self, y: Array | None = None) -> Proof:
+        """Return a proof of multipliers that are 0 but for its slack, balanced under signs: a bound of the least g."""
         key = b"" if y is None else y.tobytes()
         if key not in self._least:
             mixed, none = self._mix(y), np.zeros(self.shape)
@@ -444,8 +447,9 @@ class ConicFunction:
     def _find_share(self, u: Array) -> Proof | None:
         """Prove ``u = t v`` for a remembered v by the proofs of v and of 0: the best one, or None if u is no such."""
         if not u.any():
-            least = self._find_least(None)
-            return least if least.strict else replace(least, bound=least.bound - self._charge_slack(least, least))
+            least = self.find_least(None)
+            # its multipliers are not quite 0, which at 0 itself no edge makes good
+            return replace(least, bound=least.bound - self._charge_slack(least, least), strict=False)
         best = None
         for known in reversed(self._proofs):
             square = float(np.vdot(known.u, known.u))
@@ -453,7 +457,7 @@ class ConicFunction:
             off = np.abs(u - share * known.u)
             if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()) + TINY:
                 continue
-            least = self._find_least(known.y)
+            least = self.find_least(known.y)
             if not np.isfinite(least.bound):
                 continue
             # t l + (1 - t) l_0 are multipliers of t v + (1 - t) 0
@@ -549,8 +553,11 @@ class ConicFunction:
         """Return multipliers with exact ones so near that they are in the cone too, moved inwards if need be."""
         key = b"" if y is None else y.tobytes()
         for renewed in (False, True):
-            if renewed or key not in self._equations:
+            if key not in self._equations or (renewed and self._n_chosen[key] < CHOICES):
                 self._equations[key] = Equations.choose(B, self.cones.depths(dual))
+                self._n_chosen[key] += 1
+            elif renewed:
+                break
             if (equations := self._equations[key]) is None:
                 return None
             for share in INWARDS:
@@ -567,6 +574,11 @@ class ConicFunction:
     def _equations(self) -> dict[bytes, Equations | None]:
         """The equations that multipliers satisfy, by the signs they are balanced under; None where none are chosen."""
         return {}
+
+    @cached_property
+    def _n_chosen(self) -> Counter[bytes]:
+        """How often rows were chosen for them."""
+        return Counter()
 
     def _verify(self, dual: Array, y: Array | None, equations: Equations) -> Settled | None:
         """Return how far exact multipliers are from these, if they are in the dual cone."""

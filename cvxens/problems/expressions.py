@@ -30,9 +30,6 @@ from cvxens.types import Array, Point
 
 TINY = float(np.finfo(float).tiny)
 
-BASIS = "by conic multipliers, repaired and checked"
-"""What proofs of losses rest on that are known by their models."""
-
 MANY = 1000
 """Samples from which on a table of proofs is made where the loss allows it: a table takes about a second."""
 
@@ -112,6 +109,8 @@ def _find_own_values(term_of: Callable[[Any], Term], at: Array) -> dict[str, Arr
 class ConicLoss(Loss):
     """A loss that is known by its model in cvxpy alone: its dual value is bounded by conic proofs."""
 
+    basis: ClassVar[str] = "by conic multipliers, repaired and checked"
+
     def conic(self, shape: tuple[int, ...]) -> ConicFunction:
         """Return the loss of margins of this shape in conic form; canonicalised once."""
         if shape not in self._conics:
@@ -162,11 +161,11 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return (self.conic(u.shape) if table is None else table).displacement(u)
 
-    def basis(self, u: Array) -> str:
-        """Say in a few words what ``dual_value(u)`` rests on."""
+    def reservation(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` rests on that is not verified; empty where it is strict."""
         table = self.table(u.shape)
         strict = (self.conic(u.shape) if table is None else table).is_strict(u)
-        return BASIS if strict else f"{BASIS}, for variables of the loss up to ten times what was found"
+        return "" if strict else "for variables of the loss up to ten times what was found"
 
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
@@ -305,7 +304,8 @@ class ConstrainedLoss(ConicLoss):
 
     def shortfall(self, z: Array, u: Array) -> float:
         """Bound what the value at z is too low by, as z misses the constraints: what Fenchel's inequality misses."""
-        return max(self.dual_value(u) - float((u * z).sum()) - self.value(z), 0.0)
+        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
+        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""

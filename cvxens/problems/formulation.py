@@ -147,10 +147,15 @@ class Formulation:
             return self
         return replace(self, loss=loss.with_table(shape))
 
-    def basis(self, u: Array) -> str:
-        """Return the ground of a proof by multipliers u beside the oracle, in a few words; empty for conjugates."""
+    @property
+    def basis(self) -> str:
+        """The ground of proofs beside the oracle, in a few words; empty where conjugates alone are."""
+        return str(getattr(self.terms[0], "basis", ""))
+
+    def reservation(self, u: Array) -> str:
+        """Return what a proof by multipliers u rests on that is not verified, in a few words; mostly empty."""
         loss = self.terms[0]
-        return str(loss.basis(u)) if hasattr(loss, "basis") else ""
+        return str(loss.reservation(u)) if hasattr(loss, "reservation") else ""
 
     @property
     def doubt(self) -> str:

@@ -101,10 +101,9 @@ class ScalarSum:
         u, bounds = u[order], bounds[order]
         if u[0] > 0:
             # at the multiplier 0 the bound is that of the least value
-            none = np.zeros(conic.shape)
-            least = conic.dual_value(none)
+            proof = conic.find_least()
             # all samples are alike, so at 0 each has its share of slack too
-            slack = max(slack, conic.displacement(none)) if conic.is_strict(none) else inf
+            least, slack = proof.bound, max(slack, proof.slack) if proof.strict else inf
             if not np.isfinite(least) or u[0] > NEGLIGIBLE * spread:
                 return None
             u, bounds = np.append(0.0, u), np.append((least - conic.offset) / len(conic.rows), bounds)

@@ -30,6 +30,8 @@ SMALLEST = 1e-280
 LARGEST_BLOCK = 300
 """The largest block whose inverse is made."""
 
+SWEEPS = 3
+
 ATTEMPTS = 8
 """Choices of rows that are tried: those with the most room may depend on each other."""
 
@@ -151,7 +153,12 @@ class Equations:
             return None
         missed = (1 + (LARGEST_BLOCK + 2) * EPSILON) * (abs(self.inverses) @ missed)
         first = self._factor.solve(2 * missed)
-        shifts = self._factor.solve(2 * missed + ROOM * (self.sizes @ np.abs(first)))
+        shifts = np.maximum(self._factor.solve(2 * missed + ROOM * (self.sizes @ np.abs(first))), 0.0)
+        diagonal = self.sizes.diagonal()
+        for _ in range(SWEEPS):
+            # what rounding has made of small ones
+            needed = (self.sizes @ shifts - diagonal * shifts + missed) / diagonal
+            shifts = np.maximum(shifts, (1 + ROOM) * needed)
         moves = shifts != 0
         left = self.comparison @ shifts - missed
         rounding = (self.sizes.shape[0] + 2) * EPSILON * (self.sizes @ np.abs(shifts) + missed)
