@@ -24,6 +24,7 @@ from cvxens.hypotheses import Staircase
 from cvxens.kernels import Gaussian, Laplacian
 from cvxens.problems import simplex_codes
 from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, SquaredError, SquaredHinge
+from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
 from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, OfNorm1, RowNorms, Simplex, SquaredL2
 
 TIGHT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
@@ -467,6 +468,21 @@ def area_under_the_curve(d):
     D = np.array([np.eye(d.n)[i] - np.eye(d.n)[j] for i, j in pairs])
     loss = lambda f: cp.sum(cp.logistic(-f))
     return Formulation(loss, L1(2.0), scores=True), oracles.Rows(stumps(d, constant=False), D), None, D @ d.H[:, :-1]
+
+
+@variant("sum over all pairs of a query (1 - (f_p - f_q))_+, + lam |w|_1, sorted", "Joachims 2002")
+def ranking_of_queries(d):
+    return Formulation(PairwiseHinge(d.y, groups=d.group), L1(2.0), scores=True), stumps(d), None
+
+
+@variant("sum over all pairs exp(f_q - f_p), + lam |w|_1, sorted", "RankBoost, Freund et al. 2003")
+def rankboost(d):
+    return Formulation(PairwiseExponential(d.y, C=1 / d.n), L1(1.0), scores=True), stumps(d), None
+
+
+@variant("sum over all pairs (1 - (f_p - f_q))_+^2 / 2, + lam/2 |w|^2, sorted", "Chapelle & Keerthi 2010")
+def squared_pairs(d):
+    return Formulation(PairwiseSquaredHinge(d.y, C=1 / d.n), SquaredL2(1.0), scores=True), stumps(d), None
 
 
 @variant("sum (mean f over the bag - its mean target)^2 + lam |w|_1", "Quadrianto et al. 2009")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -129,7 +129,9 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Set the attributes of a fit, in place of those of an earlier one."""
         for name in ("estimators_", *LEARNT_OF_X):
             self.__dict__.pop(name, None)
-        self.__dict__.update(found)
+        # what could prove a certificate exactly holds the sample: `prove` is given it again
+        kept = {k: replace(v, prover=None) if isinstance(v, Certificate) else v for k, v in found.items()}
+        self.__dict__.update(kept)
 
     def _n_problems(self, sample: Sample) -> int:
         """Return the number of problems that a sample makes."""

@@ -141,7 +141,7 @@ class Ensemble(Vote):
         run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
         return {
             # its exact proof would keep the sample
-            "certificate_": replace(run.certificate, prover=None),
+            "certificate_": run.certificate,
             "history_": run.history,
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,
@@ -332,7 +332,7 @@ class LPBoostClassifier(Ensemble, BinaryClassifier):
     (True, True)
     """
 
-    source: ClassVar[str] = "DBS02; LL08 P4"
+    source: ClassVar[str] = "DBS02; LL08 P4; SL (4)-(6)"
 
     nu: float | None = None
     _: KW_ONLY
@@ -366,7 +366,7 @@ class CGEns(ClassWeighted, Ensemble):
         it: ours, where the start satisfies these, several weak learners enter per round, and the gap ends the fit.
     """
 
-    exact_master: ClassVar[Callable[[Formulation, Array], Master]]
+    _exact_master: ClassVar[Callable[[Formulation, Array], Master]]
     """Solves every master to the end."""
 
     _: KW_ONLY
@@ -384,7 +384,7 @@ class CGEns(ClassWeighted, Ensemble):
             u = sample.weights
             s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
             start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
-        master = self.exact_master if self.solver == "fast" else SOLVERS[self.solver]
+        master = self._exact_master if self.solver == "fast" else SOLVERS[self.solver]
         return self._run(
             sample,
             formulation,
@@ -404,10 +404,10 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
-    over the weak learners found so far is ``1/2 sum edge_h^2`` over all others h (SL Claim IV.1, where the sign is an
-    error), of which the one with the largest edge takes the most away. The l2 penalty wants all hypotheses, so over the
-    infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes about as many columns; the
-    default set is finite and small.
+    over the weak learners found so far is ``1/2 sum edge_h^2`` over all others h (SL (9) and Claim IV.1, where the sign
+    is an error); the one of the largest |edge|, SL (8), takes the largest term away. The l2 penalty wants all
+    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes about
+    as many columns; the default set is finite and small.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
     """
 
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
-    exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
+    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
     C: float = 0.01
     _: KW_ONLY
@@ -439,8 +439,9 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
 class CGEnsSLSClassifier(CGEns):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
-    All classes are learnt at once, with the same weak learners, and every master has a closed form. A sample's weight
-    is a factor on its C. As with `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+    All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
+    inner products with the codes, l + 1 vectors in R^l (SL (14), (15)). A sample's weight is a factor on its C. As with
+    `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
 
     Parameters
     ----------
@@ -468,7 +469,7 @@ class CGEnsSLSClassifier(CGEns):
     """
 
     source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
-    exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
+    _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
     _: KW_ONLY

@@ -19,9 +19,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Oracle
 from cvxens.colgen.oracles import (
+    Boxes,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
+    PairRules,
     ParallelPerceptrons,
     Perceptrons,
     Pool,
@@ -47,12 +49,12 @@ class Accepts:
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
+        return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
         X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
-        return self._numbers(X), y
+        return X, y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -81,7 +83,10 @@ class Accepts:
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
-            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            return (self._numbers(found[0]), *found[1:]) if isinstance(found, tuple) else self._numbers(found)
+        except InvalidInput:
+            raise
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
@@ -327,6 +332,8 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "pair_rules": PairRules,
+    "boxes": Boxes,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -334,7 +341,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    DepthTwoTrees: Accepts(sparse=("csc",)),
+    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
 }

@@ -37,11 +37,13 @@ from cvxens.hypotheses import (
     Constant,
     Formula,
     Indicator,
+    Interval,
     KernelExpansion,
     LinearForm,
     Negated,
     Perceptron,
     Points,
+    Rule,
     Scaled,
     SignedTree,
     Staircase,
@@ -53,7 +55,7 @@ from cvxens.kernels.finite import Centred
 from cvxens.kernels.kernel import Clipped, Product, Sum
 from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
@@ -65,11 +67,11 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    Branch,
+    *(Branch, Rule, Interval),
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
-    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
+    *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""

@@ -42,7 +42,9 @@ Shape: TypeAlias = tuple[Array, Array]
 
 
 class Kernel(FieldsOnly, ABC):
-    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da (LL08 (4)).
+    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da.
+
+    LL08 Definition 1, (4): the inner product of the functions r(a) h_a(x) of a, so its matrices are PSD (Theorem 2).
 
     ``kernel(X, Z)`` is the matrix between two samples, so scikit-learn takes a kernel as a callable. Matrices are
     evaluated by tiles on several threads, in float64; they are returned in float32 if both samples are float32.
@@ -72,6 +74,14 @@ class Kernel(FieldsOnly, ABC):
         """The k for which scaling the samples (and ranges) by c > 0 scales the kernel by c^k; None if there is none.
 
         Where there is one the kernel is scale-invariant: scaling the samples does no more to an SVM than scaling C.
+        """
+        return None
+
+    @property
+    def statement(self) -> tuple[str, float | None] | None:
+        """The name and the gamma by which `cvxens.proofs.prove_kernel` knows it; None if that does not.
+
+        What y'u = 0 cancels in P2 does not matter there.
         """
         return None
 

@@ -53,6 +53,7 @@ class Perceptron(Kernel):
     source = "LL08 Definition 9, Appendix A"
     neutral = True
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     @property
     def is_data_independent(self) -> bool:
@@ -134,6 +135,7 @@ class SimplifiedPerceptron(Simplified):
     equation = "-|x - x'|_2"
     source = "LL08 Theorem 10"
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         squares = measure(SQUARE, *check_pair(X, Z))

@@ -152,6 +152,7 @@ class Stump(RangedStumps):
     equation = "Delta - |x - x'|_1"
     source = "LL08 Definition 3, Appendix A"
     neutral = True
+    statement = ("stump", None)
     margin = OPEN
 
     def tile(self, X: Any, Z: Any) -> Tile:
@@ -318,6 +319,10 @@ class SimplifiedStump(Simplified, Additive):
         X, Z = check_pair(X, Z)
         distance = measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]))
         return lambda rows, columns: -distance(rows, columns)
+
+    @property
+    def statement(self) -> tuple[str, float | None] | None:
+        return ("stump", None) if self.scale is None else None
 
     def additive_scales(self, X: Any) -> Array:
         return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)

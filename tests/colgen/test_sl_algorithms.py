@@ -1,5 +1,8 @@
 """SL's algorithms typed from their print, step by step, beside the options of the estimators, and its claims."""
 
+from functools import partial
+
+import cvxpy as cp
 import numpy as np
 import pytest
 from brute_force import all_stumps, noisy
@@ -7,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from cvxens import CGEnsClassifier, CGEnsSLSClassifier
+from cvxens import CGEnsClassifier, CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.colgen import column_generation, formulations
 from cvxens.colgen.masters import HingeMaster, LeastSquaresMaster
-from cvxens.colgen.oracles import Pool, Stumps
+from cvxens.colgen.oracles import Fourier, Pool, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LinearForm, negate
+from cvxens.kernels import Gaussian
 from cvxens.limits import Ending
 from cvxens.problems import simplex_codes
 
@@ -207,3 +211,38 @@ def test_claim_iv_1_takes_the_largest_term_at_the_present_multipliers():
             gaps[j] = left.sum() / 2
         better += gaps[largest] > min(gaps.values()) * (1 + 1e-6)
     assert 0 < better < 8
+
+
+def test_sl_4_and_5_have_no_gap_and_free_weights_bound_both_signs():
+    """With w free the dual has |edge| <= 1, not an equality as printed."""
+    Z, y = noisy()
+    H, C = all_stumps(Z), 0.3
+    for free in (False, True):
+        alpha, w, xi = cp.Variable(len(y)), cp.Variable(H.shape[1], nonneg=not free), cp.Variable(len(y), nonneg=True)
+        edges = H.T @ cp.multiply(y, alpha)
+        limits = [alpha >= 0, alpha <= C, edges <= 1] + ([edges >= -1] if free else [])
+        dual = cp.Problem(cp.Maximize(cp.sum(alpha)), limits).solve(solver="CLARABEL")
+        primal = cp.Problem(cp.Minimize(cp.norm1(w) + C * cp.sum(xi)), [cp.multiply(y, H @ w) >= 1 - xi]).solve(
+            solver="CLARABEL"
+        )
+        assert primal == pytest.approx(dual, rel=1e-6)
+    equal = cp.Problem(cp.Maximize(cp.sum(alpha)), [alpha >= 0, alpha <= C, edges == 1])
+    equal.solve(solver="CLARABEL")
+    assert equal.status == "infeasible"
+
+
+def test_the_bandwidth_of_sl_vi_a_is_that_of_the_cross_validated_svm():
+    """Fourier features of that sigma have half the kernel of the SVM as their mean product."""
+    search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), Cs=[1.0], gammas=[0.01, 0.1, 1.0], cv=3).fit(X, Y)
+    gamma = search.best_params_["gamma"]
+    oracle = partial(Fourier, sigma=(2 * gamma) ** -0.5, pool=4000, columns_per_round=4000)
+    drawn = oracle(X, random_state=0).price(np.ones(len(X))).columns
+    mean = np.mean([np.outer(c.values, c.values) for c in drawn], axis=0)
+    np.testing.assert_allclose(2 * mean, Gaussian(gamma)(X), atol=0.1)
+    model = CGEnsClassifier(
+        1.0, oracle=partial(oracle, columns_per_round=1), min_edge=1e-3, max_columns=30, random_state=0
+    )
+    with pytest.warns(UserWarning, match="max_columns"):
+        model.fit(X, Y)
+    assert len(model.weak_learners_) == 30
+    assert model.score(X, Y) > 0.9

@@ -61,6 +61,7 @@ STUMPS = {
     "column generation": ColumnGenerationClassifier(oracle="quantile_stumps"),
     "AdaBoost": AdaBoostClassifier(n_rounds=12),
     "trees of depth 2": AdaBoostClassifier("depth_two_trees", n_rounds=5),
+    "rules": LPBoostClassifier(oracle="pair_rules", tol=0.1),
     "AdaBoost, by pairs": AdaBoostClassifier(n_rounds=7, multi_class="ovo"),
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
     "AdaBoost.ECC": AdaBoostECCClassifier(n_rounds=9),
@@ -119,7 +120,9 @@ def thresholds(model):
     learners = model.weak_learners_
     stumps = [h for part in learners for h in (part if isinstance(part, tuple) else [part])]
     halves = [half for h in stumps if isinstance(h, Branch) for half in (h.above, h.below)]
-    return [(h.feature, h.threshold) for h in [*stumps, *halves] if isinstance(h, Stump | Branch)]
+    ends = [(i.feature, end) for h in stumps if isinstance(h, Rule) for i in h.intervals for end in (i.low, i.high)]
+    splits = [(h.feature, h.threshold) for h in [*stumps, *halves] if isinstance(h, Stump | Branch)]
+    return splits + [(feature, end) for feature, end in ends if np.isfinite(end)]
 
 
 def knots(model):

@@ -234,18 +234,54 @@ def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
 
 @settings(deadline=None, max_examples=20)
 @given(X=inside)
-def test_simplified_kernels_differ_by_a_constant(X):
+def test_theorems_4_and_10_simplified_kernels_differ_by_a_constant(X):
     for exact, simplified in ((WITHIN, SimplifiedStump()), (Perceptron(9.0), SimplifiedPerceptron())):
         np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=30)
 @given(X=units)
-def test_histogram_intersection_is_a_form_of_the_stump_kernel(X):
+def test_after_theorem_4_histogram_intersection_is_a_form_of_the_stump_kernel(X):
     K = HistogramIntersection()(X)
     np.testing.assert_allclose(K, [[np.minimum(a, b).sum() for b in X] for a in X], atol=1e-12)
     bins = np.concatenate([X, 1 - X], axis=1)
     np.testing.assert_allclose(HistogramIntersection()(bins), 3 + SimplifiedStump()(X), atol=1e-12)
+
+
+def test_after_theorem_4_histograms_need_not_be_of_equal_size():
+    """Any f(x) + f(x') is cancelled: half the stump kernel and histogram intersection have the same solutions."""
+    X = np.random.default_rng(8).uniform(0, 3, (16, 3))
+    y = np.where(X[:, 0] > X[:, 1] + 0.3, 1.0, -1.0)
+    assert np.ptp(X.sum(axis=1)) > 3
+    found = [solve_svm_dual(SVMDual(K, y, C=0.8)) for K in (HistogramIntersection()(X), 0.5 * Stump()(X))]
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-8)
+    u = found[0].variables["u"]
+    np.testing.assert_allclose(u, found[1].variables["u"], atol=1e-4)
+    # the intercepts differ by what f adds to all scores
+    moved = -0.5 * (u * y) @ X.sum(axis=1)
+    assert float(found[0].duals["b"]) - float(found[1].duals["b"]) == pytest.approx(moved, abs=1e-3)
+
+
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 10**6))
+def test_random_features_of_a_kernel_tend_to_it(seed):
+    X = np.random.default_rng(seed).normal(size=(9, 3))
+    for kernel in (Gaussian(0.3), Stump(), Perceptron()):
+        known = kernel.with_ranges_of(X)
+        drawn = WeakLearner.from_kernel(known, 3000, random_state=seed)
+        assert drawn.total_mass() == pytest.approx(known.total_mass())
+        # a mean of 3,000 products, each at most twice the mass: 5 standard deviations
+        np.testing.assert_allclose(drawn(X), known(X), atol=5 * 2 * known.total_mass() / np.sqrt(3000))
+
+
+def test_an_svm_over_random_fourier_features_is_a_linear_one():
+    """Rahimi & Recht: z_j(x) = sqrt(2 / n) cos(theta_j'x - kappa_j), P1 over these columns."""
+    X = np.random.default_rng(9).normal(size=(20, 2))
+    y = np.where(X[:, 0] ** 2 + X[:, 1] > 0.5, 1.0, -1.0)
+    features = WeakLearner.from_kernel(Gaussian(0.7).with_ranges_of(X), 40, random_state=2)
+    Z = np.column_stack([np.sqrt(2 / 40) * np.cos(X @ h.theta - h.kappa) for h in features.columns])
+    linear = SVMPrimal(Z, y, C=2.0).solve()
+    assert linear.objective == pytest.approx(-SVMDual(features(X), y, C=2.0).solve().objective, rel=1e-6)
 
 
 def test_kie06_13_is_the_limit_of_weak_learners_as_stumps_get_dense():
@@ -365,7 +401,7 @@ DISTINCT = {
 
 
 @pytest.mark.parametrize("kernel", DISTINCT.values(), ids=DISTINCT)
-def test_samples_with_a_feature_of_distinct_values_are_dichotomised(kernel):
+def test_theorems_6_and_12_distinct_samples_are_dichotomised(kernel):
     """The Gram matrix is PD, so every labelling is that of a classifier without training error."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.permutation(12) / 4, rng.integers(0, 2, 12)])

@@ -15,6 +15,7 @@ from cvxens.colgen.masters.newton_masters import (
     SparseMaster,
     hinge_path,
 )
+from cvxens.colgen.masters.smoothing_master import SmoothingMaster
 from cvxens.colgen.protocols import Master, Oracle
 from cvxens.colgen.restricted import Fastest
 from cvxens.errors import SolverFallbackWarning
@@ -31,6 +32,7 @@ __all__ = [
     "InteriorPointMaster",
     "LeastSquaresMaster",
     "SmoothMaster",
+    "SmoothingMaster",
     "SparseMaster",
     "fastest_master",
     "fastest_master_over",
@@ -44,6 +46,7 @@ MASTERS = (
     HingeMaster,
     SmoothMaster,
     SparseMaster,
+    SmoothingMaster,
     ConicMaster,
     CvxpyMaster,
 )

@@ -75,7 +75,7 @@ class HingeMaster(NewtonMaster):
         A loss of hinges, also of regression, with a squared l2 penalty and free w, with or without an intercept.
     """
 
-    source = "SL (1)"
+    source = "LL08 P1; SL (1), line 6 of Algorithm 1"
     needs = (Needs("hinges", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:

@@ -1,9 +1,11 @@
 """Oracles: weak learners that price their hypotheses."""
 
+from cvxens.colgen.oracles.boxes import Boxes
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
+from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
@@ -13,6 +15,7 @@ from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, Stump
 
 __all__ = [
+    "Boxes",
     "Constant",
     "Costed",
     "DepthTwoTrees",
@@ -20,6 +23,7 @@ __all__ = [
     "Fourier",
     "KernelBalls",
     "KernelColumns",
+    "PairRules",
     "ParallelPerceptrons",
     "Perceptrons",
     "Pool",

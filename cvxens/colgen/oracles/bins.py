@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, Literal, Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
@@ -133,3 +134,13 @@ def _list_pairs(argument: str, groups: Groups, n_features: int) -> Iterable[tupl
         if not whole_numbers or len(members) < 2 or members.min() < 0 or members.max() >= n_features:
             raise InvalidInput(argument, f"found {group!r:.100}", remedy)
         yield from combinations(members.tolist(), 2)
+
+
+@njit(cache=True)
+def sum_pairs(
+    a: NDArray[np.uint8], b: NDArray[np.uint8], weights: NDArray[np.int64], n_bins: int, table: NDArray[np.int64]
+) -> None:
+    """Add the weights up by pairs of bins, `n_bins` of the second feature for each of the first."""
+    width = np.uint64(n_bins)
+    for i in range(len(weights)):
+        table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed
+from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
 from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
@@ -79,7 +79,7 @@ class DepthTwoTrees:
     4.000000000000001
     """
 
-    source = "Breiman et al. 1984; trees of depth 2 by sums over pairs"
+    source = "Breiman et al. 1984"
     negations = True
     largest = 1.0
 
@@ -223,7 +223,8 @@ class Found(NamedTuple):
 class Closed(NamedTuple):
     """Trees that must not be answered with, in the order of their roots."""
 
-    roots: Ints  # (n_closed, 2), feature and place
+    starts: Ints  # (n_features + 1,), where those of each root's feature begin
+    places: Ints  # (n_closed,), the places of the roots
     halves: Ints  # (n_closed, 5), feature and place of the upper split and of the lower one, the product of their signs
 
 
@@ -231,8 +232,9 @@ def _close(binned: BinnedFeatures, exclude: Collection[Hypothesis]) -> Closed:
     """Return the trees of the set among some hypotheses; others close nothing."""
     written = sorted({tree for h in exclude if (tree := _write(binned, h)) is not None})
     roots = np.array([[f, i] for f, i, *_ in written], np.int64).reshape(-1, 2)
+    starts = np.searchsorted(roots[:, 0], np.arange(binned.n_features + 1))
     halves = np.array([[*upper, *lower, sign] for *_, upper, lower, sign in written], np.int64).reshape(-1, 5)
-    return Closed(roots, halves)
+    return Closed(starts, roots[:, 1].copy(), halves)
 
 
 def _write(binned: BinnedFeatures, hypothesis: Hypothesis) -> Written | None:
@@ -272,14 +274,13 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
     for g in partners:
         n_bins = starts[g + 1] - starts[g]
         table = tables[(n_places + 1) * starts[g] : (n_places + 1) * starts[g + 1]]
-        _sum_pairs(layout.codes[f], layout.codes[g], weights, n_bins, table)
+        sum_pairs(layout.codes[f], layout.codes[g], weights, n_bins, table)
         for k in range(len(table)):
             above[starts[g] + k % n_bins] += table[k]
     above_total, below_total = total, 0
     size, largest, squares = NONE, NONE, 0.0
     # the closed trees of this root's feature
-    first = np.searchsorted(closed.roots[:, 0], f)
-    last = np.searchsorted(closed.roots[:, 0], f + 1)
+    first, last = closed.starts[f], closed.starts[f + 1]
     for place in range(1, n_places + 1):
         moved = 0
         for g in partners:
@@ -292,7 +293,7 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
         above_total, below_total = above_total - moved, below_total + moved
         # of the root's own feature there are the places on the side of each half
         upper = (f, place + 1, n_places + 1, above_total)
-        lower = (f, 1, place, below_total)
+        lower = (f, np.int64(1), place, below_total)
         up = _split_half(upper, above, starts, partners)
         down = _split_half(lower, below, starts, partners)
         # sum over both signs of (a + b)^2 + (a - b)^2, but for that of the constant
@@ -303,10 +304,10 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
         here, tree = _join_halves(up, down, above_total, below_total)
         largest = max(largest, here)
         if here > size:
-            while first < last and closed.roots[first, 1] < place:
+            while first < last and closed.places[first] < place:
                 first += 1
             end = first
-            while end < last and closed.roots[end, 1] == place:
+            while end < last and closed.places[end] == place:
                 end += 1
             if end > first:
                 splits = _list_splits(upper, above, starts, partners), _list_splits(lower, below, starts, partners)
@@ -317,14 +318,6 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
             for k in range(6):
                 found.trees[f, 1 + k] = tree[k]
     found.sizes[f], found.largest[f], found.squares[f] = size, largest, squares
-
-
-@njit(cache=True)
-def _sum_pairs(a: NDArray[np.uint8], b: NDArray[np.uint8], weights: Ints, n_bins: int, table: Ints) -> None:
-    """Add the weights up by pairs of bins, `n_bins` of the second feature for each of the first."""
-    width = np.uint64(n_bins)
-    for i in range(len(weights)):
-        table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]
 
 
 @njit(cache=True)
@@ -399,12 +392,12 @@ def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int,
     ``p q - 1`` trees of those before them, of which only so many can be closed.
     """
     upper, lower = splits
-    by_upper, by_lower = np.argsort(-np.abs(upper[:, 2])), np.argsort(-np.abs(lower[:, 2]))
     size, best = NONE, (-1, 0, 1, -1, 0, -1)
     # one more is closed: the constant
     n_closed = len(closed) + 1
-    for p in range(min(len(upper), n_closed + 1)):
-        for q in range(min(len(lower), (n_closed + 1) // (p + 1))):
+    by_upper, by_lower = _rank(upper, n_closed + 1), _rank(lower, n_closed + 1)
+    for p in range(len(by_upper)):
+        for q in range(min(len(by_lower), (n_closed + 1) // (p + 1))):
             up, down = upper[by_upper[p]], lower[by_lower[q]]
             for product in (1, -1):
                 edge = up[2] + product * down[2]
@@ -412,6 +405,20 @@ def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int,
                     size, sign = abs(edge), 1 if edge >= 0 else -1
                     best = (up[0], up[1], sign, down[0], down[1], sign * product)
     return size, best
+
+
+@njit(cache=True)
+def _rank(splits: Ints, most: int) -> Ints:
+    """Return the rows of the largest edges by size, the largest first, at most so many; an insertion sort of few."""
+    ranked, count = np.empty(most + 1, np.int64), 0
+    for k in range(len(splits)):
+        at = count
+        while at > 0 and abs(splits[ranked[at - 1], 2]) < abs(splits[k, 2]):
+            ranked[at] = ranked[at - 1]
+            at -= 1
+        ranked[at] = k
+        count = min(count + 1, most)
+    return ranked[:count]
 
 
 @njit(cache=True)

@@ -83,7 +83,7 @@ class Pool:
     0.6875
     """
 
-    source = "KIE06 (7)"
+    source = "SL (6), (8); KIE06 (6)"
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class QuantileStumps:
     always -> -1 20.0
     """
 
-    source = "LL08 section 4"
+    source = "ours: some of the middle stumps of LL08 section 4.2"
     negations = True
     largest = 1.0
 

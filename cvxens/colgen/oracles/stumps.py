@@ -56,7 +56,7 @@ Ints: TypeAlias = NDArray[np.int64]
 class Stumps:
     """All middle stumps of a sample, and the constant: the exact oracle over this finite set.
 
-    A middle stump separates two neighbouring distinct values of one feature halfway (LL08). Its edge is
+    A middle stump separates two neighbouring distinct values of one feature halfway (LL08 section 4.2). Its edge is
     ``sum_i s_i - 2 sum_{i: x_i < threshold} s_i``, so one pass over each sorted feature prices them all,
     and bins spare most of that pass unless the sum of squared edges is wanted.
 
@@ -102,7 +102,7 @@ class Stumps:
     x[1] >= 3.5 -> +1 0.0
     """
 
-    source = "LL08 section 4; DBS02"
+    source = "LL08 section 4, SL (6), (8), (13); DBS02"
     negations = True
 
     def __init__(
