@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 from scipy.sparse.linalg import splu
 
-from cvxens.rounding import EPSILON, LARGEST
+from cvxens.rounding import EPSILON, LARGEST, split
 from cvxens.types import Array
 
 ROOM = 1e-6
@@ -41,10 +41,8 @@ LEAST = 1e-300
 
 def sum_columns(A: Any, dual: Array, added: Array) -> Array:
     """Bound the sizes of ``A'dual + added``; 0 where they are exactly 0. `added` has a row for each summand."""
-    from cvxens.compensated import split_products
-
     factors = dual[A.indices]
-    products = split_products(np.ascontiguousarray(A.data), factors).tolist()
+    products = split(A.data, factors).tolist()
     starts = (2 * A.indptr).tolist()
     sums = [
         fsum([*products[first:last], *rest])
