@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import inf, isfinite
 from typing import Any
 
@@ -44,6 +44,38 @@ STRAIGHT = 1e-9
 """How far an objective may be from linear in the price, relative to it: its sums are rounded."""
 
 
+@dataclass(frozen=True)
+class Line:
+    """The objective of one ensemble at every price t of an interval, ``at_zero + t slope``.
+
+    Parameters
+    ----------
+    at_zero, slope : float
+    rounding : float
+        How far at most rounding has moved it within the interval, together with the certified bound beside it.
+
+    Examples
+    --------
+    >>> Line(1.0, 2.0, 0.0)(np.array([0.5, 3.0]))
+    array([2., 7.])
+    """
+
+    at_zero: float
+    slope: float
+    rounding: float
+
+    def __call__(self, price: Any) -> Any:
+        """Evaluate it at a price, or at several."""
+        return self.at_zero + price * self.slope
+
+    def cross(self, other: Line, low: float, high: float) -> float | None:
+        """Return the price from `low` to `high` at which two lines cross; None where they do not."""
+        if self.slope == other.slope:
+            return None
+        price = (other.at_zero - self.at_zero) / (self.slope - other.slope)
+        return price if low <= price <= high else None
+
+
 @dataclass(frozen=True, eq=False)
 class PathPoint:
     """A run at one price, and what its ensemble costs at others.
@@ -54,28 +86,21 @@ class PathPoint:
         What it was solved for.
     run : Run
         Its columns are those with a weight, and have no values.
-    line : tuple of float
-        ``(a, c)``: at the price t the objective of its ensemble is ``a + t c``.
-    rounding : float
-        How far at most rounding has moved that line within the interval, and the certified bound, together.
+    line : Line
+        The objective of its ensemble at the prices of the interval.
 
     Examples
     --------
     >>> from cvxens.colgen import formulations, oracles
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
     >>> first = solve_path(formulations.soft_margin, oracles.Stumps(X), y, prices=(0.1, 3.0)).points[0]
-    >>> first.price, first.objective(np.array([0.1, 0.2]))
+    >>> first.price, first.line(np.array([0.1, 0.2]))
     (0.1, array([0.3, 0.6]))
     """
 
     price: float
     run: Run
-    line: tuple[float, float]
-    rounding: float
-
-    def objective(self, price: Any) -> Any:
-        """Evaluate the ensemble's objective at another price, or at several."""
-        return self.line[0] + price * self.line[1]
+    line: Line
 
     @property
     def bound(self) -> float:
@@ -90,12 +115,17 @@ class Mean:
     left: PathPoint
     right: PathPoint
     share: float
-    line: tuple[float, float]
-    rounding: float
+    line: Line
 
-    def objective(self, price: Any) -> Any:
-        """Evaluate the mean's objective at a price, or at several."""
-        return self.line[0] + price * self.line[1]
+    @property
+    def lines(self) -> tuple[Line, Line, Line]:
+        """Of the left neighbour, itself and the right one."""
+        return self.left.line, self.line, self.right.line
+
+    @property
+    def crossing(self) -> float | None:
+        """The price at which the lines of the neighbours cross; None where that is not between them."""
+        return self.left.line.cross(self.right.line, self.left.price, self.right.price)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +179,10 @@ class Path:
         """
         low, high = self.points[0].price, self.points[-1].price
         found: list[float] = []
-        for left, right in pairwise(self.points):
-            price, turn = _cross(left, right, left.price, right.price), left.line[1] - right.line[1]
+        for mean in self.means:
+            price, (before, _, after) = mean.crossing, mean.lines
             # the same line, but for rounding, goes on; and a point at a bend has the lines of both sides cross there
-            if price is None or turn <= STRAIGHT * abs(left.line[1]) or not low < price < high:
+            if price is None or before.slope - after.slope <= STRAIGHT * abs(before.slope) or not low < price < high:
                 continue
             if not found or price - found[-1] > STRAIGHT * price:
                 found.append(price)
@@ -162,7 +192,8 @@ class Path:
         """Return a bound below the optimum and the objective of the best ensemble, at any prices of the interval."""
         given = self._check(prices)
         lower = np.interp(given, self.prices, [point.bound for point in self.points])
-        upper = np.min([one.objective(given) + one.rounding for one in (*self.points, *self.means)], axis=0)
+        lines = [*(point.line for point in self.points), *(mean.line for mean in self.means)]
+        upper = np.min([line(given) + line.rounding for line in lines], axis=0)
         return lower, upper
 
     def at(self, price: float) -> Run:
@@ -174,15 +205,16 @@ class Path:
         mean = next(mean for mean in self.means if price <= mean.right.price)
         share = (price - mean.left.price) / (mean.right.price - mean.left.price)
         left, right = mean.left.run, mean.right.run
-        best: PathPoint | Mean = min((mean.left, mean.right, mean), key=lambda one: one.objective(price))
-        columns, weights = _join(mean) if isinstance(best, Mean) else (best.run.columns, best.run.weights)
-        take = best.share if isinstance(best, Mean) else float(best is mean.right)
+        line = min(mean.lines, key=lambda line: line(price))
+        # the mean of both, or one of them alone
+        take = mean.share if line is mean.line else float(line is mean.right.line)
+        columns, weights = _join(mean.left, mean.right, take)
         certificate = Certificate.between(
-            best.objective(price),
+            line(price),
             (1 - share) * mean.left.bound + share * mean.right.bound,
             residuals={},
             repair={},
-            rounding=best.rounding,
+            rounding=line.rounding,
             note="by the bounds at the prices on both sides",
         )
         return Run(
@@ -274,7 +306,7 @@ def solve_path(
     means: list[Mean] = []
     ending: Ending | None = None
     with limit_time(max_time) as clock:
-        ends = []
+        ends: list[PathPoint] = []
         for price in (low, high):
             ends.append(solver.solve(price, ends))
             stopped = callback is not None and bool(callback(ends[-1]))
@@ -344,26 +376,26 @@ class _Solver:
         if run.columns:
             scores = scores + np.stack([column.values for column in run.columns], axis=1) @ run.weights
         self.scores[price] = scores
-        (_, slope), rounding = self._find_line(scores, run.weights)
+        line = self._find_line(scores, run.weights)
         used = np.flatnonzero(run.weights.any(axis=tuple(range(1, run.weights.ndim))))
         # without the values of columns, which would be kept for every point
         columns = tuple(Column(c.hypothesis, c.sample, c.edge) for c in (run.columns[j] for j in used.tolist()))
         kept = replace(run, columns=columns, weights=run.weights[used])
         # through the objective that is certified
-        line = certificate.primal - slope * price, slope
-        return PathPoint(price, kept, line, certificate.rounding + rounding)
+        at_zero = certificate.primal - line.slope * price
+        return PathPoint(price, kept, Line(at_zero, line.slope, certificate.rounding + line.rounding))
 
     def take_mean(self, left: PathPoint, right: PathPoint) -> Mean:
         """Return the mean of two neighbours' ensembles that suits the price where their lines cross."""
-        price = _cross(left, right, left.price, right.price)
+        price = left.line.cross(right.line, left.price, right.price)
         share = 0.5 if price is None else (price - left.price) / (right.price - left.price)
-        mean = Mean(left, right, share, (0.0, 0.0), 0.0)
         scores = (1 - share) * self.scores[left.price] + share * self.scores[right.price]
-        line, rounding = self._find_line(scores, _join(mean)[1])
-        return replace(mean, line=line, rounding=max(left.rounding, right.rounding) + rounding)
+        line = self._find_line(scores, _join(left, right, share)[1])
+        rounding = max(left.line.rounding, right.line.rounding) + line.rounding
+        return Mean(left, right, share, replace(line, rounding=rounding))
 
-    def _find_line(self, scores: Array, w: Array) -> tuple[tuple[float, float], float]:
-        """Return a and c of an ensemble's objective ``a + t c``, by three prices, and how far rounding moves it."""
+    def _find_line(self, scores: Array, w: Array) -> Line:
+        """Return an ensemble's objective as a line, by three prices."""
         low, high = self.ends
         values = [self._evaluate(price, scores, w) for price in (low, (low + high) / 2, high)]
         size = max(map(abs, values))
@@ -373,7 +405,7 @@ class _Solver:
             found = "found an objective that is not linear in the price where the weights stay"
             raise InvalidInput("formulate", found, "give one such as `penalty + price * loss`")
         slope = (values[2] - values[0]) / (high - low)
-        return (values[0] - slope * low, slope), ROUNDING * size
+        return Line(values[0] - slope * low, slope, ROUNDING * size)
 
     def _evaluate(self, price: float, scores: Array, w: Array) -> float:
         formulation = self.formulate(price)
@@ -381,25 +413,19 @@ class _Solver:
         return float(loss.value(formulation.signs(self.y, len(scores)) * scores) + penalty.value(w))
 
 
-def _join(mean: Mean) -> tuple[tuple[Column, ...], Array]:
-    """Return the columns of two neighbours, and the mean of their weights."""
+def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column, ...], Array]:
+    """Return the columns of two points, and ``(1 - share) w + share w'`` of them; at 0 and 1 those of one alone."""
+    if share in {0.0, 1.0}:
+        run = (right if share else left).run
+        return tuple(run.columns), run.weights
     weights: dict[Hypothesis, Array] = {}
     columns: dict[Hypothesis, Column] = {}
-    for point, share in ((mean.left, 1 - mean.share), (mean.right, mean.share)):
+    for point, part in ((left, 1 - share), (right, share)):
         for column, w in zip(point.run.columns, point.run.weights, strict=True):
             columns.setdefault(column.hypothesis, column)
-            weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + share * w
-    shape = mean.left.run.weights.shape[1:]
+            weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + part * w
+    shape = left.run.weights.shape[1:]
     return tuple(columns.values()), np.array([weights[h] for h in columns]).reshape(len(columns), *shape)
-
-
-def _cross(one: PathPoint | Mean, other: PathPoint | Mean, low: float, high: float) -> float | None:
-    """Return the price from `low` to `high` at which two lines cross; None where they do not."""
-    (a, c), (d, e) = one.line, other.line
-    if c == e:
-        return None
-    price = (d - a) / (c - e)
-    return price if low <= price <= high else None
 
 
 def _measure_gaps(mean: Mean) -> list[tuple[float, float]]:
@@ -410,13 +436,12 @@ def _measure_gaps(mean: Mean) -> list[tuple[float, float]]:
     between, no relative gap is small.
     """
     left, right = mean.left, mean.right
-    lines = (left, mean, right)
-    crossings = [_cross(one, other, left.price, right.price) for one, other in combinations(lines, 2)]
+    crossings = [one.cross(other, left.price, right.price) for one, other in combinations(mean.lines, 2)]
     found, signs = [], set()
     for price in (left.price, *(each for each in crossings if each is not None), right.price):
         share = (price - left.price) / (right.price - left.price)
         bound = (1 - share) * left.bound + share * right.bound
-        value = min(one.objective(price) for one in lines) + mean.rounding
+        value = min(line(price) for line in mean.lines) + mean.line.rounding
         found.append((relative(value - bound, value, bound) if isfinite(bound) else inf, price))
         signs |= {np.sign(value), np.sign(bound)}
     return [(inf, price) for _, price in found] if {-1.0, 1.0} <= signs else found
@@ -429,8 +454,7 @@ def _largest_gap(mean: Mean) -> float:
 
 def _find_next(mean: Mean) -> float:
     """Return where a run lowers the gap most: where the neighbours' lines cross, or else where it is."""
-    crossing = _cross(mean.left, mean.right, mean.left.price, mean.right.price)
-    return max(_measure_gaps(mean))[1] if crossing is None else crossing
+    return max(_measure_gaps(mean))[1] if mean.crossing is None else mean.crossing
 
 
 def _find_reason(mean: Mean) -> Ending:
