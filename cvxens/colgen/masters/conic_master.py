@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -10,16 +11,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.protocols import MasterSolution
+from cvxens.colgen.protocols import MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.errors import SolverFailed
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.cones import Cones
-from cvxens.problems.conic import ConicForm, ConicFunction, solve_cones
-from cvxens.problems.duality import edge_rounding
+from cvxens.problems.conic import ACCURACY, ConicForm, ConicFunction, solve_cones
+from cvxens.problems.duality import Edges, edge_rounding
 from cvxens.problems.modelling import Term
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array
+
+SHARE, COARSEST, FEASIBLE = 0.1, 1e-1, 1e-6
 
 
 class ConicMaster(FastMaster):
@@ -50,6 +53,8 @@ class ConicMaster(FastMaster):
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
 
+        self.gap, self._n_solved = 1.0, 0
+
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         return super().supports(formulation) and formulation.has_conjugate
@@ -68,7 +73,11 @@ class ConicMaster(FastMaster):
         form, penalty = self.conic.form, self._canonicalise_penalty()
         link = self._link(form, penalty)
         cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
-        found = solve_cones(link.A, link.b, cost, link.cones)
+        has_new = self.restricted.n_columns > self._n_solved
+        self._n_solved = self.restricted.n_columns
+        tol = max(ACCURACY, min(COARSEST, SHARE * self.gap)) if has_new else ACCURACY
+        feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
+        found = solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
         if found.status in {"PrimalInfeasible", "AlmostPrimalInfeasible"}:
             return self._lower_violation()
         n_rows, n_columns = form.A.shape
@@ -84,7 +93,14 @@ class ConicMaster(FastMaster):
         point = {"w": w, "u": proof.u}
         if self.balanced is not None:
             point["b"] = found.x[len(found.x) - self.n_shifts :].reshape(self.outputs)
-        return self.restricted.evaluate(point)
+        return replace(self.restricted.evaluate(point), exact=tol == ACCURACY)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
+        found = Edges(priced.best_edge, priced.edge_square_sum)
+        gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
+        self.gap = gap if np.isfinite(gap) else 1.0
+        return super().bound(solution, priced)
 
     def _lower_violation(self) -> MasterSolution:
         """Minimise the violation of the loss's rows: its multipliers u have ``u'z`` above 0 wherever these hold."""
