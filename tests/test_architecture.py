@@ -184,6 +184,7 @@ SHOWN_ELSEWHERE = {
     "Signed": "shown where boosting over all stumps is",
     "Split": "what a Source draws, which shows it",
     "Step": "what iterate yields",
+    "RowMaster": "made by column_generation, which shows it",
     "SparseMaster": "made by column_generation, which shows it",
     "SmoothMaster": "made by column_generation, which shows it",
     "Tree": "what fit_tree returns, which shows it",

@@ -478,8 +478,7 @@ class ConicFunction:
 
     def _mend(self, dual: Array, B: Any, target: Array) -> Array:
         """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
-        n_rows, n_columns = B.shape
-        if not n_columns:
+        if not B.shape[1]:
             return dual
         largest = float(np.abs(dual).max(initial=0.0)) or 1.0
         weights = np.clip(self.cones.depths(dual) / largest, BORDER, 1.0)

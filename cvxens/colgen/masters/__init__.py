@@ -11,6 +11,7 @@ from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaste
 from cvxens.colgen.masters.newton_masters import (
     HingeMaster,
     LeastSquaresMaster,
+    RowMaster,
     SmoothMaster,
     SparseMaster,
     hinge_path,
@@ -30,6 +31,7 @@ __all__ = [
     "HingeMaster",
     "InteriorPointMaster",
     "LeastSquaresMaster",
+    "RowMaster",
     "SmoothMaster",
     "SparseMaster",
     "fastest_master",
@@ -44,6 +46,7 @@ MASTERS = (
     HingeMaster,
     SmoothMaster,
     SparseMaster,
+    RowMaster,
     ConicMaster,
     CvxpyMaster,
 )

@@ -22,7 +22,12 @@ from cvxens.problems.modelling import Term
 from cvxens.solvers.differences import Differences
 from cvxens.types import Array
 
-SHARE, COARSEST, FEASIBLE = 0.1, 1e-1, 1e-6
+SHARE, COARSEST = 0.1, 0.1
+"""The share of the outer gap down to which a round is solved, and the largest gap: until columns are good, their exact
+weights are not wanted."""
+
+FEASIBLE = 1e-6
+"""Residuals in such rounds, which the objective and the bound are free of, as both are evaluated anew."""
 
 
 class ConicMaster(FastMaster):
@@ -53,7 +58,9 @@ class ConicMaster(FastMaster):
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
 
-        self.gap, self._n_solved = 1.0, 0
+        self.gap = 1.0
+        """The relative gap to what the columns found last can gain."""
+        self._n_solved = 0
 
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
@@ -73,9 +80,7 @@ class ConicMaster(FastMaster):
         form, penalty = self.conic.form, self._canonicalise_penalty()
         link = self._link(form, penalty)
         cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
-        has_new = self.restricted.n_columns > self._n_solved
-        self._n_solved = self.restricted.n_columns
-        tol = max(ACCURACY, min(COARSEST, SHARE * self.gap)) if has_new else ACCURACY
+        tol = self._next_tolerance()
         feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
         found = solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
         if found.status in {"PrimalInfeasible", "AlmostPrimalInfeasible"}:
@@ -101,6 +106,17 @@ class ConicMaster(FastMaster):
         gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
         self.gap = gap if np.isfinite(gap) else 1.0
         return super().bound(solution, priced)
+
+    def _next_tolerance(self) -> float:
+        """Return the relative gap that is allowed now: the least one where nothing is new, or constraints have to hold.
+
+        Weights that miss constraints by a solver's residual have an objective that is too low by as much.
+        """
+        has_new = self.restricted.n_columns > self._n_solved
+        self._n_solved = self.restricted.n_columns
+        if not has_new or self.restricted.formulation.constraints is not None:
+            return ACCURACY
+        return max(ACCURACY, min(COARSEST, SHARE * self.gap))
 
     def _lower_violation(self) -> MasterSolution:
         """Minimise the violation of the loss's rows: its multipliers u have ``u'z`` above 0 wherever these hold."""
