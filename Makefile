@@ -9,9 +9,13 @@ KILLS ?= 50
 PROBLEMS ?= 20000
 MUTATIONS ?= 10000
 FIRST ?= 0
+PAPER ?= all
+SPLITS ?= 5
+MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,60)
+CORES ?= 2
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test notebooks fuzz lint dist clean
+.PHONY: demo test notebooks fuzz reproduce lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -28,6 +32,11 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/fuzz/interactions.py $(PROBLEMS) $(FIRST)
+
+# what fits into an hour on two cores, or with SPLITS=100 all of it, from where it was left
+reproduce: $(VENV)/.plot
+	$(VENV)/bin/cvxens reproduce $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check
@@ -53,6 +62,10 @@ $(VENV)/.base: $(VENV)/.python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.plot: $(VENV)/.base
+	$(PIP) --editable '.[plot]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test

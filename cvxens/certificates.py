@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from typing import Any, Protocol
 
@@ -109,10 +110,10 @@ class Certificate:
         ------
         InvalidInput
             The certificate is of a formulation or a set of hypotheses that no exact proof is known for, or it was read
-            from a file.
+            from a file; or it is of one of `cvxens.problems`, and cvxens.proofs has not been imported.
         """
         if self.prover is None:
-            remedy = "take that of a run over all stumps or a pool of columns, before it is saved"
+            remedy = "take that of a run over all stumps or a pool, before it is saved, or prove(X, y) of an estimator"
             raise InvalidInput("certificate", "found one that no exact proof is known for", remedy)
         return self.prover()
 
@@ -264,7 +265,13 @@ def certify(problem: Certifiable, /, **arrays: Any) -> Certificate:
     if not given:
         raise InvalidInput("arrays", "found none", f"give some of {', '.join(problem.shapes)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        return certify_evaluated(problem, problem.evaluate(given), given)
+        evaluated = problem.evaluate(given)
+        certificate = certify_evaluated(problem, evaluated, given)
+    return replace(certificate, prover=partial(_prove_evaluated, problem, evaluated))
+
+
+PROVERS: list[Callable[[Any, Any], Any]] = []
+"""What makes an exact proof of a problem and its evaluated point; `cvxens.proofs` enters it when it is imported."""
 
 
 def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point) -> Certificate:
@@ -282,6 +289,12 @@ def certify_evaluated(problem: Certifiable, evaluated: Evaluation, given: Point)
             if name in evaluated.point
         },
     )
+
+
+def _prove_evaluated(problem: Certifiable, evaluated: Evaluation) -> Any:
+    if not PROVERS:
+        raise InvalidInput("certificate", "found that nothing is loaded that proves it exactly", "import cvxens.proofs")
+    return PROVERS[0](problem, evaluated)
 
 
 def _array(problem: Certifiable, name: str, values: Any) -> Array:

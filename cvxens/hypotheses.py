@@ -7,16 +7,16 @@ its values is said by members that a hypothesis has or lacks:
 - ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
   importances);
 - ``feature_shares``: else the features that it looks at, with the share of each (in importances);
-- ``test``: what holds where h is `sign`, if h is -1/+1-valued (in texts of ensembles).
+- ``test``: what holds where h is `sign`, if h is -1/+1-valued or 0 elsewhere, as `Rule` is (in texts of ensembles).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import pi
+from math import inf, pi
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -93,7 +93,7 @@ class _Signed:
         return negated
 
 
-class _Rule(_Signed):
+class _Tested(_Signed):
     """A hypothesis that is `sign` where `test` holds, else -sign."""
 
     test: Any
@@ -161,7 +161,7 @@ class Scaled(_Multiple):
 
 
 @dataclass(frozen=True)
-class Constant(_Rule):
+class Constant(_Tested):
     """The hypothesis h(x) = sign.
 
     Parameters
@@ -187,7 +187,7 @@ class Constant(_Rule):
 
 
 @dataclass(frozen=True)
-class Stump(_Rule):
+class Stump(_Tested):
     """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
 
     Parameters
@@ -226,6 +226,152 @@ class Stump(_Rule):
 
 
 @dataclass(frozen=True)
+class Branch:
+    """The hypothesis h(x) = above(x) if x[feature] >= threshold else below(x): a tree, of stumps one of depth 2.
+
+    Texts have the ways to the leaves of one sign.
+
+    Examples
+    --------
+    >>> tree = Branch(0, 0.5, Stump(1, 2.0, 1), Stump(2, 1.0, -1))
+    >>> print(tree)
+    x[0] >= 0.5 and x[1] >= 2, or x[0] < 0.5 and x[2] < 1 -> +1
+    >>> tree(np.array([[0.7, 3.0, 0.0], [0.7, 1.0, 0.0], [0.2, 3.0, 0.0], [0.2, 3.0, 1.5]]))
+    array([ 1., -1.,  1., -1.])
+    >>> print(Branch(0, 0.5, Constant(-1), -tree))
+    x[0] < 0.5 and x[2] >= 1 -> +1
+    """
+
+    feature: int
+    threshold: float  # a sample on it counts as above
+    above: Hypothesis
+    below: Hypothesis
+
+    def __call__(self, X: Any, /) -> Array:
+        above = column(X, self.feature) >= np.float64(self.threshold)
+        return np.where(above, self.above(X), self.below(X))
+
+    def __neg__(self) -> Branch:
+        return replace(self, above=negate(self.above), below=negate(self.below))
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """Every test that decides anything, half as much as the one before it."""
+        looks = list(_list_tests(self, 1.0))
+        shares = np.array([share for _, share in looks])
+        return np.array([feature for feature, _ in looks], np.intp), shares / max(shares.sum(), 1.0)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The leaves, as rules whose sum the tree is; ways that no x can take are left out."""
+        return tuple(rule for rule in _list_leaves(self, ()) if all(i.low < i.high for i in rule.intervals))
+
+    @property
+    def sign(self) -> int:
+        """The sign that fewer leaves have, +1 where both have as many."""
+        return -1 if 2 * sum(rule.sign > 0 for rule in self.rules) > len(self.rules) else 1
+
+    @property
+    def test(self) -> str:
+        own = [rule.test for rule in self.rules if rule.sign == self.sign]
+        return ", or ".join(own) or f"x[{self.feature}] < -inf"
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}"
+
+
+class Interval(NamedTuple):
+    """The condition low <= x[feature] < high; one of the two ends may be infinite."""
+
+    feature: int
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        name = f"x[{self.feature}]"
+        if self.high == inf:
+            return f"{name} >= {self.low:.6g}"
+        return f"{name} < {self.high:.6g}" if self.low == -inf else f"{self.low:.6g} <= {name} < {self.high:.6g}"
+
+
+@dataclass(frozen=True)
+class Rule(_Signed):
+    """The hypothesis h(x) = sign where all of some conditions hold, else 0: a rule that elsewhere has no vote.
+
+    Examples
+    --------
+    >>> rule = Rule((Interval(0, 0.5, inf), Interval(1, -inf, 2.0)), -1)
+    >>> print(rule)
+    x[0] >= 0.5 and x[1] < 2 -> -1, else 0
+    >>> rule(np.array([[0.7, 3.0], [0.7, 1.0]]))
+    array([ 0., -1.])
+    """
+
+    intervals: tuple[Interval, ...]  # of different features
+    sign: int  # +1 or -1
+
+    def holds(self, X: Any, /) -> NDArray[np.bool_]:
+        """Return True for the samples of X (n_samples, n_features) that all conditions hold for."""
+        found = np.full(np.shape(X)[0], True)
+        for feature, low, high in self.intervals:
+            values = column(X, feature)
+            found &= (values >= np.float64(low)) & (values < np.float64(high))
+        return found
+
+    def __call__(self, X: Any, /) -> Array:
+        return np.where(self.holds(X), float(self.sign), 0.0)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        """Every condition, as much as any other."""
+        n_conditions = len(self.intervals)
+        return np.array([i.feature for i in self.intervals], np.intp), np.full(n_conditions, 1 / max(n_conditions, 1))
+
+    @property
+    def test(self) -> str:
+        return " and ".join(map(str, self.intervals)) or "always"
+
+    def __str__(self) -> str:
+        return f"{self.test} -> {self.sign:+d}, else 0"
+
+
+def _list_tests(hypothesis: Any, share: float) -> Iterator[tuple[int, float]]:
+    """Yield the features of the tests of a tree, each with its share before all are divided by their sum."""
+    if isinstance(hypothesis, Branch):
+        yield hypothesis.feature, share
+        for half in (hypothesis.above, hypothesis.below):
+            yield from _list_tests(half, share / 2)
+    else:
+        step: Step = hypothesis.step
+        if step.above != step.below:
+            yield step.feature, share
+
+
+def _list_leaves(hypothesis: Any, intervals: tuple[Interval, ...]) -> Iterator[Rule]:
+    """Yield the leaves of a tree below some conditions, what is above a threshold first."""
+    if isinstance(hypothesis, Branch):
+        feature, threshold = hypothesis.feature, hypothesis.threshold
+        above, below = hypothesis.above, hypothesis.below
+    else:
+        step: Step = hypothesis.step
+        if step.above == step.below:
+            yield Rule(intervals, int(step.above))
+            return
+        feature, threshold = step.feature, step.threshold
+        above, below = Constant(int(step.above)), Constant(int(step.below))
+    yield from _list_leaves(above, _narrow(intervals, Interval(feature, threshold, inf)))
+    yield from _list_leaves(below, _narrow(intervals, Interval(feature, -inf, threshold)))
+
+
+def _narrow(intervals: tuple[Interval, ...], new: Interval) -> tuple[Interval, ...]:
+    """Return the conditions with another one, which narrows one of the same feature."""
+    known = {interval.feature: interval for interval in intervals}
+    old = known.get(new.feature, Interval(new.feature, -inf, inf))
+    known[new.feature] = Interval(new.feature, max(old.low, new.low), min(old.high, new.high))
+    return tuple(known.values())
+
+
+@dataclass(frozen=True)
 class Indicator:
     """The hypothesis h(x) = value if x[feature] >= threshold else 0, as histogram intersection embodies them.
 
@@ -256,7 +402,42 @@ class Indicator:
 
 
 @dataclass(frozen=True)
-class Perceptron(_Rule):
+class Ramp:
+    """The hypothesis h(x) = slope (x[feature] - threshold), on one side of the threshold and else 0, or a line.
+
+    Examples
+    --------
+    >>> for ramp in (Ramp(0, 2.0, 1, 0.5), Ramp(0, 2.0, -1, -0.5), Ramp(0, 2.0, 0, 0.5)):
+    ...     print(ramp, ramp([[1.0], [4.0]]))
+    0.5 max(x[0] - 2, 0) [0. 1.]
+    -0.5 max(2 - x[0], 0) [-0.5 -0. ]
+    0.5 (x[0] - 2) [-0.5  1. ]
+    """
+
+    feature: int
+    threshold: float
+    side: int  # 1 above the threshold, -1 below it, where the ramp is slope (threshold - x[feature]); 0 for a line
+    slope: float  # above 0 for a convex ramp
+
+    def __call__(self, X: Any, /) -> Array:
+        beyond = np.asarray(column(X, self.feature), np.float64) - self.threshold
+        return self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
+
+    def __neg__(self) -> Ramp:
+        return replace(self, slope=-self.slope)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        return np.array([self.feature]), np.ones(1)
+
+    def __str__(self) -> str:
+        name, at = f"x[{self.feature}]", f"{self.threshold:.6g}"
+        text = {1: f"max({name} - {at}, 0)", -1: f"max({at} - {name}, 0)", 0: f"({name} - {at})"}[self.side]
+        return f"{self.slope:.6g} {text}"
+
+
+@dataclass(frozen=True)
+class Perceptron(_Tested):
     """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
 
     Examples

@@ -44,6 +44,7 @@ class Ending(Enum):
 
     OPTIMAL = "the certified relative gap is within tol"
     EXHAUSTED = "no hypothesis that the oracle finds improves"
+    SMALL_EDGES = "no new hypothesis that the oracle finds has an edge of min_edge"
     STALLED = "the oracle proves no bound, and the objective has stopped improving"
     ROUNDING = "rounding hides any progress"
     MAX_COLUMNS = "max_columns reached"

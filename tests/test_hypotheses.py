@@ -1,7 +1,7 @@
 """Hypotheses as values, as functions, and what they say of themselves."""
 
 import pickle
-from math import isclose, pi
+from math import inf, isclose, pi
 
 import numpy as np
 import pytest
@@ -15,16 +15,20 @@ from cvxens.hypotheses import (
     AND,
     OR,
     XOR,
+    Branch,
     Constant,
     FittedClassifier,
     Formula,
     Indicator,
+    Interval,
     KernelColumn,
     KernelExpansion,
     LinearForm,
     Negated,
     Perceptron,
     Points,
+    Ramp,
+    Rule,
     Scaled,
     SignedTree,
     Staircase,
@@ -53,6 +57,9 @@ EVERY = {
     "staircase": Staircase(1, (-0.5, 0.5), (1.0, -0.25)),
     "tabulated": TabulatedColumn(1, 3, 1),
     "scaled": Scaled(Stump(1, 0.5, -1), 0.25),
+    "branch": Branch(0, 0.5, Stump(1, 0.0, 1), Constant(-1)),
+    "ramp": Ramp(1, 0.5, -1, 0.25),
+    "rule": Rule((Interval(0, -0.5, 0.5), Interval(2, 0.0, inf)), -1),
     "formula": Formula(XOR, (Stump(0, 0.0, 1), Perceptron((0.0, 0.6, 0.8), 0.0, -1)), -1),
 }
 every = pytest.mark.parametrize("h", EVERY.values(), ids=EVERY)
@@ -86,13 +93,14 @@ def test_steps_are_what_their_hypotheses_do(name):
 
 @every
 def test_tests_hold_where_a_hypothesis_is_its_sign(h):
-    assert hasattr(h, "test") == isinstance(h, Constant | Stump | Perceptron)
+    assert hasattr(h, "test") == isinstance(h, Constant | Stump | Perceptron | Branch | Rule)
     if hasattr(h, "test"):
+        is_rule = isinstance(h, Rule)
         for sided in (h, negate(h)):
             assert sided.test == h.test
             holds = np.full(len(X), True) if isinstance(h, Constant) else h(X) == h.sign
-            np.testing.assert_array_equal(sided(X), np.where(holds, sided.sign, -sided.sign))
-            assert str(h) == f"{h.test} -> {h.sign:+d}"
+            np.testing.assert_array_equal(sided(X), np.where(holds, sided.sign, 0 if is_rule else -sided.sign))
+            assert str(h) == f"{h.test} -> {h.sign:+d}{', else 0' if is_rule else ''}"
 
 
 def test_what_a_function_does_not_say_its_negation_does_not_say_either():
@@ -191,3 +199,28 @@ def test_linear_forms_read_well():
     assert linear_form((-1.0, 0.25)) == "-x[0] + 0.25 x[1]"
     assert linear_form((0.1, 3.0, -2.0), terms=2) == "3 x[1] - 2 x[2] + 1 more"
     assert linear_form((1.0, -0.5), (0, 2)) == "x[0] - 0.5 x[2]"
+
+
+HALVES = st.one_of(
+    st.builds(Constant, st.sampled_from([1, -1])),
+    st.builds(Stump, st.integers(0, 1), st.integers(-1, 1).map(float), st.sampled_from([1, -1])),
+)
+
+
+@given(st.builds(Branch, st.integers(0, 1), st.integers(-1, 1).map(float), HALVES, HALVES))
+def test_a_tree_is_the_sum_of_its_leaves_and_its_text_has_those_of_one_sign(tree):
+    grid = np.array([[a, b] for a in (-2.0, -1, -0.5, 0, 0.5, 1) for b in (-2.0, -1, -0.5, 0, 0.5, 1)])
+    assert (sum(rule(grid) for rule in tree.rules) == tree(grid)).all()
+    said = np.any([rule.holds(grid) for rule in tree.rules if rule.sign == tree.sign], axis=0)
+    assert (np.where(said, tree.sign, -tree.sign) == tree(grid)).all()
+    assert str(tree).count(", or ") == max(sum(rule.sign == tree.sign for rule in tree.rules), 1) - 1
+    features, shares = tree.feature_shares
+    assert shares.sum() == pytest.approx(1)
+    assert tree.feature in features
+
+
+def test_intervals_of_rules_are_written_as_people_write_them():
+    rule = Rule((Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1)
+    assert str(rule) == "0.5 <= x[0] < 2 and x[1] < 3 and x[2] >= 4 -> +1, else 0"
+    assert rule([[0.5, 0, 4], [2, 0, 4], [1, 3, 5]]).tolist() == [1, 0, 0]
+    assert str(Rule((), -1)) == "always -> -1, else 0"

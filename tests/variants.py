@@ -1,4 +1,4 @@
-"""Sixty formulations that a researcher may want, each in at most ten lines: what they are, their sources, their code.
+"""Formulations that a researcher may want, each in at most ten lines: what they are, their sources, their code.
 
 Each is a function from data (see `make_data`) to a formulation, an oracle and labels, or None where the loss is on
 scores. All are held against the same problem over all stumps at once in cvxpy, and proven.
@@ -20,8 +20,11 @@ import numpy as np
 
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
 from cvxens.errors import SolverFallbackWarning
+from cvxens.hypotheses import Staircase
+from cvxens.kernels import Gaussian, Laplacian
 from cvxens.problems import simplex_codes
 from cvxens.problems.losses import CVaR, Exponential, Hinge, HuberizedHinge, Logistic, SquaredError, SquaredHinge
+from cvxens.problems.pair_losses import PairwiseExponential, PairwiseHinge, PairwiseSquaredHinge
 from cvxens.problems.penalties import L1, Box, Budget, ElasticNet, OfNorm1, RowNorms, Simplex, SquaredL2
 
 TIGHT = {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}
@@ -467,6 +470,21 @@ def area_under_the_curve(d):
     return Formulation(loss, L1(2.0), scores=True), oracles.Rows(stumps(d, constant=False), D), None, D @ d.H[:, :-1]
 
 
+@variant("sum over all pairs of a query (1 - (f_p - f_q))_+, + lam |w|_1, sorted", "Joachims 2002")
+def ranking_of_queries(d):
+    return Formulation(PairwiseHinge(d.y, groups=d.group), L1(2.0), scores=True), stumps(d), None
+
+
+@variant("sum over all pairs exp(f_q - f_p), + lam |w|_1, sorted", "RankBoost, Freund et al. 2003")
+def rankboost(d):
+    return Formulation(PairwiseExponential(d.y, C=1 / d.n), L1(1.0), scores=True), stumps(d), None
+
+
+@variant("sum over all pairs (1 - (f_p - f_q))_+^2 / 2, + lam/2 |w|^2, sorted", "Chapelle & Keerthi 2010")
+def squared_pairs(d):
+    return Formulation(PairwiseSquaredHinge(d.y, C=1 / d.n), SquaredL2(1.0), scores=True), stumps(d), None
+
+
 @variant("sum (mean f over the bag - its mean target)^2 + lam |w|_1", "Quadrianto et al. 2009")
 def label_proportions(d):
     loss = lambda m: cp.sum_squares(m - d.bags @ d.y)
@@ -532,6 +550,49 @@ def stumps_and_lines(d):
     return Formulation(Logistic(1.0), L1(1.0), intercept=True), oracle, d.y, np.hstack([d.H, d.X / 2])
 
 
+@variant("sum ln(1 + exp(-z)) + |w - w0|_1: two stumps have weights before", "after Li, Grandvalet & Davoine 2018")
+def prior_weights(d):
+    before = d.H[:, [0, -2]] @ np.array([0.8, -1.1])
+    loss = lambda z: cp.sum(cp.logistic(-z - d.y * before))
+    return Formulation(loss, L1(1.0), intercept=True), oracles.Stumps(d.X), d.y
+
+
+# groups of hypotheses, and kernels
+
+
+@variant("sum ln(1 + exp(-z)) + lam sum_features |w_d|_2, w_d of all stumps of a feature", "Yuan & Lin 2006")
+def group_lasso(d):
+    groups = lambda w: 3.0 * sum(cp.norm2(w[of]) for of in of_features(d))
+    return Formulation(Logistic(1.0), L1(3.0), intercept=True), oracles.FeatureGroups(d.X), d.y, d.H[:, :-1], groups
+
+
+@variant("hinges + lam sum_features |w_d|_2 + mu |w_d|_1", "Simon, Friedman, Hastie & Tibshirani 2013")
+def sparse_group_lasso(d):
+    groups = lambda w: 2.0 * sum(cp.norm2(w[of]) for of in of_features(d)) + 1.0 * cp.norm1(w)
+    oracle = oracles.FeatureGroups(d.X, entries=0.5)
+    return Formulation(Hinge(1.0), L1(2.0), intercept=True), oracle, d.y, d.H[:, :-1], groups
+
+
+@variant("sum (1 - z)_+ + lam sum_m |f_m| in the spaces of two kernels", "Bach, Lanckriet & Jordan 2004")
+def multiple_kernels(d):
+    kernels = [Gaussian(0.1), Laplacian(0.3)]
+    roots = [np.linalg.cholesky(kernel(d.X, d.X) + 1e-13 * np.eye(d.n)) for kernel in kernels]
+    norms = lambda w: 1.0 * sum(cp.norm2(w[m * d.n : (m + 1) * d.n]) for m in range(2))
+    oracle = oracles.KernelBalls(kernels, d.X, weights=[1.0, 1.0])
+    return Formulation(Hinge(1.0), L1(1.0), intercept=True), oracle, d.y, np.hstack(roots), norms
+
+
+@variant("1/2 sum (t - f)^2 + lam sum_k |w_{k+1} - w_k| over the thresholds of every feature", "Tibshirani et al. 2005")
+def fused_thresholds(d):
+    middles = [(np.unique(x)[:-1] + np.unique(x)[1:]) / 2 for x in d.X.T]
+    steps = [np.tri(len(m)) for m in middles]
+    jumps = [Staircase(j, tuple(m), tuple(row)) for j, m in enumerate(middles) for row in steps[j].T]
+    fused = lambda w: 4.0 * sum(cp.norm1(cp.diff(cp.hstack([0.0, w[of]]))) for of in of_features(d))
+    loss = SquaredError(1.0, d.t[:, None])
+    oracle = oracles.Pool.of(jumps, d.X)
+    return Formulation(loss, L1(4.0), intercept=True, outputs=1), oracle, None, d.H[:, :-1], fused
+
+
 @dataclass(frozen=True)
 class Line:
     """A feature as it is."""
@@ -556,6 +617,12 @@ def signed(d):
     return np.column_stack([d.H[:, :first], -d.H[:, first:-1], d.H[:, -1], -d.H[:, -1]])
 
 
+def of_features(d):
+    """The stumps of either feature among the columns of H."""
+    first = len(np.unique(d.X[:, 0])) - 1
+    return slice(0, first), slice(first, d.H.shape[1] - 1)
+
+
 def costs_of(d):
     first = len(np.unique(d.X[:, 0])) - 1
     return np.where(
@@ -563,15 +630,15 @@ def costs_of(d):
     )
 
 
-def enumerate_all(formulation, H, y):
-    """Solve over all columns at once in cvxpy."""
+def enumerate_all(formulation, H, y, penalty=None):
+    """Solve over all columns at once in cvxpy, with the penalty of the formulation, or another one on their weights."""
     outputs = () if formulation.outputs is None else (formulation.outputs,)
     w, b = cp.Variable((H.shape[1], *outputs), nonneg=formulation.nonnegative), cp.Variable(outputs or (1,))
     constant = np.ones((len(H), 1)) @ cp.reshape(b, (1, b.size), order="C") if outputs else b
     f = H @ w + constant if formulation.intercept else H @ w
     z = cp.Variable(f.shape)
     value, constraints = 0.0, [z == (f if y is None else cp.multiply(y, f))]
-    for part, at in ((formulation.loss, z), (formulation.penalty, w)):
+    for part, at in ((formulation.loss, z), (penalty or formulation.penalty, w if penalty is None else cp.vec(w, "C"))):
         term = part.term(at) if hasattr(part, "term") else None
         value += part(at) if term is None else term.expression
         constraints += [] if term is None else list(term.constraints)
@@ -584,13 +651,13 @@ def enumerate_all(formulation, H, y):
 def solve(name, d):
     """Run a variant; returns the run and the optimum over all columns."""
     formulation, oracle, y, *columns = VARIANTS[name].make(d)
-    H = columns[0] if columns else d.H
+    H, penalty = [*columns, None, None][:2] if columns else (d.H, None)
     if formulation.nonnegative and not (columns and H.shape[1] == signed(d).shape[1]):
         H = np.hstack([H, -H])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SolverFallbackWarning)
         run = column_generation(formulation, oracle, y, tol=1e-6)
-    return run, enumerate_all(formulation, H, y)
+    return run, enumerate_all(formulation, H, y, penalty)
 
 
 def main(n, *names):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from inspect import getdoc
+from math import inf
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from cvxens.crosscheck import Row
-    from cvxens.experiments import Cell, Trial
 
 
 @click.command()
@@ -61,10 +59,21 @@ def crosscheck(*, data: str | None, formulation: str | None, json_file: Path | N
 @click.command()
 @click.argument("paper", required=False)
 @click.argument("table", required=False)
-@click.option("--splits", default=20, show_default=True, help="Random splits of every data set, 2 or more.")
+@click.option("--splits", default=5, show_default=True, help="Random splits of every data set.")
 @click.option("--data", metavar="NAME", multiple=True, help="A data set; several are fine, all by default.")
 @click.option("--method", "methods", metavar="NAME", multiple=True, help="A method; several are fine, all by default.")
 @click.option("--random-state", default=0, show_default=True, help="Seed of all that is drawn.")
+@click.option(
+    "--cells",
+    metavar="DIR",
+    default="reproduction",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where every trial is kept, in a file of its own; what is there is not measured again.",
+)
+@click.option("--jobs", default=1, show_default=True, help="Trials at a time, each in a process of one thread.")
+@click.option("--minutes", type=float, default=inf, help="Measure what is expected to be done in that time.")
+@click.option("--page", metavar="DIR", type=click.Path(path_type=Path), help="Write a page for each paper there.")
 @json_option("the figures")
 def reproduce(
     *,
@@ -74,49 +83,68 @@ def reproduce(
     data: Sequence[str],
     methods: Sequence[str],
     random_state: int,
+    cells: Path,
+    jobs: int,
+    minutes: float,
+    page: Path | None,
     json_file: Path | None,
 ) -> int:
     """Measure TABLE of PAPER anew, and say how far the published figures are.
 
-    Without TABLE, or both, it says what there is. Data sets are looked up in the directory CVXENS_DATA; those that are
-    generated need none. A figure that differs from the published one is a result, and no error. Progress is shown on
-    standard error: a bar if that is a terminal, else a line for every figure.
+    "all" is every paper, or every table; without TABLE, or both, it says what there is. Data sets are looked up in the
+    directory CVXENS_DATA, and those that it lacks are told of; those that are generated need none. A figure that
+    differs from the published one is a result, and no error. Progress is shown on standard error: a bar if that is a
+    terminal, else a line for every trial.
 
-    Exit status 130 where Ctrl-C ended it early; what was done by then has been printed, and written to FILE.
+    Exit status 1 where a method failed, which is told of and ends nothing else; 130 where Ctrl-C ended it early: the
+    trials that were being measured are dropped, all others are kept, printed, and written to FILE.
     """
-    from cvxens.cli.reports import describe_experiments, print_cells, print_names
-    from cvxens.experiments import EXPERIMENTS, cells, experiment_of, of_paper
+    from cvxens.cli.reports import describe_experiments, print_cells, print_names, print_plan
+    from cvxens.experiments import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper, tasks_of
+    from cvxens.experiments.pages import write_pages
 
-    if paper is None or table is None:
+    if paper is None or (table is None and paper != ALL):
         found = EXPERIMENTS if paper is None else of_paper(paper)
         print_names([("Experiments (cvxens reproduce PAPER TABLE)", describe_experiments(found))])
         return 0
-    experiment = experiment_of(paper, table)
-    rows, columns = set(data) or set(experiment.data), set(methods) or set(experiment.methods)
+    experiments = of_paper(paper, table)
+    tasks, lacking = tasks_of(
+        experiments, data=data or None, methods=methods or None, splits=splits, random_state=random_state
+    )
+    store = Store(cells)
+    plan = Plan.make(tasks, lacking, store, minutes, jobs)
+    write("--json", json_file)
+    print_plan(plan, cells)
+    done, failures = list(plan.done), list[Failure]()
     bar = _progress_bar()
-    task = bar.add_task("first split", total=len(rows) * len(columns) * splits)
-    done: list[Cell] = []
-    with _interrupts() as check:
-
-        def watch(trial: Trial) -> None:
-            check()
-            bar.update(task, advance=1, description=f"{trial.data}: {trial.method}")
-
-        measured = cells(experiment, data=rows, methods=columns, splits=splits, random_state=random_state, watch=watch)
-        write("--json", json_file)
-        try:
-            with bar:
-                for cell in measured:
-                    done.append(cell)
-                    if bar.disable:
-                        figure = f"{cell.mean:.2f} ± {cell.standard_error:.2f}"
-                        click.echo(f"{cell.data}: {cell.method}: {figure}", err=True)
-        finally:
-            print_cells(experiment, done)
-            report = {"experiment": experiment.name, "random_state": random_state, "measure": experiment.measure}
-            report |= {"protocol": experiment.protocol, "cells": [cell.to_dict() for cell in done]}
-            write_json(json_file, report)
-    return 0
+    task = bar.add_task("first trial", total=len(plan.tasks))
+    try:
+        with bar, closing(plan.run(store, jobs)) as measured:
+            for trial in measured:
+                bar.update(task, advance=1)
+                if isinstance(trial, Failure):
+                    failures.append(trial)
+                    click.echo(f"failed: {trial.task}: {trial.error}", err=True)
+                    continue
+                done.append(trial)
+                bar.update(task, description=f"{trial.row}: {trial.column}")
+                if bar.disable:
+                    figure = f"{trial.value:.4g}, {trial.seconds:.3g} s"
+                    click.echo(f"{trial.row}: {trial.column}: split {trial.split}: {figure}", err=True)
+    finally:
+        summaries = {each.name: Cell.summarise(done, each) for each in experiments}
+        for each in experiments:
+            if summaries[each.name]:
+                print_cells(each, summaries[each.name])
+        reports = [
+            {"experiment": each.name, "measure": each.measure, "protocol": each.protocol}
+            | {"cells": [cell.to_dict() for cell in summaries[each.name]]}
+            for each in experiments
+        ]
+        write_json(json_file, {"random_state": random_state, "lacking": lacking, "experiments": reports})
+        if page is not None:
+            write_pages(page, experiments, store, random_state)
+    return 1 if failures else 0
 
 
 def _progress_bar() -> Progress:
@@ -135,29 +163,6 @@ def _progress_bar() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], None]]:
-    """Yield a check that raises KeyboardInterrupt after a Ctrl-C, also after one that a fit took as its end."""
-    pressed: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
-        if callable(before):
-            before(number, frame)
-
-    def check() -> None:
-        if pressed:
-            raise KeyboardInterrupt
-
-    if callable(before):
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @click.command("list")

@@ -374,8 +374,9 @@ def prove(
 
     DATA is the CSV or LIBSVM file that the saved MODEL was fitted to, or one with the same columns: all of numbers,
     without gaps, and a target of two classes; plain, as the proof is checked against it by `cvxens check`. The model is
-    an ensemble over all stumps. Where its formulation is a linear program, the optimum itself is found over the
-    rationals; else the gap is exact.
+    an ensemble over all stumps, or a support vector machine with the kernel of stumps or perceptrons, the Laplacian or
+    the Gaussian one. Where its formulation is a linear program, the optimum itself is found over the rationals; else
+    the gap is exact.
     """
     from cvxens import load_model
     from cvxens.errors import InvalidInput
@@ -408,10 +409,11 @@ def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     stand for missing values, are no numbers that a proof could be about.
     """
     import csv
+    from dataclasses import replace
 
     import numpy as np
 
-    from cvxens.datasets import load_samples
+    from cvxens.datasets import find_separator, load_samples
     from cvxens.errors import InvalidInput
     from cvxens.proofs import Layout, checker
 
@@ -420,26 +422,20 @@ def _read_plainly(path: str, fitted: Any) -> tuple[Any, Any, Any]:
     if y is None or len(fitted.classes_) != 2:
         raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
     X = X.toarray() if hasattr(X, "toarray") else X
-    negative, positive = map(str, fitted.classes_.tolist())
-    layouts = [Layout(list(range(1, X.shape[1] + 1)), 0, (negative, positive), "libsvm", "", header=False)]
+    labels = str(fitted.classes_[0]), str(fitted.classes_[1])
+    layout = Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False)
     if encoder is not None:
-        names = [column.name for column in encoder.used]
-        target = encoder.target
-        layouts = [Layout(names, target, (negative, positive), separator=separator) for separator in ",;\t|"]
-    for layout in layouts:
-        try:
-            if layout.kind == "csv":
-                texts, rows = checker.read_csv(path, layout.separator, layout.header, layout.target, layout.features)
-            else:
-                texts, rows = checker.read_libsvm(path, X.shape[1])
-        except (checker.Refused, ValueError, LookupError, OSError, csv.Error):
-            continue
-        labels = {checker.parse(negative): 0, checker.parse(positive): 1}
-        read = [labels.get(checker.parse(text), -1) for text in texts]
-        if np.array_equal(np.asarray(rows), X) and np.array_equal(
-            np.asarray(read), (y == fitted.classes_[1]).astype(int)
-        ):
-            return layout, X, y
+        layout = Layout([column.name for column in encoder.used], encoder.target, labels)
+        layout = replace(layout, separator=find_separator(path, encoder) or layout.separator)
+    try:
+        texts, rows = layout.read(path)
+    except (checker.Refused, ValueError, LookupError, OSError, csv.Error):
+        texts, rows = [], []
+    numbers = [
+        {checker.parse(labels[0]): 0, checker.parse(labels[1]): 1}.get(checker.parse(text), -1) for text in texts
+    ]
+    if np.array_equal(np.asarray(rows), X) and np.array_equal(numbers, y == fitted.classes_[1]):
+        return layout, X, y
     found = "found what is not plain: text, gaps, dates, compression, or columns that were left out or coded"
     raise InvalidInput("DATA", found, "give a CSV or LIBSVM file of numbers; Proof.save(PROOF, DATA) writes one")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite, isinf, isnan
+from pathlib import Path
 from typing import Any
 
+import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +17,9 @@ from rich.text import Text
 from cvxens.certificates import Certificate
 from cvxens.crosscheck import Row, Sample, Side
 from cvxens.estimators.multiclass import name_sides
-from cvxens.experiments import Cell, Experiment
+from cvxens.experiments import Cell, Experiment, Plan
+from cvxens.experiments.experiment import WITHIN
+from cvxens.experiments.pages import count_verdicts
 
 MIN_WIDTH = 128
 
@@ -23,9 +28,6 @@ TO_ROUNDING = 1e-9
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""
-
-MARK = "*"
-"""Beside a published figure that is still to be checked."""
 
 
 def _console() -> Console:
@@ -167,55 +169,47 @@ def print_names(groups: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]) ->
 def describe_experiments(experiments: Sequence[Experiment]) -> list[tuple[str, str, str]]:
     """Return name, what is compared, and methods and data sets of each."""
     return [
-        (each.name, f"{each.title}; {each.measure}", f"{', '.join(each.methods)}; on {', '.join(each.data)}")
+        (each.name, f"{each.title}; {each.measure}", f"{', '.join(each.columns)}; on {', '.join(each.rows)}")
         for each in experiments
     ]
 
 
+def print_plan(plan: Plan, directory: Path) -> None:
+    """Say on standard error what is there already, what is left out, and what cannot be measured here."""
+    lines = [str(error) for error in plan.damaged]
+    if plan.done:
+        lines.append(f"{len(plan.done)} trials are in {directory} already")
+    lines += [f"{row}: the data directory lacks {', '.join(names)}" for row, names in plan.lacking.items()]
+    if plan.left_out:
+        places = Counter(f"{task.experiment.name}, {task.row}: {task.column}" for task in plan.left_out)
+        named = "; ".join(f"{place} ({n})" for place, n in list(places.items())[:MOST_NOTES])
+        more = f"; and {len(places) - MOST_NOTES} cells more" * (len(places) > MOST_NOTES)
+        lines.append(f"{len(plan.left_out)} trials do not fit into the time: {named}{more}")
+    for line in lines:
+        click.echo(f"note: {line}", err=True)
+
+
 def print_cells(experiment: Experiment, cells: Sequence[Cell]) -> None:
-    """Print one row per cell, what the marks mean, and the count."""
+    """Print one row per cell, what is not there, and the count."""
     numbers = (f"ours, {experiment.measure}", "published", "standard errors\napart", "splits", "s per split")
     table = _start_table(("data", "method"), numbers, f"{experiment.name}: {experiment.title}")
     table.add_column("verdict", no_wrap=True)
     for cell, following in zip(cells, [*cells[1:], None], strict=False):
-        published, known, verdict = Text("not known", "dim"), cell.published, Text("")
-        if known is not None:
-            published = Text(_figure(known.mean, known.standard_error) + (MARK if known.note else " "))
-        if cell.agrees is not None:
-            verdict = Text("within two", "green") if cell.agrees else Text("OFF", "bold red")
+        spread = "" if cell.standard_error is None else f" ± {cell.standard_error:.2f}"
         table.add_row(
-            Text(cell.data, "bold"),
-            Text(cell.method),
-            _figure(cell.mean, cell.standard_error),
-            published,
-            "" if cell.distance is None else f"{cell.distance:.1f}",
+            Text(cell.row, "bold"),
+            Text(cell.column),
+            f"{cell.mean:.2f}{spread}",
+            Text("not known", "dim") if cell.published is None else str(cell.published),
+            "" if cell.distance is None or not cell.verdict else f"{cell.distance:.1f}",
             str(cell.n_splits),
             f"{cell.seconds:.2f}",
-            verdict,
-            end_section=following is not None and following.data != cell.data,
+            Text(cell.verdict, "green" if cell.verdict == WITHIN else "bold red"),
+            end_section=following is not None and following.row != cell.row,
         )
     out = _console()
     out.print(table)
-    for line in (*_explain_marks(cells), _count_agreeing(cells)):
+    lacking = [f"In the paper and not here: {row}, {why}." for row, why in experiment.lacking.items()]
+    for line in (*lacking, *count_verdicts(cells)):
         out.print(Text(line))
     out.print(Text(experiment.protocol, "dim"))
-
-
-def _figure(mean: float, standard_error: float) -> str:
-    return f"{mean:.2f} ± {standard_error:.2f}"
-
-
-def _explain_marks(cells: Sequence[Cell]) -> list[str]:
-    """Say what the marks mean, once for each note and source."""
-    published = [cell.published for cell in cells if cell.published is not None]
-    marked = dict.fromkeys(f"{MARK} {each.note}: {each.source}" for each in published if each.note)
-    checked = dict.fromkeys(f"  {each.source}" for each in published if not each.note)
-    return [*marked, *checked]
-
-
-def _count_agreeing(cells: Sequence[Cell]) -> str:
-    known = [cell for cell in cells if cell.published is not None]
-    agreeing = sum(bool(cell.agrees) for cell in known)
-    within = f"{agreeing} of {len(known)} within two standard errors of the published figure, by both standard errors"
-    unknown = f"of {len(cells) - len(known)} cells no published figure is known"
-    return "; ".join([within] * bool(known) + [unknown] * (len(known) < len(cells))) + "."

@@ -13,6 +13,7 @@ from cvxens.colgen.adaboost import (
 )
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
+from cvxens.colgen.paths import Path, PathPoint, solve_path
 from cvxens.colgen.protocols import Column, Hypothesis, Master, MasterSolution, Oracle, Priced, Round, TabledSample
 from cvxens.limits import Ending
 from cvxens.problems import formulations
@@ -30,6 +31,8 @@ __all__ = [
     "Master",
     "MasterSolution",
     "Oracle",
+    "Path",
+    "PathPoint",
     "Priced",
     "Round",
     "Run",
@@ -45,5 +48,6 @@ __all__ = [
     "masters",
     "oracles",
     "round_bound",
+    "solve_path",
     "stabilisation",
 ]

@@ -20,7 +20,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cvxens import validation
-from cvxens.colgen.protocols import Column, Hypothesis, Incumbent, Master, MasterSolution, Oracle, Priced, Round
+from cvxens.colgen.protocols import (
+    Column,
+    Hypothesis,
+    Incumbent,
+    Master,
+    MasterSolution,
+    Oracle,
+    Priced,
+    Round,
+    has_negation,
+)
 from cvxens.colgen.restricted import intercept_of
 from cvxens.colgen.stabilisation import without_smoothing
 from cvxens.errors import DataFileError, InvalidInput
@@ -166,6 +176,10 @@ class Recorder:
         """True if the oracle declares that with every h its set has -h."""
         return getattr(self.oracle, "negations", False)
 
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the oracle's set may have the negation of a hypothesis."""
+        return has_negation(self.oracle, hypothesis)
+
     def price(self, s: Array, /, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the recorded answer, or the oracle's, and record that."""
         # multipliers of a master that was cut short are not found again, so no answer to them is recorded
@@ -196,15 +210,16 @@ class Recorder:
         """JSON for an answer; the first one has digests of the samples."""
         columns = [[float(c.edge), self._sample_number(c), self._write_hypothesis(c)] for c in priced.columns]
         samples = [] if self.calls else [digest(sample) for sample in self._samples]
-        bounds = [float(bound) for bound in (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)]
+        known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound, priced.rising_square_sum)
+        bounds = [float(bound) for bound in known]
         answer = {"columns": columns, "bounds": bounds, "distinct": bool(priced.distinct), "samples": samples}
         return json.dumps({"asked": digest(s), **answer})
 
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
         columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
-        edge_bound, square_sum, outside = written["bounds"]
-        return Priced(columns, edge_bound, square_sum, outside, distinct=written["distinct"])
+        edge_bound, square_sum, outside, *rising = written["bounds"]
+        return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
 
     def _sample_number(self, column: Column) -> int:
         for k, sample in enumerate(self._samples):

@@ -37,6 +37,7 @@ from cvxens.colgen.protocols import (
     Priced,
     Round,
     evaluate,
+    has_negation,
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
@@ -164,7 +165,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         yield Step(
             number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
         )
-        if new := columns.choose(priced, solution) or columns.choose(columns.look_behind(solution), solution):
+        if new := columns.choose(priced, solution) or columns.look_behind(priced, solution):
             master.add(new)
         elif solution.exact:
             return
@@ -270,23 +271,38 @@ class _Columns:
         own_edge = max(answered, float(sizes[own].max(initial=-inf)))
         found = Priced(priced.columns, own_edge, float(squares[own].sum()), answered)
         self._check_bounds(priced, found, solution)
+        # with w >= 0 a negative edge takes nothing off a bound
+        square_sum = priced.edge_square_sum if solution.closed is None else priced.rising_square_sum
+        hidden = self._close(solution)[1]
         bounds = (
-            max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf))),
-            max(priced.edge_square_sum, found.edge_square_sum) + float(squares[~own].sum()),
-            max(priced.outside_bound, found.outside_bound, self._close(solution)[1]),
+            max(priced.edge_bound, found.edge_bound, float(sizes.max(initial=-inf)), hidden),
+            max(square_sum, found.edge_square_sum) + float(squares[~own].sum()),
+            max(priced.outside_bound, found.outside_bound, hidden),
         )
         known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
-    def look_behind(self, solution: MasterSolution) -> Priced:
-        """Ask for what columns that are not closed may hide; its bounds are none.
+    def look_behind(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
+        """Enter what an answer without a new column has hidden, and return it.
 
         With w >= 0 over several outputs, and a set that may lack -h, h is left open lest -h be missed; and an oracle
-        that answers with h again does not show the next best.
+        that answers with h again does not show the next best. Nor does one that answers with copies, hypotheses with
+        the values of others: so these are left out too, until the answer has none.
         """
-        if solution.closed is None or solution.s.ndim == 1 or getattr(self.oracle, "negations", False):
-            return Priced(())
-        return self._ask(solution, self.entered)
+        several = solution.closed is not None and solution.s.ndim > 1
+        may_lack = several and not getattr(self.oracle, "negations", False)
+        closed = self.entered if may_lack else self._close(solution)[0]
+        if may_lack:
+            priced = self._ask(solution, closed)
+        copies: dict[Hypothesis, Column] = {}
+        while not (new := self.choose(priced, solution)) and priced.edge_bound < inf:
+            known = self.hypotheses | copies.keys()
+            found = [c for c in priced.columns if c.edge > solution.threshold and c.hypothesis not in known]
+            if not found:
+                break
+            copies |= {column.hypothesis: column for column in found}
+            priced = self._ask(solution, (*closed, *copies.values()))
+        return new
 
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""
@@ -299,7 +315,7 @@ class _Columns:
         """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
 
         With w >= 0 over several outputs h may have an edge for one, and -h for another. So h is closed where -h is
-        inside too, or cannot improve, and then the edge of that is hidden.
+        inside too, or not of the set, or cannot improve, and then the edge of that is hidden.
         """
         if solution.closed is None:
             return self.entered, -inf
@@ -310,9 +326,11 @@ class _Columns:
         own = {of_values for of_values, _ in hashes}
         paired = np.array([negated in own for _, negated in hashes])
         opposite = _measure_edges(-self._find_edges(solution), solution)
-        settled = ~paired & ~closed & (opposite <= max(solution.threshold, 0.0))
+        names = [self.oracle_name_of.get(column.hypothesis, column.hypothesis) for column in self.entered]
+        alone = np.array([not has_negation(self.oracle, name) for name in names])
+        settled = ~paired & ~closed & ~alone & (opposite <= max(solution.threshold, 0.0))
         hidden = float(opposite[settled].max(initial=-inf))
-        return tuple(compress(self.entered, closed | paired | settled)), hidden
+        return tuple(compress(self.entered, closed | paired | alone | settled)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
         foreign = set(self.unmatched_start.values())
@@ -396,9 +414,12 @@ class Limits:
     max_time: float = inf
     max_rounds: int | None = None
     patience: int = PATIENCE
+    min_edge: float = 0.0
 
     def __post_init__(self) -> None:
         validation.positive("tol", self.tol)
+        if self.min_edge:
+            validation.positive("min_edge", self.min_edge)
         for name in ("max_columns", "max_rounds"):
             if getattr(self, name) is not None:
                 validation.whole(name, getattr(self, name))
@@ -499,6 +520,7 @@ def column_generation(
     max_time: float = inf,
     max_rounds: int | None = None,
     patience: int = PATIENCE,
+    min_edge: float = 0.0,
     master: Callable[[Formulation, Array], Master] = fastest_master,
     start: Iterable[Hypothesis] = (),
     checkpoint: Checkpoint | None = None,
@@ -528,6 +550,9 @@ def column_generation(
     patience : int
         Where the oracle cannot bound the edges, stop when so many rounds together have improved the objective by no
         more than `tol`, relative.
+    min_edge : float
+        Stop when, of the hypotheses that are not in the master, none that the oracle finds has so large an edge under
+        the multipliers of an exact solution: the epsilon of SL's Algorithms 1 and 2. 0 to go on while any improves.
     master : callable
         Makes the master from formulation and signs: a class of `cvxens.colgen.masters`, by default the fastest
         that supports the formulation over the oracle.
@@ -592,7 +617,7 @@ def column_generation(
     2 5.0 0.4
     'STOPPED'
     """
-    limits = Limits(tol, max_columns, max_time, max_rounds, patience)
+    limits = Limits(tol, max_columns, max_time, max_rounds, patience, min_edge)
     validation.instance("formulation", formulation, Formulation)
     validation.offers("oracle", oracle, "price", "sample")
     signs = formulation.signs(y, validation.count_rows(oracle.sample))
@@ -603,6 +628,12 @@ def column_generation(
         master = partial(fastest_master_over, oracle)
     run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
+
+
+def _best_new_edge(step: Step) -> float:
+    """Return the largest edge of an answer's hypotheses that are not in the master, 0 where there is none."""
+    inside = {column.hypothesis for column in step.columns}
+    return max((column.edge for column in step.priced.columns if column.hypothesis not in inside), default=0.0)
 
 
 def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
@@ -687,6 +718,8 @@ class _Search:
             n_columns = len(step.columns) + len(step.priced.columns)
             clock.reserve = step.pricing_seconds + CERTIFICATE_SECONDS * len(self.signs) * n_columns
             ending = limits.reached(self.history, self.formulation.sense, time_over=clock.left <= 0)
+            if ending is None and limits.min_edge and step.solution.exact and _best_new_edge(step) < limits.min_edge:
+                ending = Ending.SMALL_EDGES
             if self.callback is not None and self.callback(step):
                 ending = ending or Ending.STOPPED
             self._save(ending)

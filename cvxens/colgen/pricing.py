@@ -7,18 +7,22 @@ bound is one on sizes of edges. An oracle whose set has -h with every h answers 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from cvxens.colgen.protocols import Column, Oracle, Priced
+from cvxens.colgen.protocols import Column, Oracle, Priced, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, negate
 from cvxens.problems.duality import edge_of, row_sizes
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
+
+MOST_CALLS = 50
+"""The calls in which the hypotheses that are best by their edges above 0 are looked for; a search cut short bounds."""
 
 
 def ask(oracle: Oracle, s: Array, exclude: Collection[Hypothesis], **options: Any) -> Priced:
@@ -44,26 +48,18 @@ def with_negations(oracle: Oracle) -> Oracle:
     return oracle if getattr(oracle, "negations", False) else BothSigns(oracle)
 
 
-class _ByBothSigns:
-    """An oracle around another one, whose answers are for the hypotheses of that and their negations."""
-
-    negations = True
-
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle = oracle
-
-    @property
-    def sample(self) -> Any:
-        """The rows that the hypotheses of the oracle inside are evaluated on."""
-        return self.oracle.sample
-
-
-class BothSigns(_ByBothSigns):
+class BothSigns:
     """The hypotheses of an oracle with weights of either sign: prices s and -s, and takes the larger bounds.
 
     Hypotheses stay what they are, so the edge of a column is the size of its own. Of hypotheses with the same values on
     the sample, or their negatives, an answer has one.
     """
+
+    negations = True
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.sample = oracle.sample
 
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
         """Return the best hypotheses by the sizes of their edges."""
@@ -84,26 +80,76 @@ class BothSigns(_ByBothSigns):
 
 def with_each_sign(oracle: Oracle) -> Oracle:
     """Return an oracle whose answers hold for h and -h apart, as w >= 0 over several outputs asks for."""
-    return EachSign(oracle) if getattr(oracle, "negations", False) and not isinstance(oracle, EachSign) else oracle
+    tells = getattr(oracle, "negations", False) or hasattr(oracle, "has_negation")
+    return EachSign(oracle) if tells and not isinstance(oracle, EachSign) else oracle
 
 
-class EachSign(_ByBothSigns):
+class EachSign:
     """The hypotheses of an oracle with weights w >= 0 over several outputs, where h and -h may both improve.
 
     An oracle returns of each pair the one with the larger edge; so the other one is added where it has an edge too.
     """
 
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.sample = oracle.sample
+        self.negations = getattr(oracle, "negations", False)
+        self._seen: dict[Hypothesis, Column] = {}
+        """What was excluded, with its values."""
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set may have the negation of a hypothesis."""
+        return has_negation(self.oracle, hypothesis)
+
     def price(self, s: Array, exclude: Collection[Hypothesis] = (), **options: Any) -> Priced:
-        """Return the best hypotheses by the norm over the outputs of their edges above 0."""
+        """Return the best hypotheses by the norm over the outputs of their edges above 0.
+
+        Under a norm of rows the oracle ranks by all edges, which is no less. So it is asked again without those that
+        are known, until nothing else can be better; then the bounds are those of the edges above 0.
+        """
+        row_norm = options.get("row_norm", inf)
         priced = ask(self.oracle, s, exclude, **options)
+        columns = self._list_signs(priced, s, row_norm)
+        if inf in {row_norm, priced.outside_bound}:
+            return replace(priced, columns=_rank(columns))
+        known, rest, best = set[Hypothesis](), priced, _largest(columns)
+        # what the edges of an answer may be off by shows in its bound
+        slack = max(priced.outside_bound - priced.best_edge, 0.0) + 8 * EPSILON * priced.best_edge
+        for _ in range(MOST_CALLS):
+            new = {column.hypothesis for column in rest.columns} - known
+            if not new or rest.outside_bound <= best:
+                break
+            known |= new
+            rest = ask(self.oracle, s, [*exclude, *known], **options)
+            columns |= self._list_signs(rest, s, row_norm)
+            best = _largest(columns)
+        outside = max(min(rest.outside_bound, priced.outside_bound), best + slack)
+        excluded = (Column(hypothesis, self.sample, 0.0) for hypothesis in exclude)
+        closed = self._list_signs(Priced([self._seen.setdefault(c.hypothesis, c) for c in excluded]), s, row_norm)
+        every = max(outside, _largest(closed) + slack)
+        return replace(priced, columns=_rank(columns), edge_bound=every, outside_bound=outside)
+
+    def _list_signs(self, priced: Priced, s: Array, row_norm: float) -> dict[Hypothesis, Column]:
+        """Return the columns of an answer, and their negations where the set has them, that have an edge above 0."""
         columns: dict[Hypothesis, Column] = {}
         for column in priced.columns:
             edges = edge_of(column.values, s)[np.newaxis]
-            for hypothesis, signed in ((column.hypothesis, edges), (negate(column.hypothesis), -edges)):
-                edge = float(row_sizes(signed, options.get("row_norm", inf), one_sided=True)[0])
+            pair = [(column.hypothesis, edges)]
+            if has_negation(self.oracle, column.hypothesis):
+                pair.append((negate(column.hypothesis), -edges))
+            for hypothesis, signed in pair:
+                edge = float(row_sizes(signed, row_norm, one_sided=True)[0])
                 if edge > 0:
                     columns.setdefault(hypothesis, Column(hypothesis, column.sample, edge))
-        return replace(priced, columns=sorted(columns.values(), key=lambda column: -column.edge))
+        return columns
+
+
+def _largest(columns: Mapping[Hypothesis, Column]) -> float:
+    return max((column.edge for column in columns.values()), default=0.0)
+
+
+def _rank(columns: Mapping[Hypothesis, Column]) -> list[Column]:
+    return sorted(columns.values(), key=lambda column: -column.edge)
 
 
 def hash_values(values: Array) -> tuple[int, int]:

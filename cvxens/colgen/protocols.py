@@ -140,6 +140,9 @@ class Priced:
     distinct : bool
         True if the columns are other hypotheses than those that were excluded, even where they are equal on the sample;
         implied by an `outside_bound`. Else a run compares their values and drops what equals a column that it has.
+    rising_square_sum : float
+        The same sum over the edges above 0, which are those that count where w >= 0: less for a set that lacks -h of
+        some h. No more than `edge_square_sum` is believed; inf = not known.
     """
 
     columns: Sequence[Column]
@@ -147,6 +150,10 @@ class Priced:
     edge_square_sum: float = inf
     outside_bound: float = inf
     distinct: bool = False
+    rising_square_sum: float = inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rising_square_sum", min(self.rising_square_sum, self.edge_square_sum))
 
     @property
     def best_edge(self) -> float:
@@ -212,6 +219,15 @@ class Oracle(Protocol):
         Priced
             The best hypotheses first, each with its edge under the output where that is largest.
         """
+
+
+def has_negation(oracle: Oracle, hypothesis: Hypothesis) -> bool:
+    """Return True if the set of an oracle may have -h beside its own h: False where the oracle tells that it has not.
+
+    One whose set has -h for some h alone has a method of this name.
+    """
+    tells = getattr(oracle, "has_negation", None)
+    return getattr(oracle, "negations", False) or tells is None or bool(tells(hypothesis))
 
 
 @dataclass(frozen=True)

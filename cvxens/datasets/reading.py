@@ -302,6 +302,38 @@ def load_samples(path: str | os.PathLike[str], n_features: int, encoder: TableEn
     return Samples(X, None if y is None else clean_labels(y), remarks)
 
 
+def find_separator(path: str | os.PathLike[str], encoder: TableEncoder | None = None) -> str:
+    r"""Return what `load_samples` takes for the separator of the cells of a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    encoder : TableEncoder, optional
+        As for `load_samples`.
+
+    Returns
+    -------
+    str
+        A character; "" for files that are no delimited text.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from cvxens.datasets import load_file
+    >>> with TemporaryDirectory() as folder:
+    ...     people = Path(folder) / "people.csv"
+    ...     _ = people.write_text("age;class\n31;yes\n45;no\n38;no\n")
+    ...     find_separator(people, load_file(people).encoder)
+    ';'
+    """
+    source = open_source(path)
+    if encoder is None or source.format in {"npz", "libsvm", "parquet"}:
+        return ""
+    return _read_known(source, encoder).separator
+
+
 def _read_samples(source: Source, n_features: int) -> Samples:
     """Read samples of LIBSVM, padded to the features of the model, or the part of an archive that comes first."""
     if source.format == "libsvm":
@@ -320,10 +352,7 @@ def _read_samples(source: Source, n_features: int) -> Samples:
 
 def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
     """Read a table with the columns that a model knows, and with its target, where that is there."""
-    # what separated the cells in the fit, if it is found in these
-    separator = encoder.separator if encoder.separator.encode() in source.content else ""
-    known = [encoder.target, *(column.name for column in encoder.used)]
-    table = read_table(source, Options(sep=separator or None, na=encoder.na), known)
+    table = _read_known(source, encoder)
     if not encoder.target:
         # fitted in Python, to columns without a target: the one other column, if it is the last, is that
         others = [name for name in table.names if name not in {column.name for column in encoder.columns}]
@@ -331,6 +360,14 @@ def _read_table_samples(source: Source, encoder: TableEncoder) -> Samples:
     X = table.features(encoder)
     y, remarks = _read_target(table, encoder.target)
     return Samples(X if encoder.raw else X.to_numpy(np.float64), y, (*remarks, *encoder.remarks(table.frame)))
+
+
+def _read_known(source: Source, encoder: TableEncoder) -> FileTable:
+    """Read a table whose columns a model knows."""
+    # what separated the cells in the fit, if it is found in these
+    separator = encoder.separator if encoder.separator.encode() in source.content else ""
+    known = [encoder.target, *(column.name for column in encoder.used)]
+    return read_table(source, Options(sep=separator or None, na=encoder.na), known)
 
 
 def _read_target(table: FileTable, target: str) -> tuple[NDArray | None, tuple[str, ...]]:

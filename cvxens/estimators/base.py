@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy, deepcopy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -129,7 +129,9 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Set the attributes of a fit, in place of those of an earlier one."""
         for name in ("estimators_", *LEARNT_OF_X):
             self.__dict__.pop(name, None)
-        self.__dict__.update(found)
+        # what could prove a certificate exactly holds the sample: `prove` is given it again
+        kept = {k: replace(v, prover=None) if isinstance(v, Certificate) else v for k, v in found.items()}
+        self.__dict__.update(kept)
 
     def _n_problems(self, sample: Sample) -> int:
         """Return the number of problems that a sample makes."""
@@ -393,6 +395,15 @@ def translate_overflow(estimator: Any) -> Iterator[None]:
         if plain and not (type(error) is ValueError and "array must not contain infs or NaNs" in str(error)):
             raise
         raise SolverFailed([Attempt(type(estimator).__name__, "failed", 0.0, str(error))]) from error
+
+
+def multipliers_of_fit(model: Any, n_samples: int) -> Array:
+    """Return the multipliers of a fit, one for each sample; `InvalidInput` where it had another number of samples."""
+    u: Array = model.dual_weights_
+    if u.shape != (n_samples,):
+        found = f"found {n_samples} samples where the fit had {len(u)}"
+        raise InvalidInput("X", found, "give the sample of the fit, or as_fitted=False")
+    return u
 
 
 def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:

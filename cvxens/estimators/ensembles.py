@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, final
 
@@ -26,16 +27,23 @@ from cvxens.colgen import (
     formulations,
 )
 from cvxens.colgen.loop import certify_incumbent, state_set
-from cvxens.colgen.masters import CvxpyMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, HingeMaster, LeastSquaresMaster, fastest_master
 from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, ClassWeighted, check_shape, refuse_intercept
+from cvxens.estimators.base import (
+    BinaryClassifier,
+    ClassWeighted,
+    check_shape,
+    multipliers_of_fit,
+    refuse_intercept,
+)
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -49,6 +57,12 @@ SOLVERS: Mapping[str, Callable[[Formulation, Array], Master]] = {"fast": fastest
 
 SLACK_PRICE = 100.0
 """The default sum of the prices of slack, of all samples, in LL08 P4."""
+
+NO_GAP = float(np.finfo(float).tiny)
+"""A relative gap that no run reaches but by finding the optimum to the last bit."""
+
+NO_LIMIT = 10**9
+"""More rounds than any run has."""
 
 PAIR_PRICE = 300.0
 """The default sum of the weights of the losses of all samples in MultiBoost."""
@@ -113,25 +127,36 @@ class Ensemble(Vote):
     def _most_rounds(self, sample: Sample) -> None:
         """Return None, as the number of rounds is not known in advance."""
 
+    def _columns_per_round(self) -> int | None:
+        return self.columns_per_round
+
+    def _check_solver(self) -> str:
+        return validation.one_of("solver", self.solver, SOLVERS)
+
     def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
             self.oracle,
             sample,
-            columns_per_round=self.columns_per_round,
+            columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            **self._shape(sample),
         )
+
+    def _shape(self, sample: Sample) -> dict[str, Any]:
+        """Return what oracles are offered of constraints of shape."""
+        return {}
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         formulation = self._formulation(sample)
         oracle = self._oracle(sample, formulation)
-        run = self._run(sample, formulation, oracle, start=getattr(self, "weak_learners_", ()) if warm else ())
+        run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
         return {
             # its exact proof would keep the sample
-            "certificate_": replace(run.certificate, prover=None),
+            "certificate_": run.certificate,
             "history_": run.history,
             "weak_learners_": tuple(column.hypothesis for column in run.columns),
             "weights_": run.weights,
@@ -139,8 +164,19 @@ class Ensemble(Vote):
             "dual_weights_": sample.spread(run.u),
         }
 
-    def _run(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Run:
-        """Generate columns within the limits of the parameters, while callbacks follow the rounds."""
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        """Generate the columns of the ensemble from some to start with."""
+        return self._run(sample, formulation, oracle, start)
+
+    def _run(
+        self,
+        sample: Sample,
+        formulation: Formulation,
+        oracle: Oracle,
+        start: Sequence[Hypothesis] = (),
+        **other_limits: Any,
+    ) -> Run:
+        """Generate columns within the limits of the parameters or others, while callbacks follow the rounds."""
 
         def follow(step: Step) -> bool:
             """Show a round, and end its task; True ends the run, as a callback says."""
@@ -154,16 +190,21 @@ class Ensemble(Vote):
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
             # the next round has begun by now, unless this was the last one
-            if not stop and step.relative_gap > self.tol:
+            if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
         y = None if formulation.on_scores else sample.signs
-        master = SOLVERS[validation.one_of("solver", self.solver, SOLVERS)]
-        limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
+        limits: dict[str, Any] = {
+            "master": SOLVERS[self._check_solver()],
+            "tol": self.tol,
+            "max_columns": self.max_columns,
+            "max_time": time_limit(self),
+            **other_limits,
+        }
         with rounds_of(self) as rounds:
             rounds.begin()
-            run = column_generation(formulation, oracle, y, master=master, start=start, callback=follow, **limits)
+            run = column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
         if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
@@ -191,8 +232,9 @@ class Ensemble(Vote):
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`, where that takes them; above 0.
         as_fitted : bool
-            True for a proof of how far the ensemble is from the optimum as it was fitted; False for one of the best
-            ensemble, which is found over the rationals where the formulation is a linear program.
+            True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
+            the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
+            formulation is a linear program.
         tol, max_time : float
             The relative gap and the seconds at which the run in floats stops that the proof starts from.
         layout : cvxens.proofs.Layout, optional
@@ -223,11 +265,14 @@ class Ensemble(Vote):
         if statement is None:
             found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
             raise InvalidInput("oracle", found, "take 'stumps'")
-        start = self.weak_learners_
-        run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
-        hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
         if as_fitted:
+            u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
+        else:
+            start = self.weak_learners_
+            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
+            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
+            u = run.u
         negative, positive = map(str, sample.classes.tolist())
         over, table = statement
         return prove(
@@ -237,7 +282,7 @@ class Ensemble(Vote):
             hypotheses,
             weights,
             float(intercept),
-            u=run.u,
+            u=u,
             over=over,
             as_given=as_fitted,
             layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
@@ -276,13 +321,14 @@ def certify_ensemble(
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
-    bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
+    square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
+    bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
 
 @final
 @estimator
-class LPBoostClassifier(Ensemble, BinaryClassifier):
+class LPBoostClassifier(Shaped, Ensemble, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -306,7 +352,7 @@ class LPBoostClassifier(Ensemble, BinaryClassifier):
     (True, True)
     """
 
-    source: ClassVar[str] = "DBS02; LL08 P4"
+    source: ClassVar[str] = "DBS02; LL08 P4; SL (4)-(6)"
 
     nu: float | None = None
     _: KW_ONLY
@@ -325,14 +371,63 @@ class LPBoostClassifier(Ensemble, BinaryClassifier):
         return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
 
 
+@dataclass(eq=False, repr=False)
+class CGEns(ClassWeighted, Ensemble):
+    """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
+
+    Parameters
+    ----------
+    min_edge : float, optional
+        The epsilon of SL's Algorithms 1 and 2, for these as they are printed: the first weak learner is the best one
+        under equal multipliers; then one enters per round, or `columns_per_round`, and every master is solved to the
+        end; the fit is done when no new weak learner has an edge of `min_edge`, or at `max_columns` (J_max), whatever
+        the gap, and `tol` is not looked at. Equal multipliers violate y'alpha = 0, or 1'U = 0, an error of the print
+        that makes a difference to the first weak learner alone: for several classes that is the constant one. Without
+        it: ours, where the start satisfies these, several weak learners enter per round, and the gap ends the fit.
+    """
+
+    _exact_master: ClassVar[Callable[[Formulation, Array], Master]]
+    """Solves every master to the end."""
+
+    _: KW_ONLY
+    min_edge: float | None = None
+
+    def _columns_per_round(self) -> int | None:
+        return 1 if self.columns_per_round is None and self.min_edge is not None else self.columns_per_round
+
+    def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        if self.min_edge is None:
+            return super()._fit(sample, formulation, oracle, start)
+        min_edge, solver = validation.positive("min_edge", self.min_edge), self._check_solver()
+        if not start:
+            # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
+            u = sample.weights
+            s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
+            start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
+        master = self._exact_master if solver == "fast" else SOLVERS[solver]
+        return self._run(
+            sample,
+            formulation,
+            oracle,
+            start,
+            master=master,
+            min_edge=min_edge,
+            tol=NO_GAP,
+            max_rounds=NO_LIMIT,
+            patience=NO_LIMIT,
+        )
+
+
 @final
 @estimator
-class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
+class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
-    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The l2 penalty wants all
-    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes
-    about as many columns; the default set is finite and small.
+    Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
+    over the weak learners found so far is ``1/2 sum edge_h^2`` over all others h (SL (9) and Claim IV.1, where the sign
+    is an error); the one of the largest |edge|, SL (8), takes the largest term away. The l2 penalty wants all
+    hypotheses, so over the infinitely many or the n_samples n_features middle stumps ("stumps") a small gap takes about
+    as many columns; the default set is finite and small.
 
     Parameters
     ----------
@@ -348,23 +443,27 @@ class CGEnsClassifier(ClassWeighted, Ensemble, BinaryClassifier):
     ([True, True, True], True)
     """
 
-    source: ClassVar[str] = "SL (1)"
+    source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
+    _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
     C: float = 0.01
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return formulations.svm(validation.positive("C", self.C) * sample.weights)
+        formulation = formulations.svm(validation.positive("C", self.C) * sample.weights)
+        # weak learners of one side have weights of one sign
+        return replace(formulation, nonnegative=True) if self.monotone or self.curvature else formulation
 
 
 @final
 @estimator
-class CGEnsSLSClassifier(ClassWeighted, Ensemble):
+class CGEnsSLSClassifier(CGEns):
     """CGEns-SLS (SL): min 1/2 |W|^2 + C/2 |L - H W - 1 b'|^2, a simplex code per class, over all weak learners.
 
-    All classes are learnt at once, with the same weak learners, and every master has a closed form. A sample's weight
-    is a factor on its C. As with `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
+    All classes are learnt at once, with the same weak learners, and every master has a closed form. Scores are the
+    inner products with the codes, l + 1 vectors in R^l (SL (14), (15)). A sample's weight is a factor on its C. As with
+    `CGEnsClassifier` the l2 penalty wants a finite set of hypotheses.
 
     Parameters
     ----------
@@ -391,7 +490,8 @@ class CGEnsSLSClassifier(ClassWeighted, Ensemble):
     (True, True)
     """
 
-    source: ClassVar[str] = "SL (10)"
+    source: ClassVar[str] = "SL Algorithm 2, (10)-(15)"
+    _exact_master: ClassVar[Any] = partial(LeastSquaresMaster, inverse=True)
 
     C: float = 0.01
     _: KW_ONLY

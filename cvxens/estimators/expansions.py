@@ -31,7 +31,7 @@ from cvxens.estimators.base import check_shape, refuse_intercept
 from cvxens.estimators.machines import KernelMachine, TrainingKernel, certify_function
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
-from cvxens.estimators.progress import rounds_of, warn_of_gap
+from cvxens.estimators.progress import rounds_of, warn_of, warn_of_gap
 from cvxens.estimators.samples import Sample
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Deadline, Pace, limit_time, time_left
@@ -49,7 +49,7 @@ from cvxens.solvers import (
 )
 from cvxens.solvers.blockwise import KernelFunction, expand
 from cvxens.solvers.newton import Iterate, SmoothProblem
-from cvxens.solvers.rho_svm import Update, adaptive_updates, certificates, combine_updates, take_until
+from cvxens.solvers.rho_svm import MAX_UPDATES, Update, adaptive_updates, certificates, combine_updates, take_until
 from cvxens.types import Array
 
 BLOCK = 2**22
@@ -308,7 +308,8 @@ class SquaredSlacks(KernelExpansion):
 
     def _factor_with_ridge(self, kernel: FixedKernel, X: Array, sample: Sample) -> LowRankKernel:
         K = self._factor(kernel, X)
-        return K.softened(self._choose_ridge(K.diagonal + K.residual, sample))
+        ridge = self._choose_ridge(K.diagonal + K.residual, sample)
+        return K.softened(ridge) if ridge.any() else K
 
     def _certify_scores(self, kernel: FixedKernel, sample: Sample, f: Array, norm: float) -> Certificate:
         K = self._factor_with_ridge(kernel, sample.X, sample)
@@ -327,13 +328,18 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
     """Compute max 2 rho - |t w|^2 - sum_i xi_i^2 / ridge_i, t z_i >= rho - xi_i, for a w, at its best scale t.
 
     As rho and t scale together, it is one over the minimum over tau = t / rho of
-    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``; z are the margins of w, `norm` is |w|^2.
+    ``tau^2 |w|^2 + sum_i max(0, 1 - tau z_i)^2 / ridge_i``; z are the margins of w, `norm` is |w|^2. Without a ridge,
+    0, no slack is allowed: the maximum of ``2 t m - t^2 |w|^2`` with m = min z, 0 where m is not positive.
 
     Examples
     --------
     >>> evaluate_rho_svm(np.array([1.0, 1.0]), norm=1.0, ridge=2.0)
     2.0
+    >>> evaluate_rho_svm(np.array([1.0, 2.0]), norm=4.0, ridge=0.0)
+    0.25
     """
+    if not np.any(ridge):
+        return max(float(z.min()), 0.0) ** 2 / norm if norm > 0 else 0.0
     # margins of size 1, so that their squares neither overflow nor vanish
     size = float(np.abs(z).max())
     z, norm = (z / size, norm / size / size) if size > 0 else (z, 0.0)
@@ -354,14 +360,15 @@ def evaluate_rho_svm(z: Array, norm: float, ridge: float | Array) -> float:
 @final
 @estimator
 class RhoSVC(SquaredSlacks):
-    """The rho-SVM (TK07): max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
+    """The rho-SVM: max 2 rho - |w|^2 - C sum_i xi_i^2, y_i <w, phi(x_i)> >= rho - xi_i, without an intercept.
 
-    Its dual is that of the hard margin with 1/C added to the diagonal of K; a sample of weight s has the price s C.
+    TK07 (1) has the hard margin; squared slacks are an extension. The dual is TK07 (2) with 1/C added to the diagonal
+    of K; a sample of weight s has the price s C.
 
     Parameters
     ----------
     solver : {"fast", "reference"}
-        Newton's method with the low-rank kernel, or TK07's multiplicative updates and an active-set method with the
+        Newton's method with the low-rank kernel, or multiplicative updates as TK07's and an active-set method with the
         whole matrix, for small samples. "reference" has no state to stop with, and keeps to no `max_time`: Ctrl-C
         leaves the estimator as it was.
 
@@ -379,7 +386,7 @@ class RhoSVC(SquaredSlacks):
     (True, True)
     """
 
-    source: ClassVar[str] = "TK07"
+    source: ClassVar[str] = "TK07 (1)-(2), with squared slacks"
 
     _: KW_ONLY
     solver: str = "fast"
@@ -404,9 +411,9 @@ class RhoSVC(SquaredSlacks):
 
 @dataclass(frozen=True)
 class PartialSVM:
-    """A row of the history: a hypothesis of the ensemble."""
+    """A row of the history: a hypothesis of the ensemble, or the SVM that comes after them."""
 
-    weight: float  # eta
+    weight: float  # eta; 0 for the SVM
     objective: float  # u'K~u, above the optimum
     gap: float  # to the optimum, relative to the objective
 
@@ -414,23 +421,38 @@ class PartialSVM:
 @final
 @estimator
 class PartialSVMEnsembleClassifier(SquaredSlacks):
-    """The ensemble of partially trained SVMs (TK07): every iterate of the multiplicative updates votes.
+    """The ensemble of partially trained SVMs (TK07): every hypothesis on the way to the hard-margin SVM votes.
 
-    The updates go from the Parzen window to the rho-SVM, until its relative gap is `tol`. Each iterate is a hypothesis,
-    weighted by the length of the update that it leads to; all are over the same samples, so the ensemble is one
-    expansion. There is next to nothing to tune but the kernel.
+    The updates of TK07 Algorithm 1 go from the Parzen window towards the rho-SVM. Each hypothesis that they go through
+    is weighted by the length eta of the update that it leads to; all are over the same samples, so the ensemble is one
+    expansion (section 3.2). The SVM itself, which no update follows, is not in it. When to stop is what regularises it,
+    and `least_epsilon` says when; there is next to nothing to tune but the kernel. TK07 has the one of
+    ``kernel="gaussian", gamma="variance"``.
 
     Parameters
     ----------
+    epsilon : float
+        By how much the first update asks the objective to fall, to a share of 1 / (1 + epsilon); halved, for good,
+        whenever there is no such update or the objective would rise.
+    least_epsilon : float
+        The updates end where epsilon is halved to less.
+    C : float, optional
+        The price of squared slacks, an extension: inf, the default, is the hard margin of TK07, and None 10 over the
+        mean of k(x, x). 1 / (C weight) is added to the diagonal of the kernel matrix.
+    tol : float
+        The relative gap of the SVM at which the updates end before that; up to 0.99 % it changes nothing for a
+        `least_epsilon` of 0.005. There is a ConvergenceWarning where a limit ends them before, or where the low rank
+        leaves out more than this of the objective.
     max_updates : int
         At most so many updates.
 
     Attributes
     ----------
     certificate_ : Certificate
-        Of the last SVM, with the exact kernel: how near the updates came to the largest margin.
+        Of the SVM, with the exact kernel: how near the updates came to the largest margin. As a rule that is not near,
+        and on samples that no function of the kernel separates the largest margin is 0.
     history_ : tuple of PartialSVM
-        Weight, objective and gap of every hypothesis.
+        Weight, objective and gap of every hypothesis, and of the SVM.
     dual_weights_ : ndarray of shape (n_samples,)
         The weights of the samples in the ensemble: the mean of the u of its hypotheses.
 
@@ -438,50 +460,63 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = PartialSVMEnsembleClassifier(max_rank=569, tol=0.1).fit(X, y)
-    >>> model.score(X, y) > 0.97, len(model.history_) > 5
+    >>> model = PartialSVMEnsembleClassifier(max_rank=569).fit(X, y)
+    >>> model.score(X, y) > 0.95, len(model.history_) > 5
     (True, True)
     """
 
-    source: ClassVar[str] = "TK07 section 3"
+    source: ClassVar[str] = "TK07 Algorithm 1, section 3.2"
 
     history_: tuple[PartialSVM, ...] = field(init=False)
     _: KW_ONLY
-    tol: float = 1e-2
-    max_updates: int = 1000
+    epsilon: float = 0.1
+    least_epsilon: float = 0.005
+    C: float | None = inf
+    tol: float = 1e-3
+    max_updates: int = MAX_UPDATES
+
+    def _choose_ridge(self, diagonal: Array, sample: Sample) -> Array:
+        is_hard = isinstance(self.C, float) and inf == self.C
+        return np.zeros(len(diagonal)) if is_hard else super()._choose_ridge(diagonal, sample)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fix_kernel(sample), sample.signs
         tol, limit = validation.positive("tol", self.tol), validation.whole("max_updates", self.max_updates)
+        epsilons = {"epsilon": self.epsilon, "least_epsilon": self.least_epsilon}
         start = sample.weights / sample.weights.sum()
         with rounds_of(self) as rounds, threadpool_limits(1, "blas"), limit_time(inf) as clock:
             K = self._factor_with_ridge(kernel, X, sample)
-            updates = take_until(adaptive_updates(lambda u: y * (K @ (y * u)), start), tol, limit)
-            total, eta = np.zeros(len(y)), 1.0
+            updates = take_until(adaptive_updates(lambda u: y * (K @ (y * u)), start, **epsilons), tol, limit)
+            so_far, ended = start, False
 
             def sum_up() -> Iterator[Update]:
-                """Add up all u so far, weighted as the ensemble weighs its hypotheses."""
-                nonlocal total, eta
+                """Add up the u that an update follows, as the ensemble weighs them; the first one for none."""
+                nonlocal so_far, ended
+                total = np.zeros(len(y))
                 for update in updates:
-                    # an iterate that no update follows counts as the one before
-                    eta = update.eta if update.eta > 0 else eta
-                    total = total + eta * update.u
+                    so_far, ended = total if total.any() else update.u, update.eta == 0 or update.gap <= tol
                     yield update
+                    total = total + update.eta * update.u
 
             steps = rounds.follow(
                 sum_up(),
                 limit + 1,
                 lambda update: f"relative gap {update.gap:.2g}, objective {update.value:.6g}",
-                lambda: self._make_expansion(sample, kernel, K.pivots, K.on_pivots(y * total)),
+                lambda: self._make_expansion(sample, kernel, K.pivots, K.on_pivots(y * so_far)),
             )
             ensemble = combine_updates(steps, y)
         low_rank, _ = certificates(K, y, y * ensemble.last)
-        certificate = move_dual(low_rank, evaluate_residual(kernel, X, K, ensemble.last), maximise=True)
+        residual = evaluate_residual(kernel, X, K, ensemble.last)
+        certificate = move_dual(low_rank, residual, maximise=True)
         if not rounds.stopped:
-            reason, remedy = explain_shortfall(clock, rounds.ending)
-            if ensemble.gaps[-1] > tol and reason == LOW_RANK:
-                reason, remedy = "the updates have ended", "raise max_updates or tol"
-            warn_of_gap(self, certificate, tol, f"{reason} after {len(ensemble.gaps)} hypotheses", remedy)
+            done = f"after {ensemble.n_hypotheses} hypotheses"
+            if not ended:
+                reason, remedy = explain_shortfall(clock, rounds.ending)
+                if reason == LOW_RANK:
+                    reason, remedy = "the updates have ended", "raise max_updates"
+                warn_of_gap(self, certificate, tol, f"{reason} {done}", remedy)
+            elif residual > tol * ensemble.values[-1]:
+                warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate, certify
-from cvxens.colgen import Column, Formulation, Run, column_generation
+from cvxens.colgen import Column, Formulation, Run, column_generation, formulations
 from cvxens.colgen.oracles import Pool, Stumps
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
@@ -30,9 +30,11 @@ from cvxens.estimators.ensembles import certify_ensemble
 from cvxens.estimators.samples import check_weights
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.kernels import Gaussian
+from cvxens.kernels.kernel import Kernel
 from cvxens.problems import SVMDual
 from cvxens.problems.duality import centres
-from cvxens.proofs import Proof, prove
+from cvxens.proofs import Proof, prove, prove_kernel
 from cvxens.rounding import dot
 from cvxens.types import Array
 from cvxens.validation import finite_array
@@ -233,7 +235,8 @@ def certify_model(
     -------
     Certificate
         `primal` is the model's objective, `dual` a bound on the optimum. Of a vote of stumps `exact()` proves the
-        distance from the optimum in rational numbers: of the weights as they are, rounded to 44 digits.
+        distance from the optimum in rational numbers: of the weights as they are, rounded to 44 digits; and of an SVC
+        with the kernel "rbf", or a stump, perceptron, Laplacian or Gaussian one of `cvxens.kernels`.
 
     Raises
     ------
@@ -423,7 +426,12 @@ def _certify_svc(model: Any, X: Array, y: Any, sample_weight: Any) -> Certificat
     _check_prices(model, np.abs(v), signs, f, prices, rounding=_bound_rounding(model, X) * size)
     certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=b)
     weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"
-    return replace(certificate, note=f"of LL08 P2 with C = {model.C:g} and {weighted}")
+    kernel = Gaussian(float(model._gamma)) if model.kernel == "rbf" else model.kernel
+    prover = None
+    if isinstance(kernel, Kernel) and kernel.statement is not None:
+        name, gamma = kernel.statement
+        prover = partial(prove_kernel, formulations.svm(prices), X, signs, name, np.abs(v), b, gamma=gamma)
+    return replace(certificate, note=f"of LL08 P2 with C = {model.C:g} and {weighted}", prover=prover)
 
 
 def _check_prices(model: Any, u: Array, y: Array, f: Array, prices: Array, *, rounding: float) -> None:

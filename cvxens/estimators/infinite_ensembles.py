@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from inspect import signature
+from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -20,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
+from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape
+from cvxens.estimators.base import check_shape, multipliers_of_fit
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
@@ -40,7 +42,10 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
+from cvxens.kernels import DecisionTree, Gaussian, Laplacian
+from cvxens.kernels.kernel import Kernel
 from cvxens.limits import available_memory
+from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
 from cvxens.tables import TableEncoder
@@ -49,10 +54,16 @@ from cvxens.types import Array
 Indices: TypeAlias = NDArray[np.intp]
 
 PRICES = tuple(2.0**k for k in range(-17, 4, 2))
-"""The grid of C of LL08 section 7, for features that are scaled to [-1, 1]."""
+"""The grid of C of LL08 section 7 for kernels without a gamma, of features that are scaled to [-1, 1]."""
+
+PRICES_WITH_GAMMA = tuple(2.0**k for k in range(-5, 16, 2))
+"""The grid of C there for those that have one, the Laplacian kernel (SVM-Dec) and the Gaussian one."""
 
 WIDTHS = tuple(2.0**k for k in range(-15, 4, 2))
-"""The grid of gamma there, for the kernels that have one of any size."""
+"""The grid of gamma there."""
+
+PRINTED = "ll08"
+"""The name of these grids."""
 
 SHARES = tuple(2.0**k for k in range(-8, 9, 2))
 """The grid of multiples of the default C and of the default gamma."""
@@ -182,6 +193,77 @@ class InfiniteEnsembleSVC(KernelMachine):
         random = validation.generator(random_state)
         return self._view_additive(lambda model: model.cells.sample(k, random))
 
+    def prove(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        as_fitted: bool = False,
+        tol: float = 1e-9,
+        max_time: float = inf,
+        layout: Layout | None = None,
+    ) -> Proof:
+        """Prove in rational numbers how far a machine is from the optimum of P1, over all functions of its kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features, finite.
+        y : array-like of shape (n_samples,)
+            The two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`; above 0.
+        as_fitted : bool
+            True for the machine as it was fitted, to the same sample: ``dual_weights_``, as the doubles that they are,
+            made feasible. False for one that is solved anew.
+        tol, max_time : float
+            The relative gap and the seconds at which that ends.
+        layout : cvxens.proofs.Layout, optional
+            Where the numbers stand in the data file that the proof is checked against.
+
+        Returns
+        -------
+        cvxens.proofs.Proof
+            `save` writes it, and the data, for `cvxens check`. But for the kernel of stumps that goes through all pairs
+            of samples.
+
+        Raises
+        ------
+        InvalidInput
+            Another kernel than that of stumps, of perceptrons, the Laplacian and the Gaussian one; more than two
+            classes; a weight of 0.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> proof = InfiniteEnsembleSVC(C=0.01).fit(X[:100], y[:100]).prove(X[:100], y[:100])
+        >>> 0 <= proof.relative_gap < 1e-8
+        True
+        """
+        merged = self._read_again(X, y, sample_weight)
+        # a proof is about the samples of the file, one by one
+        sample = Sample.read(
+            self, X, y, self._accepts(), sample_weight=sample_weight, class_weight=self.class_weight, reset=False
+        )
+        if len(sample.classes) != 2:
+            found = f"found {len(sample.classes)} classes"
+            raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
+        if not sample.shares.all():
+            raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
+        if as_fitted:
+            u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
+        else:
+            room = self._room()
+            trainer = make_trainer(self._kernel, merged.X, "auto", room, limited=max_time < inf)
+            limits = Limits(tol, max_time, validation.random_state(self.random_state))
+            (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
+            u, b = merged.spread(solution.u), solution.b
+        negative, positive = map(str, sample.classes.tolist())
+        layout = layout or replace(Layout.of_width(sample.X.shape[1]), labels=(negative, positive))
+        return _prove_machine(self._kernel, sample.X, sample.signs, self.C_ * sample.weights, u, b, layout)
+
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         if self._is_precomputed:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
@@ -284,6 +366,20 @@ class InfiniteEnsembleSVC(KernelMachine):
         return tags
 
 
+def _prove_machine(
+    kernel: TrainingKernel, X: Array, y: Array, prices: Array, u: Array, b: float, layout: Layout | None = None
+) -> Proof:
+    """Prove how far a machine on a sample is from the optimum, in rational numbers."""
+    statement = kernel.kernel.statement if isinstance(kernel.kernel, Kernel) else None
+    if statement is None:
+        remedy = "take that of stumps or perceptrons, the Laplacian or the Gaussian one"
+        raise InvalidInput("kernel", f"found {kernel.kernel!r:.100}, which no exact proof is known for", remedy)
+    name, gamma = statement
+    alike = (prices == prices[0]).all()
+    formulation = formulations.svm(float(prices[0]) if alike else prices)
+    return prove_kernel(formulation, X, y, name, u, b, gamma=gamma, layout=layout)
+
+
 @final
 @estimator
 class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
@@ -296,14 +392,16 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     ----------
     estimator : InfiniteEnsembleSVC, optional
         All but what is chosen; the stump kernel by default. Its `max_time` is that of each fit, its `verbose` of all.
-    Cs : "scale" or array-like of shape (n_Cs,)
+    Cs : {"scale", "ll08"} or array-like of shape (n_Cs,)
         Prices to try. "scale" is 2^-8, 2^-6, ..., 2^8 times the C of `InfiniteEnsembleSVC` by default, with the gamma
-        that it has by default, so that the units of X do not matter. LL08 has 2^-17, 2^-15, ..., 2^3 for features that
-        are scaled to [-1, 1]: give ``infinite_ensembles.PRICES``.
+        that it has by default, so that the units of X do not matter. "ll08" has the grids of LL08 section 7, for
+        features that are scaled to [-1, 1]: 2^-17, 2^-15, ..., 2^3 for kernels without a gamma, with "middle-stump" in
+        the print's scale (half of these), and 2^-5, 2^-3, ..., 2^15 with gammas 2^-15, 2^-13, ..., 2^3 for "laplacian"
+        (its SVM-Dec) and "gaussian": 55 and 550 problems.
     gammas : array-like of shape (n_gammas,), optional
-        For "decision-tree", "laplacian" and "gaussian". By default 2^-8, 2^-6, ..., 2^8 times the gamma that
-        `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else what the estimator
-        says. LL08 has 2^-15, 2^-13, ..., 2^3: give ``infinite_ensembles.WIDTHS``.
+        For "decision-tree", "laplacian" and "gaussian". By default those of "ll08" with that, else 2^-8, 2^-6, ..., 2^8
+        times the gamma that `InfiniteEnsembleSVC` has by default, for the last two where the estimator says none, else
+        what the estimator says.
     cv : int, splitter or iterable
         As scikit-learn has it; a number means stratified folds.
     scoring : str or callable, optional
@@ -343,7 +441,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    source: ClassVar[str] = "LL08 Algorithm 1"
+    source: ClassVar[str] = "LL08 section 7"
 
     best_estimator_: InfiniteEnsembleSVC = field(init=False)
     best_params_: dict[str, float] = field(init=False)
@@ -436,10 +534,13 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         """Return the values of C, and of gamma if several are tried, by the samples of positive weight of all folds."""
         kept = np.flatnonzero(weights > 0)
         X, weights = X[np.ix_(kept, kept)] if template._is_precomputed else X[kept], weights[kept]
-        default = default_gamma(template.kernel, template.gamma, X, weights).get("gamma")
+        default = (
+            default_gamma(template.kernel, template.gamma, X, weights).get("gamma") if template.gamma is None else None
+        )
         gammas = None if self.gammas is None else _check_values("gammas", self.gammas)
+        if isinstance(self.Cs, str) and validation.one_of("Cs", self.Cs, [SCALE, PRINTED]) == PRINTED:
+            return self._printed_grid(template, gammas, gamma_is_open=default is not None)
         if isinstance(self.Cs, str):
-            validation.one_of("Cs", self.Cs, [SCALE])
             # with the gamma that the default C goes with, unless there are others to try
             gamma = None if gammas is not None else template.gamma if default is None else default
             price = scale_price(TrainingKernel.from_sample(template.kernel, gamma, X, weights), X, weights)
@@ -449,6 +550,20 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         # for decision trees there is Theorem 18 up to twice the default, and multiples of it would exceed that
         if gammas is None and default is not None and template.kernel != "decision-tree":
             gammas = [share * default for share in SHARES]
+        return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
+
+    def _printed_grid(
+        self, template: InfiniteEnsembleSVC, gammas: Sequence[float] | None, *, gamma_is_open: bool
+    ) -> dict[str, Sequence[float]]:
+        """Return the grids of LL08 section 7."""
+        kernel = template.kernel
+        if gamma_is_open or template.gamma is not None or isinstance(kernel, DecisionTree | Laplacian | Gaussian):
+            Cs: Sequence[float] = PRICES_WITH_GAMMA
+        else:
+            # "middle-stump" is twice the K_M of the print, so half of the C there makes the same machine
+            Cs = [C / 2 for C in PRICES] if kernel == "middle-stump" else PRICES
+        if gammas is None and gamma_is_open:
+            gammas = WIDTHS
         return {"C": Cs} if gammas is None else {"C": Cs, "gamma": gammas}
 
     def _make_splits(self, X: Any, y: NDArray) -> list[tuple[NDArray, NDArray]]:
@@ -551,7 +666,7 @@ class Folds:
         for gamma in grid.get("gamma", [self.template.gamma]):
             template = clone(self.template).set_params(gamma=gamma)
             shared, score_fold = template._make_trainer(self.X), delayed(self._score_fold)
-            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma:g}'}")
+            tell(f"{len(splits)} folds, {len(ascending)} prices{'' if gamma is None else f', gamma {gamma}'}")
             found.append(
                 Parallel(n_jobs, prefer="threads")(score_fold(template, shared, ascending, *split) for split in splits)
             )

@@ -69,6 +69,9 @@ PRICE = 4.0
 """The price for a sample of variance 1 in the space of the kernel. Of 1/4, 1/2, ..., 64 those from 1 to 8 are about as
 good by cross-validation, on tables from 208 to 1,000 samples as they are."""
 
+VARIANCE = "variance"
+"""The name of the gamma of TK07."""
+
 PRECOMPUTED = "precomputed"
 """The name that says that X is a kernel matrix."""
 
@@ -209,12 +212,35 @@ class TrainingKernel:
         return np.array_equal(self.scale, other.scale)
 
 
+def measure_distance(X: Any, masses: Array | None = None) -> float:
+    """Return the mean squared distance of rows of X, counted by their masses, from their mean.
+
+    Examples
+    --------
+    >>> measure_distance(np.array([[1.0, 2.0], [4.0, 6.0]]))
+    6.25
+    """
+    X = np.asarray(X, np.float64)
+    p = np.full(len(X), 1 / len(X)) if masses is None else masses / masses.sum()
+    return float(p @ ((X - p @ X) ** 2).sum(axis=1))
+
+
 def default_gamma(kernel: Any, gamma: Any, X: Any, masses: Array) -> dict[str, Any]:
-    """Return the parameter gamma that a kernel has by default on a sample, where it has one and none is given."""
+    """Return the parameter gamma that a kernel has by its name on a sample, where it has one and no number is given."""
     name = kernel if isinstance(kernel, str) else ""
-    if gamma is not None or name not in KERNELS_OF_GAMMA:
+    if name not in KERNELS_OF_GAMMA or not (gamma is None or isinstance(gamma, str)):
         return {}
-    return {"gamma": KERNELS_OF_GAMMA[name][1](X, masses)}
+    return {"gamma": find_gamma(name, gamma, X, masses)}
+
+
+def find_gamma(name: str, gamma: Any, X: Any, masses: Array | None) -> float:
+    """Return the gamma of a named kernel on a sample: a number as it is, its default, or that of "variance"."""
+    if gamma is None:
+        return KERNELS_OF_GAMMA[name][1](X, masses)
+    if isinstance(gamma, str) and gamma == VARIANCE and name == "gaussian":
+        # TK07 section 4.2: k = exp(-|x - x'|^2 / beta), beta the mean of |x_i - mean|^2
+        return 1 / (measure_distance(X, masses) or 1.0)
+    return validation.positive("gamma", gamma)
 
 
 def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
@@ -233,8 +259,7 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
     """Return the kernel of a name on a training sample, the one that is given, or "precomputed"."""
     name = kernel if isinstance(kernel, str) else ""
     if name in KERNELS_OF_GAMMA:
-        make, default = KERNELS_OF_GAMMA[name]
-        return make(default(X, masses) if gamma is None else validation.positive("gamma", gamma))
+        return KERNELS_OF_GAMMA[name][0](find_gamma(name, gamma, X, masses))
     if gamma is not None:
         raise InvalidInput(
             "gamma", f"found {gamma!r} for the kernel {kernel!r}", f"give None; {', '.join(KERNELS_OF_GAMMA)} have one"
@@ -253,14 +278,16 @@ class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifie
 
     Parameters
     ----------
-    gamma : float, optional
+    gamma : float or "variance", optional
         Of "decision-tree", "laplacian" and "gaussian". By default 1 / (2 Delta_S), 1 / (n_features X.std()),
         and 1 / (n_features X.var()), samples counted by their weights; of several sub-problems, those of all samples.
+        "variance", of "gaussian", is one over the mean squared distance of the samples from their mean (TK07 4.2): one
+        over the sum of the variances of the features, where ``X.var()`` has the differences of their means too.
     """
 
     kernel: Any
     _: KW_ONLY
-    gamma: float | None = None
+    gamma: float | str | None = None
 
     @property
     @abstractmethod

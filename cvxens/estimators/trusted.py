@@ -32,15 +32,19 @@ from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.hypotheses import (
+    Branch,
     Connective,
     Constant,
     Formula,
     Indicator,
+    Interval,
     KernelExpansion,
     LinearForm,
     Negated,
     Perceptron,
     Points,
+    Ramp,
+    Rule,
     Scaled,
     SignedTree,
     Staircase,
@@ -52,7 +56,7 @@ from cvxens.kernels.finite import Centred
 from cvxens.kernels.kernel import Clipped, Product, Sum
 from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
@@ -64,10 +68,11 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
+    *(Branch, Rule, Interval, Ramp),
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
-    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
+    *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""

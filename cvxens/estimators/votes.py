@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import CertifiedClassifier, Limited
 from cvxens.estimators.multiclass import name_sides
+from cvxens.estimators.rules import weigh_rules
 from cvxens.estimators.samples import OracleFactory
-from cvxens.hypotheses import Constant, Hypothesis, Negated, Scaled, SignedTree, with_names
+from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
 from cvxens.types import Array
 
 Indices: TypeAlias = NDArray[np.intp]
@@ -33,14 +34,17 @@ class Vote(Limited, CertifiedClassifier):
     Parameters
     ----------
     oracle : str or callable
-        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "perceptrons",
-        "fourier", "trees", or a function from X to an oracle, such as ``oracles.Stumps`` or
-        ``functools.partial(oracles.Perceptrons, refined=1)``; boosting takes values within [-1, 1]. Stumps take sparse
-        X; trees take NaN, and data frames with columns of categories, strings or booleans, whose values `features_`
-        then lists. Classifiers of scikit-learn, as in
+        The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "depth_two_trees"
+        (all trees of depth 2 over at most 64 bins per feature), "pair_rules" (all rules of at most two conditions over
+        these), "boxes" (all conjunctions of at most three intervals over 16 bins), "ramps" (straight lines that begin
+        or end anywhere), "perceptrons", "fourier", "trees" (as C4.5 grows them), or a function from X to an oracle,
+        such as ``oracles.Stumps`` or ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
+        [-1, 1]. The first five take sparse X; "trees" take NaN, and data frames with columns of categories, strings or
+        booleans, whose values `features_` then lists. Classifiers of scikit-learn, as in
         ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
         themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
-        learned, such as the last three, are heuristic: nothing is proven over all of them.
+        learned, such as perceptrons, Fourier features, "trees" and these classifiers, are heuristic: nothing is proven
+        over all of them.
     random_state : int, RandomState instance or None
         Seed of an oracle that samples.
 
@@ -72,7 +76,8 @@ class Vote(Limited, CertifiedClassifier):
         """The share of each feature in the sum of |weights| of the weak learners that look at it, (n_features,).
 
         A stump's weight is all its feature's. A tree's is divided among its tests, in proportion to the training weight
-        that comes to each; that of a classifier of scikit-learn, or of another hypothesis, by its own
+        that comes to each, or, where it is of depth 2, half as much to a test as to the one before it; a rule's equally
+        among its conditions; that of a classifier of scikit-learn, or of another hypothesis, by its own
         `feature_importances_`, or by the sizes of its `coef_`. Of sub-problems, the mean. Ensembles of hypotheses that
         have neither, such as perceptrons, have no importances.
         """
@@ -110,13 +115,73 @@ class Vote(Limited, CertifiedClassifier):
         ]
         return pd.DataFrame(rows, columns=None if rows else ["problem", "hypothesis", "weight"])
 
+    def get_rules(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
+
+        The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
+        weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that the rules are counted on, such as those of the fit.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each counts; by default once.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `problem` (the sub-problem), `rule` (its conditions), `class` (what it votes for), `weight` (what it adds to
+            the score; one column per class where there are several scores), `support` (the share of the samples that it
+            holds for), `precision` (the share of these that are of its class), `length` (its number of conditions).
+
+        Raises
+        ------
+        InvalidInput
+            A weak learner is no sum of rules.
+        ImportError
+            Without pandas.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from cvxens import LPBoostClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> model = LPBoostClassifier(C=0.01, oracle="pair_rules").fit(X, y)
+        >>> rules = model.get_rules(X, y)
+        >>> print(rules["length"].max(), rules["precision"].iloc[0] > 0.9)
+        2 True
+        """
+        pd = check_pandas_support("get_rules")
+        sample = self._read_again(X, y, sample_weight)
+        problems = list(_list_problems(self))
+        parts, names = self._parts(), _names(self)
+        multi_class = None if parts == [self] else parts[0].multi_class
+        rows = [
+            {
+                "problem": found.problem,
+                "rule": with_names(found.rule.test, names),
+                "class": problems[found.problem][1][found.side],
+                **_weights(found.votes),
+                "support": found.support,
+                "precision": found.precision,
+                "length": len(found.rule.intervals),
+            }
+            for found in weigh_rules(sample, [(learners, votes) for _, _, learners, votes in problems], multi_class)
+        ]
+        columns = ["problem", "rule", "class", "weight", "support", "precision", "length"]
+        return pd.DataFrame(rows, columns=None if rows else columns)
+
     def to_text(self, most: int = 20) -> str:
         """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
 
         Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
         the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
-        for the classes where the test holds; where it does not, all of them change their signs. Trees take several
-        lines. Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
+        for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
+        have no vote elsewhere. Trees that are grown take several lines. Features have the names that `fit` was given,
+        else x[0], x[1], ... (x0, x1, ... in trees).
 
         Parameters
         ----------
@@ -207,7 +272,8 @@ def _describe_sides(hypothesis: Any, vote: float, sides: Sides, names: Mapping[i
         return f"{abs(vote):+.6g}\n{_indent_tree(hypothesis, names, classes)}"
     text, is_test, sign = _split_sign(hypothesis)
     side = sides[int(vote * sign > 0)]
-    return f"{abs(vote):+.6g}  {with_names(text if is_test else f'{text} > 0', names)} -> {side}"
+    elsewhere = NO_VOTE if _is_rule(hypothesis) else ""
+    return f"{abs(vote):+.6g}  {with_names(text if is_test else f'{text} > 0', names)} -> {side}{elsewhere}"
 
 
 def _describe_classes(hypothesis: Any, votes: Array, sides: Sides, names: Mapping[int, str]) -> str:
@@ -217,7 +283,16 @@ def _describe_classes(hypothesis: Any, votes: Array, sides: Sides, names: Mappin
     if isinstance(hypothesis, SignedTree):
         return f"{head}  times\n{_indent_tree(hypothesis, names, hypothesis.tree.classes)}"
     word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
-    return f"{head}  {word}{with_names(text, names)}"
+    return f"{head}  {word}{with_names(text, names)}{NO_VOTE if _is_rule(hypothesis) else ''}"
+
+
+NO_VOTE = ", else none"
+"""What a line says of a rule, which has a vote only where it holds."""
+
+
+def _is_rule(hypothesis: Any) -> bool:
+    inside = hypothesis.hypothesis if isinstance(hypothesis, Negated | Scaled) else hypothesis
+    return isinstance(inside, Rule)
 
 
 def _split_sign(hypothesis: Any) -> tuple[str, bool, float]:

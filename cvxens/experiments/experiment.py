@@ -2,209 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from math import hypot
-from typing import Any, ClassVar, Protocol, TypeAlias
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import partial
+from inspect import signature
+from math import hypot, nan, sqrt
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.base import BaseEstimator
 
-from cvxens import datasets
-from cvxens.types import Array
-
-TO_BE_CHECKED = "from memory of the print, to be checked"
-"""The note of a figure that nobody has compared with the paper."""
+from cvxens.experiments.methods import Method, Proof
+from cvxens.experiments.published import Published, read_published
+from cvxens.experiments.splits import Source
 
 LIMIT = 2.0
 """Standard errors of the difference up to which two figures agree."""
 
+FEW = 10
+"""Splits below which their standard deviation alone says little."""
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Samples to train a method on, and to test it on."""
-
-    X: Array = field(repr=False)  # scaled features (n_samples, n_features)
-    y: NDArray = field(repr=False)  # classes (n_samples,)
-    X_test: Array = field(repr=False)  # (n_new, n_features)
-    y_test: NDArray = field(repr=False)  # (n_new,)
-    random_state: int  # seed for a method that draws
-
-
-Draw: TypeAlias = Callable[[np.random.Generator], Split]
-"""Draws a split."""
-
-Method: TypeAlias = Callable[[Split], float]
-"""Trains and tests on a split; returns the figure that is measured."""
-
-
-class Source(Protocol):
-    """Where the splits of a data set come from."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Names of the data sets that have to be in the data directory."""
-
-    def open(self) -> Draw:
-        """Read what is needed, once; returns what draws splits."""
-
-
-@dataclass(frozen=True)
-class Generated:
-    """New samples for every split.
-
-    Examples
-    --------
-    >>> from cvxens.datasets import make_twonorm
-    >>> split = Generated(make_twonorm, n_samples=50, n_new=100).open()(np.random.default_rng(0))
-    >>> split.X.shape, split.X_test.shape, split.X.min(), split.X.max().round(12)
-    ((50, 20), (100, 20), np.float64(-1.0), np.float64(1.0))
-    """
-
-    make: Callable[..., tuple[Array, Array]]  # as `make_twonorm`
-    n_samples: int = 300  # to train on
-    n_new: int = 3000  # to test on
-    mislabelled: float = 0.0  # share of the labels to train on, -1 and +1, that are turned round
-    needs: ClassVar[tuple[str, ...]] = ()
-
-    def open(self) -> Draw:
-        """Return what draws splits; nothing is to be read."""
-        return self._draw
-
-    def _draw(self, random: np.random.Generator) -> Split:
-        X, y = self.make(self.n_samples, random_state=random)
-        X_test, y_test = self.make(self.n_new, random_state=random)
-        y[random.permutation(len(y))[: round(self.mislabelled * len(y))]] *= -1
-        return _scale(X, y, X_test, y_test, random)
-
-
-@dataclass(frozen=True)
-class Partitioned:
-    """A part of the samples to train on, the others to test on, without regard to the classes.
-
-    Examples
-    --------
-    >>> split = Partitioned("breast_cancer").open()(np.random.default_rng(0))
-    >>> split.X.shape, split.X_test.shape
-    ((341, 30), (228, 30))
-    """
-
-    name: str  # the data set; a test part that it has is put to the other samples first
-    share: float = 0.6  # the part to train on
-    without: tuple[int, ...] = ()  # columns that are no features
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The name of the data set."""
-        return (self.name,)
-
-    def open(self) -> Draw:
-        """Read the data set; returns what draws splits."""
-        data = datasets.load(self.name)
-        more = data.X_test is not None
-        X = np.concatenate([data.X, data.X_test]) if more else data.X
-        y = np.concatenate([data.y, data.y_test]) if more else data.y
-        X = np.delete(np.asarray(X, np.float64), self.without, axis=1)
-
-        def draw(random: np.random.Generator) -> Split:
-            train, test = np.split(random.permutation(len(y)), [round(self.share * len(y))])
-            return _scale(X[train], y[train], X[test], y[test], random)
-
-        return draw
-
-
-def _scale(X: Array, y: NDArray, X_test: Array, y_test: NDArray, random: np.random.Generator) -> Split:
-    """Map every feature to [-1, 1] on the training part, linearly; a constant one to -1."""
-    scaler: Any = MinMaxScaler((-1, 1)).fit(X)
-    return Split(scaler.transform(X), y, scaler.transform(X_test), y_test, int(random.integers(2**31)))
-
-
-@dataclass(frozen=True)
-class Published:
-    """A figure as a paper prints it, in the unit of the experiment.
-
-    Examples
-    --------
-    >>> Published(2.86, 0.04, "a paper").note
-    'from memory of the print, to be checked'
-    """
-
-    mean: float
-    standard_error: float  # of the mean
-    source: str  # the paper, and the column of its table
-    checked: bool = False  # True if the figure was compared with the print
-
-    @property
-    def note(self) -> str:
-        """A reservation; empty once the figure is checked."""
-        return "" if self.checked else TO_BE_CHECKED
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One method on one split of one data set: the value in the unit of the experiment, and what it took."""
-
-    data: str
-    method: str
-    split: int  # its number, from 0
-    value: float
-    seconds: float  # wall-clock time of training, selection of parameters included, and testing
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Our figure of a cell, the mean over the splits, beside the published one.
-
-    Examples
-    --------
-    >>> cell = Cell("heart", "SVM-Stump", 16.9, 0.6, 20, 0.1, Published(16.4, 0.27, "a paper"))
-    >>> cell.agrees, round(cell.distance, 2)
-    (True, 0.76)
-    """
-
-    data: str  # the row
-    method: str  # the column
-    mean: float
-    standard_error: float  # of the mean, by n_splits - 1 degrees of freedom
-    n_splits: int  # 2 or more
-    seconds: float  # median wall-clock time of a split
-    published: Published | None = None  # where it is known
-
-    @classmethod
-    def from_trials(cls, trials: Sequence[Trial], published: Published | None) -> Cell:
-        """Summarise the trials, two or more, of one method on one data set."""
-        values = np.array([trial.value for trial in trials])
-        n_splits, seconds = len(values), float(np.median([trial.seconds for trial in trials]))
-        error = float(values.std(ddof=1) / np.sqrt(n_splits))
-        return cls(trials[0].data, trials[0].method, float(values.mean()), error, n_splits, seconds, published)
-
-    @property
-    def distance(self) -> float | None:
-        """|ours - published| in standard errors of the difference, sqrt(se^2 + se_published^2); None without a figure.
-
-        None as well where both standard errors are 0.
-        """
-        if self.published is None or not self._error:
-            return None
-        return abs(self.mean - self.published.mean) / self._error
-
-    @property
-    def agrees(self) -> bool | None:
-        """True if |ours - published| <= 2 sqrt(se^2 + se_published^2); None without a published figure."""
-        if self.published is None:
-            return None
-        return abs(self.mean - self.published.mean) <= LIMIT * self._error
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cell as JSON has it."""
-        published = None if self.published is None else {**asdict(self.published), "note": self.published.note}
-        return {**asdict(self), "published": published, "distance": self.distance, "agrees": self.agrees}
-
-    @property
-    def _error(self) -> float:
-        """The standard error of the difference."""
-        return hypot(self.standard_error, 0.0 if self.published is None else self.published.standard_error)
+WITHIN, BETTER, WORSE = "within two", "better", "worse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,30 +34,209 @@ class Experiment:
     --------
     >>> from cvxens.experiments import experiment_of
     >>> experiment = experiment_of("ll08", "table2")
-    >>> experiment.name, "heart" in experiment.data, "SVM-Stump" in experiment.methods
+    >>> experiment.name, "heart" in experiment.rows, "SVM-Stump" in experiment.columns
     ('ll08 table2', True, True)
+    >>> str(experiment.published["heart", "SVM-Stump"])
+    '16.4 ± 0.27'
     """
 
     paper: str  # with the table, what it is called on the command line
     table: str
     title: str  # what is compared
-    measure: str  # the unit of the figures
-    protocol: str  # how it is done here, and what of the paper's protocol is not known
-    data: Mapping[str, Source] = field(repr=False)  # the rows
-    methods: Mapping[str, Method] = field(repr=False)  # the columns
-    published: Mapping[tuple[str, str], Published] = field(default_factory=dict, repr=False)  # by row and column
+    protocol: str  # how it is done here, and what the paper does not say
+    rows: Mapping[str, Source] = field(repr=False)  # the data, as the paper calls them
+    columns: Mapping[str, Method] = field(repr=False)  # the methods, as the paper calls them
+    measure: str = "test error, %"  # the unit of the figures
+    home: str = ""  # tables of a paper with the same methods on the same data share their cells under this name
+    reads: str = ""  # the figure is this entry of `Outcome.more`; the value if empty
+    judged: bool = True  # False for figures that are not to be compared, such as seconds on other machines
+    lacking: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows of the paper without data, and why
+    other_data: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows on other data than the paper's
+    draw: Callable[[Mapping[tuple[str, str], Sequence[Trial]], Any], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # it is written in lines
+        object.__setattr__(self, "protocol", " ".join(self.protocol.split()))
 
     @property
     def name(self) -> str:
         """The paper and the table, as the command line lists them."""
         return f"{self.paper} {self.table}"
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The paper, and where the cells are kept."""
+        return self.paper, self.home or self.table
 
-def measure_error(make: Callable[[int], Any]) -> Method:
-    """Return a method: the test error in percent of the classifier that `make` returns for a seed."""
+    @property
+    def published(self) -> Mapping[tuple[str, str], Published]:
+        """The figures that the paper prints, by row and column; none for figures and for tables of our own."""
+        return read_published().get((self.paper, self.table), {})
 
-    def error(split: Split) -> float:
-        model = make(split.random_state).fit(split.X, split.y)
-        return 100.0 * float(np.mean(model.predict(split.X_test) != split.y_test))
+    def protocol_of(self, row: str, column: str) -> str:
+        """Return a digest of what is measured in a cell: trials of another one are measured anew."""
+        text = spell(self.rows[row]), spell(self.columns[column])
+        return hashlib.sha256(repr(text).encode()).hexdigest()[:16]
 
-    return error
+    def figure_of(self, trial: Trial) -> float:
+        """Return the figure of a trial that the table shows."""
+        return float(trial.more[self.reads]) if self.reads else trial.value
+
+
+def spell(thing: Any) -> str:
+    """Spell out sources, methods and estimators with the parameters that are not as by default, alike in all processes.
+
+    Examples
+    --------
+    >>> from cvxens.datasets import make_twonorm
+    >>> from cvxens.experiments import Generated
+    >>> spell(Generated(make_twonorm, mislabelled=0.1))
+    'Generated(make=cvxens.datasets.synthetic.make_twonorm, mislabelled=0.1)'
+    """
+    if isinstance(thing, partial):
+        return f"partial({', '.join(map(spell, (thing.func, thing.args, thing.keywords)))})"
+    if isinstance(thing, BaseEstimator):
+        parameters = thing.get_params(deep=False)
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        parameters = {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}
+    elif isinstance(thing, Mapping):
+        return f"{{{', '.join(f'{key!r}: {spell(value)}' for key, value in thing.items())}}}"
+    elif isinstance(thing, list | tuple):
+        return f"({', '.join(map(spell, thing))})"
+    elif callable(thing):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    else:
+        return repr(thing)
+    # a parameter that is new, and not used, is not another protocol
+    defaults = {name: spell(each.default) for name, each in signature(type(thing)).parameters.items()}
+    spelled = {name: spell(value) for name, value in parameters.items()}
+    changed = (f"{name}={text}" for name, text in spelled.items() if text != defaults.get(name))
+    return f"{type(thing).__name__}({', '.join(changed)})"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method on one split of one data set: what is measured, what it took, and what proves it."""
+
+    paper: str
+    home: str  # the tables that the cell is of
+    row: str
+    column: str
+    split: int  # its number, from 0
+    random_state: int  # the seed that the split is drawn from, together with its number
+    protocol: str  # the digest of what is measured
+    value: float
+    seconds: float  # processor time of training, selection of parameters included, and testing
+    n_train: int
+    n_test: int
+    seed: int  # of the method
+    proofs: tuple[Proof, ...] = ()  # of the fits that the value is of
+    more: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Mapping[str, int] = field(default_factory=dict)  # texts, and how often each was told
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the software
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int, int]:
+        """What the trial is of."""
+        return self.paper, self.home, self.row, self.column, self.split, self.random_state
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Our figure of a cell, the mean over the splits, beside the published one.
+
+    Standard errors are of the mean. Ours is from the deviation over the splits; of fewer than ten splits that is taken
+    to be no less than the deviation of a share of the test samples, as if they alone were drawn. One that the paper
+    does not print is taken from our deviation and its number of runs.
+
+    Examples
+    --------
+    >>> from cvxens.experiments import Published
+    >>> cell = Cell("heart", "SVM-Stump", 16.9, 2.7, 20, 0.1, Published(16.4, 0.27, "standard error", 100))
+    >>> cell.verdict, round(cell.distance, 2)
+    ('within two', 0.76)
+    """
+
+    row: str
+    column: str
+    mean: float
+    deviation: float | None  # over the splits, by n_splits - 1 degrees of freedom; None where it is not known
+    n_splits: int
+    seconds: float  # median processor time of a split
+    published: Published | None = None  # where it is known
+    judged: bool = True  # True if our figure and the published one are of the same thing
+    gap: float | None = None  # median relative certified gap of the fits; None without certificates
+    n_fits: int = 0  # fits that have a certificate
+    n_proven: int = 0  # those whose bound holds over every hypothesis
+    n_warnings: int = 0  # warnings that were told
+
+    @classmethod
+    def from_trials(cls, trials: Sequence[Trial], experiment: Experiment) -> Cell:
+        """Summarise the trials, one or more, of one method on one data set."""
+        first = trials[0]
+        values = np.array([experiment.figure_of(trial) for trial in trials])
+        proofs = [proof for trial in trials for proof in trial.proofs]
+        gaps = [np.inf if proof.relative_gap is None else proof.relative_gap for proof in proofs]
+        n_splits, mean = len(values), float(values.mean())
+        deviation = float(values.std(ddof=1)) if n_splits > 1 else None
+        if n_splits < FEW and experiment.measure.endswith("%"):
+            # few splits may agree by chance: the standard deviation of a share of n_test independent answers
+            deviation = max(deviation or 0.0, sqrt(mean * (100 - mean) / first.n_test))
+        return cls(
+            first.row,
+            first.column,
+            mean,
+            deviation,
+            n_splits,
+            float(np.median([trial.seconds for trial in trials])),
+            experiment.published.get((first.row, first.column)),
+            experiment.judged,
+            float(np.median(gaps)) if gaps else None,
+            len(proofs),
+            sum(proof.proven for proof in proofs),
+            sum(sum(trial.warnings.values()) for trial in trials),
+        )
+
+    @classmethod
+    def summarise(cls, trials: Iterable[Trial], experiment: Experiment) -> list[Cell]:
+        """Summarise the trials that are of an experiment, cell by cell in the order of its rows and columns."""
+        by_cell: dict[tuple[str, str], list[Trial]] = {}
+        for trial in trials:
+            if (trial.paper, trial.home) == experiment.place:
+                by_cell.setdefault((trial.row, trial.column), []).append(trial)
+        places = ((row, column) for row in experiment.rows for column in experiment.columns)
+        return [cls.from_trials(by_cell[place], experiment) for place in places if place in by_cell]
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of our mean; None where no spread is known."""
+        return None if self.deviation is None else self.deviation / sqrt(self.n_splits)
+
+    @property
+    def joint_error(self) -> float:
+        """The standard error of the difference, sqrt(se^2 + se_published^2); nan where one is not known."""
+        if self.published is None or self.standard_error is None or self.deviation is None:
+            return nan
+        return hypot(self.standard_error, self.published.standard_error(self.deviation))
+
+    @property
+    def distance(self) -> float | None:
+        """|ours - published| in standard errors of the difference; None where that is 0 or not known."""
+        if self.published is None or not self.joint_error > 0:
+            return None
+        return abs(self.mean - self.published.value) / self.joint_error
+
+    @property
+    def verdict(self) -> str:
+        """Within two standard errors of the difference, else better or worse; empty where nothing is compared."""
+        if self.published is None or not self.judged or np.isnan(self.joint_error):
+            return ""
+        difference = self.mean - self.published.value
+        if abs(difference) <= LIMIT * self.joint_error:
+            return WITHIN
+        return BETTER if difference < 0 else WORSE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cell as JSON has it."""
+        found = {"standard_error": self.standard_error, "distance": self.distance, "verdict": self.verdict}
+        return asdict(self) | found | {"gap": None if self.gap is None or np.isinf(self.gap) else self.gap}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Interval
 from cvxens.types import Array
 
 
@@ -69,6 +70,22 @@ class Graph:
         values = self.put("Gather", "X", features, axis=1)
         reached = self.put("GreaterOrEqual", values, thresholds)
         return [self.total(self.put("Where", reached, *pair)) for pair in zip(above.T, below.T, strict=True)]
+
+    def read(self, feature: int) -> str:
+        """Add the values (n,) of a feature."""
+        return self.put("Gather", "X", np.array(feature), axis=1)
+
+    def reach(self, feature: int, threshold: float) -> str:
+        """Add the truth values (n,) of `x[feature] >= threshold`."""
+        return self.put("GreaterOrEqual", self.read(feature), threshold)
+
+    def meet(self, intervals: Sequence[Interval]) -> str:
+        """Add the truth values (n,) of `low <= x[feature] < high` for all of some intervals, of which there is one."""
+        features, lows, highs = map(np.array, zip(*intervals, strict=True))
+        values = self.put("Gather", "X", features, axis=1)
+        within = self.put("And", self.put("GreaterOrEqual", values, lows), self.put("Less", values, highs))
+        outside = self.put("ReduceSum", self.put("Where", within, 0.0, 1.0), np.array([1]), keepdims=0)
+        return self.put("Equal", outside, 0.0)
 
     def add_shapes(self, functions: Sequence[tuple[Array, Array]], intercept: float) -> list[str]:
         """Add `f(x) = intercept + sum_d g_d(x_d)`, each g_d linear between ascending knots and constant beyond.

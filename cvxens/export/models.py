@@ -18,6 +18,7 @@ from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
+from cvxens.hypotheses import Branch, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -37,7 +38,7 @@ Scores: TypeAlias = tuple[list[str], Array]
 
 
 def to_onnx(model: Any) -> Any:
-    """Return a fitted ensemble of stumps, or an additive model, as ONNX.
+    """Return a fitted ensemble of stumps, trees of depth 2 and rules, or an additive model, as ONNX.
 
     The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function`, and
     `label`, the class, of the type that `classes_` has. Scores are added up in the order in which the estimator adds
@@ -49,10 +50,10 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        A fitted ensemble whose weak learners are stumps; or a machine whose kernel is a sum over features, those that
-        have `shape_functions_`: `InfiniteEnsembleSVC` and its cross-validation, `RhoSVC`, `RegAdaBoostClassifier` and
-        `PartialSVMEnsembleClassifier`, with the kernels of stumps. A pipeline is not taken: export its last step, which
-        sees what the steps before it make of X.
+        A fitted ensemble whose weak learners are stumps, trees of depth 2 or rules; or a machine whose kernel is a sum
+        over features, those that have `shape_functions_`: `InfiniteEnsembleSVC` and its cross-validation, `RhoSVC`,
+        `RegAdaBoostClassifier` and `PartialSVMEnsembleClassifier`, with the kernels of stumps. A pipeline is not taken:
+        export its last step, which sees what the steps before it make of X.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def to_onnx(model: Any) -> Any:
     NotFittedError
         There is nothing to export yet.
     InvalidInput
-        A model that is not made of functions of one feature; classes that are neither numbers nor text; or the package
+        A model that is made of anything else; classes that are neither numbers nor text; or the package
         onnx is missing.
 
     Examples
@@ -136,20 +137,51 @@ def _add_parts(model: Any, graph: Graph, add: Callable[[Any, Graph], Scores]) ->
 
 
 def _add_vote(model: Any, graph: Graph) -> Scores:
-    """Add a vote of stumps; the first one takes the intercept along, whose sum is then the same to the last bit."""
+    """Add a vote; the first weak learner takes the intercept along, whose sum is then the same to the last bit."""
     weights = model.weights_.reshape(len(model.weak_learners_), np.size(model.intercept_))
+    kept = np.flatnonzero(weights.any(axis=1)).tolist()
+    learners: list[Any] = [model.weak_learners_[j] for j in kept]
+    box = _find_box(None, model.n_features_in_)
+    if not all(hasattr(learner, "step") for learner in learners):
+        values = [_add_learner(learner, graph) for learner in learners]
+        intercept = np.atleast_1d(model.intercept_)
+        return [_add_sum(graph, values, weights[kept, k], intercept[k]) for k in range(weights.shape[1])], box
     steps = []
-    for j in np.flatnonzero(weights.any(axis=1)).tolist():
-        step = getattr(model.weak_learners_[j], "step", None)
-        if step is None:
-            found = f"found a {type(model.weak_learners_[j]).__name__} as a weak learner, which is no stump"
-            raise InvalidInput("model", found, REMEDY)
+    for j, learner in zip(kept, learners, strict=True):
+        step = learner.step
         steps.append((step.feature, step.threshold, step.above * weights[j], step.below * weights[j]))
     none = np.zeros(weights.shape[1])
     features, thresholds, above, below = map(np.array, zip(*(steps or [(0, 0.0, none, none)]), strict=True))
     above[0] += np.atleast_1d(model.intercept_)
     below[0] += np.atleast_1d(model.intercept_)
-    return graph.add_steps(features, thresholds, above, below), _find_box(None, model.n_features_in_)
+    return graph.add_steps(features, thresholds, above, below), box
+
+
+def _add_sum(graph: Graph, values: Sequence[str], weights: Array, intercept: float) -> str:
+    """Add a score `b + w_1 h_1 + w_2 h_2 + ...`, in this order."""
+    first, *rest = (graph.put("Mul", value, w) for value, w in zip(values, weights, strict=True))
+    return graph.total(graph.stack([graph.put("Add", first, intercept), *rest]))
+
+
+def _add_learner(hypothesis: Any, graph: Graph) -> str:
+    """Add the values (n,) of a weak learner that is made of tests of single features."""
+    match hypothesis:
+        case _ if hasattr(hypothesis, "step"):
+            feature, threshold, above, below = hypothesis.step
+            return graph.put("Where", graph.reach(feature, threshold), float(above), float(below))
+        case Branch():
+            above, below = _add_learner(hypothesis.above, graph), _add_learner(hypothesis.below, graph)
+            return graph.put("Where", graph.reach(hypothesis.feature, hypothesis.threshold), above, below)
+        case Rule():
+            return graph.put("Where", graph.meet(hypothesis.intervals), float(hypothesis.sign), 0.0)
+        case Ramp():
+            beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
+            part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
+            return graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
+        case Negated() | Scaled():
+            return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
+    found = f"found a {type(hypothesis).__name__} as a weak learner, which is no stump, tree of depth 2 or rule"
+    raise InvalidInput("model", found, REMEDY)
 
 
 def _add_functions(model: Any, graph: Graph) -> Scores:

@@ -108,7 +108,7 @@ class Linear(InnerProduct):
 class WeakLearner(InnerProduct):
     """K(x, x') = sum_j pi_j h_j(x) h_j(x').
 
-    KIE06 (7): the hypotheses may be any functions, so samples may be whatever these take.
+    KIE06 (7), SL (3): the hypotheses may be any functions, so samples may be whatever these take.
 
     Parameters
     ----------
@@ -139,6 +139,35 @@ class WeakLearner(InnerProduct):
         weights = validation.weights("weights", weights, len(columns), "column")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "weights", as_tuple(weights))
+
+    @classmethod
+    def from_kernel(cls, kernel: Kernel, n: int, random_state: RandomState = None) -> WeakLearner:
+        """Draw `n` hypotheses of a kernel, whose mean tends to it: random features, whatever the set.
+
+        Of `Gaussian` they are the random Fourier features of Rahimi & Recht (2007), with which SL's Table II compares;
+        an SVM with this kernel is a linear one on the features.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Of known ranges, or number of features: see `Kernel.with_ranges_of`.
+        n : int
+            At least 1; 2000 in SL.
+        random_state : int, Generator, RandomState or None
+            Seed.
+
+        Examples
+        --------
+        >>> from cvxens import InfiniteEnsembleSVC
+        >>> from cvxens.datasets import make_twonorm
+        >>> from cvxens.kernels import Gaussian
+        >>> X, y = make_twonorm(100, 5, random_state=0)
+        >>> features = WeakLearner.from_kernel(Gaussian(0.1).with_ranges_of(X), 200, random_state=0)
+        >>> InfiniteEnsembleSVC(features, C=1.0).fit(X, y).score(X, y) > 0.95
+        True
+        """
+        drawn = kernel.sample(n, random_state)
+        return cls(drawn, np.full(len(drawn), kernel.total_mass() / len(drawn)))
 
     def cells(self, X: Any) -> DenseColumns:
         """Return one column sqrt(pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""

@@ -29,12 +29,22 @@ from cvxens.kernels.tiles import Tile, assemble, check_pair
 from cvxens.types import Array, FieldsOnly
 from cvxens.validation import RandomState
 
+OPEN = 2.0**-10
+"""By what share of the range of a sample an open box, or ball, of thresholds goes beyond it at either end.
+
+LL08 has the samples inside of an open box (section 4.1) and an open ball (section 5). Only so is a threshold beyond
+them, which makes a constant hypothesis, and Gram matrices are PD (Theorems 5 and 11). Any share above 0 would do; this
+one adds a thousandth to the kernel, in binary digits, so that scaling samples scales it without rounding.
+"""
+
 Shape: TypeAlias = tuple[Array, Array]
 """Ascending knots and the values there: linear in between, constant beyond; where two knots are one, a jump."""
 
 
 class Kernel(FieldsOnly, ABC):
-    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da (LL08 (4)).
+    """A set of hypotheses h_a with weights r(a), embodied as K(x, x') = int r(a)^2 h_a(x) h_a(x') da.
+
+    LL08 Definition 1, (4): the inner product of the functions r(a) h_a(x) of a, so its matrices are PSD (Theorem 2).
 
     ``kernel(X, Z)`` is the matrix between two samples, so scikit-learn takes a kernel as a callable. Matrices are
     evaluated by tiles on several threads, in float64; they are returned in float32 if both samples are float32.
@@ -64,6 +74,14 @@ class Kernel(FieldsOnly, ABC):
         """The k for which scaling the samples (and ranges) by c > 0 scales the kernel by c^k; None if there is none.
 
         Where there is one the kernel is scale-invariant: scaling the samples does no more to an SVM than scaling C.
+        """
+        return None
+
+    @property
+    def statement(self) -> tuple[str, float | None] | None:
+        """The name and the gamma by which `cvxens.proofs.prove_kernel` knows it; None if that does not.
+
+        What y'u = 0 cancels in P2 does not matter there.
         """
         return None
 

@@ -19,7 +19,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import AND, OR, XOR, Connective, Constant, Formula, Hypothesis
-from cvxens.kernels.kernel import Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
+from cvxens.kernels.kernel import OPEN, Compound, Kernel, Scaled, check_ranges_known, close_ranges, normalise_masses
 from cvxens.kernels.radial import SimplifiedLaplacian
 from cvxens.kernels.stumps import Ranged, Stump
 from cvxens.kernels.tiles import Tile, check_pair
@@ -155,6 +155,7 @@ class OfStumps(Ranged):
     """A function of the stump kernel within ranges, ``g(K_S, Delta_S)``; its mass is that of K_S = Delta_S."""
 
     neutral = True
+    margin = OPEN
 
     @property
     def stump(self) -> Stump:
@@ -307,7 +308,7 @@ class DecisionTree(OfStumps):
         """Return ``exp(2 gamma Delta_S) (exp(-gamma |x - x'|_1) - 1)``, unless ranges are given, which are kept to."""
         if self.low is not None or self.high is not None:
             return close_ranges(self, X)
-        return Scaled(exp(2 * self.gamma * self.with_ranges_of(X).stump_mass()), SimplifiedLaplacian(self.gamma))
+        return Scaled(exp(2 * self.gamma * self.stump_mass(X)), SimplifiedLaplacian(self.gamma))
 
     def stump_mass(self, X: Any = None, Z: Any = None) -> float:
         delta = super().stump_mass(X, Z)

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from cvxens import hypotheses, validation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, Simplified, close_ranges
+from cvxens.kernels.kernel import OPEN, Kernel, Simplified, close_ranges
 from cvxens.kernels.tiles import SQUARE, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -35,7 +35,8 @@ class Perceptron(Kernel):
     Parameters
     ----------
     radius : float, optional
-        Bound on the norm of samples; that of the samples that the kernel is evaluated on where it is not given.
+        Bound on the norm of samples. Where it is not given, that of the samples that the kernel is evaluated on and
+        2^-10 of it more, so that there are constant perceptrons and the matrix of distinct samples is PD (Theorem 11).
     n_features : int, optional
         The dimension D, which only sampling without samples needs.
 
@@ -52,6 +53,7 @@ class Perceptron(Kernel):
     source = "LL08 Definition 9, Appendix A"
     neutral = True
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     @property
     def is_data_independent(self) -> bool:
@@ -103,7 +105,7 @@ class Perceptron(Kernel):
         if self.n_features is not None:
             check_features("X", X, self.n_features, "the kernel")
         longest = float(np.sqrt((X**2).sum(axis=1)).max())
-        radius = longest if self.radius is None else validation.positive("radius", self.radius)
+        radius = longest * (1 + OPEN) if self.radius is None else validation.positive("radius", self.radius)
         if longest > radius * ROUNDING:
             found = f"found a sample of norm {longest:g}"
             raise InvalidInput("X", found, f"stay within the kernel's radius of {radius:g}")
@@ -133,6 +135,7 @@ class SimplifiedPerceptron(Simplified):
     equation = "-|x - x'|_2"
     source = "LL08 Theorem 10"
     homogeneity = 1.0
+    statement = ("perceptron", None)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         squares = measure(SQUARE, *check_pair(X, Z))

@@ -22,14 +22,15 @@ from cvxens.validation import RandomState
 class Stable(NamedTuple):
     """The law with the characteristic function exp(-|t|^power): how it is drawn, and the term |x_d - x'_d|^power."""
 
+    kernel: str
     power: int
     term: int
     draw: Callable[[np.random.Generator, tuple[int, int]], Array]
 
 
-CAUCHY = Stable(1, DIFFERENCE, lambda random, shape: random.standard_cauchy(shape))
+CAUCHY = Stable("laplacian", 1, DIFFERENCE, lambda random, shape: random.standard_cauchy(shape))
 # exp(-t^2) is the characteristic function of the normal law of variance 2
-NORMAL = Stable(2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
+NORMAL = Stable("gaussian", 2, SQUARE, lambda random, shape: sqrt(2) * random.standard_normal(shape))
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Exponential(Kernel):
 
     def __post_init__(self) -> None:
         validation.positive("gamma", self.gamma)
+
+    @property
+    def statement(self) -> tuple[str, float | None]:
+        return self.law.kernel, self.gamma
 
     def tile(self, X: Any, Z: Any) -> Tile:
         distance = measure(self.law.term, *check_pair(X, Z))
@@ -95,6 +100,10 @@ class ExponentialLessOne(Simplified):
     law: ClassVar[Stable]
 
     gamma: float
+
+    @property
+    def statement(self) -> tuple[str, float | None]:
+        return self.law.kernel, self.gamma
 
     def tile(self, X: Any, Z: Any) -> Tile:
         distance = measure(self.law.term, *check_pair(X, Z))

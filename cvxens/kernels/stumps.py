@@ -19,7 +19,7 @@ from cvxens import hypotheses, validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
-from cvxens.kernels.kernel import Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
+from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside, check_ranges_known, normalise_masses
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.types import Array
@@ -34,6 +34,9 @@ class Ranged(Kernel):
     low, high : array-like of shape (n_features,), optional
         The range of each feature; without them the kernel is evaluated within one sample only, by its range.
     """
+
+    margin: ClassVar[float] = 0.0
+    """The share of a sample's range by which an end that is not given is beyond it."""
 
     low: Any
     high: Any
@@ -71,11 +74,19 @@ class Ranged(Kernel):
         return box
 
     def box_of(self, X: Array) -> Array:
-        """Return (low, high) for a sample that must be within, its own where they are open; shape (2, n_features)."""
-        box = self.domain(X.shape[1])
-        box = np.where(np.isinf(box), [X.min(axis=0), X.max(axis=0)], box)
+        """Return (low, high) for a sample that must be within, its own where none are given; shape (2, n_features)."""
+        box, ends = self.domain(X.shape[1]), np.stack([X.min(axis=0), X.max(axis=0)]).astype(np.float64)
+        beyond = self.margin * (ends[1] - ends[0])
+        box = np.where(np.isinf(box), ends + np.stack([-beyond, beyond]), box)
         check_inside(box, X)
         return box
+
+    def widths_of(self, X: Array) -> Array:
+        """Return high - low for a sample, (n_features,), with the digits that an offset takes from a box of its own."""
+        low, high = self.box_of(X)
+        own = (1 + 2 * self.margin) * (X.max(axis=0).astype(np.float64) - X.min(axis=0))
+        widths: Array = np.where(np.isinf(self.domain(X.shape[1])).all(axis=0), own, high - low)
+        return widths
 
     def with_ranges_of(self, X: Any) -> Self:
         box = self.box_of(validation.finite_array("X", X, ndim=2))
@@ -122,13 +133,18 @@ class Stump(RangedStumps):
     Parameters
     ----------
     low, high : array-like of shape (n_features,), optional
-        The range of each feature; the range of the samples that the kernel is evaluated on where they are not given.
+        The range of each feature. Where they are not given, the range of the samples that the kernel is evaluated on,
+        and at either end 2^-10 of it more, so that there are constant stumps (LL08 section 4.1) and the matrix of
+        samples that differ in one feature from each other is PD (Theorem 5).
 
     Examples
     --------
     >>> Stump(low=(0.0,), high=(2.0,))([[0.0], [2.0]])
     array([[ 1., -1.],
            [-1.,  1.]])
+    >>> Stump()([[0.0], [1024.0]])
+    array([[ 513., -511.],
+           [-511.,  513.]])
     """
 
     low: Any = None
@@ -136,6 +152,8 @@ class Stump(RangedStumps):
     equation = "Delta - |x - x'|_1"
     source = "LL08 Definition 3, Appendix A"
     neutral = True
+    statement = ("stump", None)
+    margin = OPEN
 
     def tile(self, X: Any, Z: Any) -> Tile:
         X, Z = check_pair(X, Z)
@@ -145,8 +163,8 @@ class Stump(RangedStumps):
         return lambda rows, columns: delta - distance(rows, columns)
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        low, high = self.box() if X is None else self.box_of(join_samples(*check_pair(X, Z)))
-        return float((high - low).sum()) / 2
+        widths = np.diff(self.box(), axis=0) if X is None else self.widths_of(join_samples(*check_pair(X, Z)))
+        return float(widths.sum()) / 2
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         box, random = self.box(), validation.generator(random_state)
@@ -301,6 +319,10 @@ class SimplifiedStump(Simplified, Additive):
         X, Z = check_pair(X, Z)
         distance = measure(DIFFERENCE, X, Z, self._check_scales(X.shape[1]))
         return lambda rows, columns: -distance(rows, columns)
+
+    @property
+    def statement(self) -> tuple[str, float | None] | None:
+        return ("stump", None) if self.scale is None else None
 
     def additive_scales(self, X: Any) -> Array:
         return np.ones(X.shape[1]) if self.scale is None else np.asarray(self.scale, np.float64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
@@ -34,8 +35,8 @@ WIDTH = 16
 NONE_ABOVE, IDLE = -1, -2
 """In place of a node above: there is none that counts, or the node itself does not count."""
 
-KINDS = ("leaf", "depth")
-"""The nodes of a tree that count: its leaves, or all but the root."""
+KINDS = ("leaf", "depth", "ancestors")
+"""What counts of a tree: its leaves; all nodes but the root, in proportion to the depths of two leaves; these nodes."""
 
 
 @final
@@ -43,17 +44,26 @@ KINDS = ("leaf", "depth")
 class TreeEnsemble(Kernel):
     """K(x, x') = 1/T sum_t k_t(x, x'), over the T trees of a fitted ensemble.
 
-    With "leaf", TT06 (8), k_t is 1 if both samples reach the same leaf, else 0; with "depth", TT06 (9), it is the
-    depth of the deepest node that both pass, 0 for the root. So the hypotheses are the indicators of leaves, or
-    of all nodes but the root, with weights 1/T. Samples may be whatever the ensemble takes, such as mixed types.
+    - "leaf", TT06 (8): k_t is 1 if both samples reach the same leaf, else 0.
+    - "depth", TT06 (9): the depth of the deepest node that both pass over the depth d of the deeper one of their two
+      leaves. The root has depth 0, which the print leaves open, and a tree without a test has k_t = 1. So it is 1 for
+      samples of one leaf, and 0 for those that part at the root.
+    - "ancestors": that depth alone, which is not in TT06. Samples of deep leaves have a larger k_t.
+
+    The hypotheses are 0/1-valued, with weights r^2: the indicators of leaves, or of all nodes but the root, with 1/T;
+    of "depth" the indicators of the samples that pass a node and end in a leaf of depth k or less, for every depth k of
+    a leaf below it, with ``(1/k - 1/k') / T``, k' the next such depth (inf after the last), whose sum over the k from
+    d and d' on is ``1 / max(d, d')``. So all of them are PSD. TT06 says positive definite of (9), which it is not:
+    samples of one leaf have equal rows.
 
     Parameters
     ----------
     forest : estimator or sequence of Tree
-        A fitted tree, forest or gradient boosting of scikit-learn, or trees of `cvxens.trees`. In the latter, a
-        sample without the value that a test asks for goes where most of the training weight went.
-    kind : {"leaf", "depth"}
-        Which of the two.
+        A fitted tree, forest or gradient boosting of scikit-learn, or trees of `cvxens.trees`, which may be grown on
+        mixed types (see `fit_forest`). In the latter, a sample without the value that a test asks for goes where most
+        of the training weight went.
+    kind : {"leaf", "depth", "ancestors"}
+        Which of the three.
 
     Examples
     --------
@@ -61,15 +71,15 @@ class TreeEnsemble(Kernel):
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> tree = DecisionTreeRegressor().fit(X, [0.0, 1.0, 4.0, 5.0])
     >>> TreeEnsemble(tree, "depth")(X)
-    array([[2., 1., 0., 0.],
-           [1., 2., 0., 0.],
-           [0., 0., 2., 1.],
-           [0., 0., 1., 2.]])
+    array([[1. , 0.5, 0. , 0. ],
+           [0.5, 1. , 0. , 0. ],
+           [0. , 0. , 1. , 0.5],
+           [0. , 0. , 0.5, 1. ]])
     """
 
     forest: Any = field(repr=False)
     kind: str = "leaf"
-    equation = "1/T sum_t [same leaf], or depth of the common ancestor"
+    equation = "1/T sum_t [same leaf], or depth of the common ancestor over that of the deeper leaf"
     source = "TT06 (8), (9)"
 
     def __post_init__(self) -> None:
@@ -79,59 +89,65 @@ class TreeEnsemble(Kernel):
     def _trees(self) -> Trees:
         return trees_of(self.forest)
 
+    @cached_property
+    def _paths(self) -> list[Paths]:
+        return [Paths.from_parents(parent, self.kind) for parent in self._trees.parents]
+
     @property
     def n_trees(self) -> int:
         """Number of trees, T."""
-        return len(self._trees.parents)
-
-    @cached_property
-    def _passed(self) -> list[Codes]:
-        return [list_passed(parent, self.kind) for parent in self._trees.parents]
-
-    @cached_property
-    def _nodes(self) -> list[tuple[int, int]]:
-        """Tree and number of every node that is a hypothesis."""
-        by_tree = zip(self._trees.parents, self._passed, strict=True)
-        reached = [passed[np.setdiff1d(np.arange(len(parent)), parent[1:])] for parent, passed in by_tree]
-        return [(t, int(node)) for t, passed in enumerate(reached) for node in np.unique(passed[passed >= 0])]
+        return len(self._paths)
 
     def tile(self, X: Any, Z: Any) -> Tile:
         left = self._trees.leaves(X)
         right = left if Z is X else self._trees.leaves(Z)
 
-        def count(rows: slice, columns: slice) -> Array:
-            counts = np.zeros((len(left[0, rows]), len(right[0, columns])), np.int32)
-            for passed, from_left, from_right in zip(self._passed, left, right, strict=True):
-                ours, theirs = passed[from_left[rows]], np.ascontiguousarray(passed[from_right[columns]].T)
-                add_common_levels(ours, theirs, counts)
-            return counts / len(self._passed)
+        def evaluate(rows: slice, columns: slice) -> Array:
+            sums = np.zeros((len(left[0, rows]), len(right[0, columns])))
+            for paths, from_left, from_right in zip(self._paths, left, right, strict=True):
+                ours, theirs = from_left[rows], from_right[columns]
+                crossed = np.ascontiguousarray(paths.passed[theirs].T)
+                add_similarities(paths.passed[ours], crossed, paths.depth[ours], paths.depth[theirs], sums)
+            return sums / self.n_trees
 
-        return count
+        return evaluate
 
     def unwritten(self, X: Any, Z: Any = None) -> TreeMatrix:
         """Return the matrix between the rows of `X` and `Z` (by default `X`), for products alone, unwritten."""
         left = self._trees.leaves(X)
         right = left if Z is None or Z is X else self._trees.leaves(Z)
-        above = [list_above(parent, self.kind) for parent in self._trees.parents]
-        return TreeMatrix(np.concatenate(above), np.cumsum([0, *map(len, above)]), left, right)
+        first = np.cumsum([0, *(len(paths.above) for paths in self._paths)])
+        above, least, most = (
+            np.concatenate([getattr(paths, name) for paths in self._paths]) for name in ("above", "least", "most")
+        )
+        return TreeMatrix(above, least, most, first, left, right)
 
     def diag(self, X: Any) -> Array:
         leaves = self._trees.leaves(X)
-        return np.mean([(passed[at] >= 0).sum(axis=1) for passed, at in zip(self._passed, leaves, strict=True)], axis=0)
+        return np.mean([paths.n_passed[at] / paths.depth[at] for paths, at in zip(self._paths, leaves, strict=True)], 0)
+
+    @cached_property
+    def _hypotheses(self) -> tuple[list[tuple[int, int, int]], Array]:
+        """Tree, node and depth of every hypothesis, and their weights times T."""
+        found = [(t, *each) for t, paths in enumerate(self._paths) for each in paths.list_hypotheses()]
+        return [each[:3] for each in found], np.array([weight for *_, weight in found])
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        return len(self._nodes) / len(self._passed)
+        return float(self._hypotheses[1].sum()) / self.n_trees
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
-        if not self._nodes:
+        listed, weights = self._hypotheses
+        if not listed:
             raise InvalidInput("forest", "found trees without a test", "give trees with at least one test")
-        drawn = validation.generator(random_state).integers(len(self._nodes), size=validation.whole("n", n))
-        return tuple(PassesNode(self, *self._nodes[k]) for k in drawn)
+        random = validation.generator(random_state)
+        drawn = random.choice(len(listed), size=validation.whole("n", n), p=weights / weights.sum())
+        return tuple(PassesNode(self, *listed[k]) for k in drawn)
 
-    def passes(self, X: Any, tree: int, node: int) -> Array:
-        """Return 1 for the samples that pass a node of a tree, else 0; shape (n_samples,)."""
-        passed = self._passed[tree][self._trees.leaves(X)[tree]]
-        return (passed == node).any(axis=1).astype(np.float64)
+    def passes(self, X: Any, tree: int, node: int, depth: int) -> Array:
+        """Return 1 for the samples that pass a node of a tree and end at most at a depth, else 0; (n_samples,)."""
+        paths, leaves = self._paths[tree], self._trees.leaves(X)[tree]
+        passes: Array = (paths.passed[leaves] == node).any(axis=1) & (paths.depth[leaves] <= depth)
+        return passes.astype(np.float64)
 
     def __repr__(self) -> str:
         return f"TreeEnsemble({type(self.forest).__name__}, {self.kind!r})"
@@ -139,68 +155,107 @@ class TreeEnsemble(Kernel):
 
 @dataclass(frozen=True)
 class PassesNode:
-    """The hypothesis h(x) = 1 if x passes a node of a tree of an ensemble, else 0."""
+    """The hypothesis h(x) = 1 if x passes a node of a tree of an ensemble and ends at most at a depth, else 0."""
 
     kernel: TreeEnsemble
     tree: int
     node: int
+    depth: int
 
     def __call__(self, X: Any, /) -> Array:
-        return self.kernel.passes(X, self.tree, self.node)
+        return self.kernel.passes(X, self.tree, self.node, self.depth)
 
     def __str__(self) -> str:
-        return f"passes node {self.node} of tree {self.tree}"
+        end = f" and ends at depth {self.depth} or less" if self.kernel.kind == "depth" else ""
+        return f"passes node {self.node} of tree {self.tree}{end}"
 
 
-def list_passed(parent: Indices, kind: str) -> Codes:
-    """List the nodes that count on the way to each node, (n_nodes, n_levels), -1 below the end."""
-    if kind == "leaf":
-        return np.arange(len(parent), dtype=np.int32)[:, None]
-    depth = np.zeros(len(parent), np.int64)
-    for node in range(1, len(parent)):
-        depth[node] = depth[parent[node]] + 1
-    # the root, at depth 0, is passed by all and does not count
-    # at a node of depth k its level k - 1 is itself, and the levels before are those of its parent
-    passed = np.full((len(parent), max(1, depth.max())), -1, np.int32)
-    for node in range(1, len(parent)):
-        passed[node] = passed[parent[node]]
-        passed[node, depth[node] - 1] = node
-    return passed
+class Paths(NamedTuple):
+    """The ways to the nodes of a tree, as arrays over its nodes, parents before their children; node 0 is the root.
 
+    Where depths do not count, each leaf has the depth 1.
+    """
 
-def list_above(parent: Indices, kind: str) -> Indices:
-    """List the next node above each node that counts, (n_nodes,), as `TreeMatrix` has it."""
-    if kind == "leaf":
-        return np.full(len(parent), NONE_ABOVE)
-    # what is below the root has the root above, which does not count
-    above = np.where(parent == 0, NONE_ABOVE, parent)
-    above[0] = IDLE
-    return above
+    passed: Codes  # (n_nodes, n_levels): the nodes that count on the way to each, -1 below the end
+    above: Indices  # (n_nodes,): the next node above that counts, NONE_ABOVE or IDLE
+    depth: Indices  # (n_nodes,): by which similarities are divided, at leaves
+    least: Indices  # (n_nodes,): the least depth of a leaf below each
+    most: Indices  # (n_nodes,): the largest
+    leaves: Indices
+
+    @classmethod
+    def from_parents(cls, parent: Indices, kind: str) -> Paths:
+        """Find the ways of a kind, from the parent of every node."""
+        n_nodes, ones = len(parent), np.ones(len(parent), np.int64)
+        leaves = np.setdiff1d(np.arange(n_nodes), parent[1:])
+        # a tree without a test is one leaf, at which all samples are alike: (9) as its limit
+        if kind == "leaf" or (kind == "depth" and n_nodes == 1):
+            itself = np.arange(n_nodes, dtype=np.int32)[:, None]
+            return cls(itself, np.full(n_nodes, NONE_ABOVE), ones, ones, ones, leaves)
+        depth = np.zeros(n_nodes, np.int64)
+        for node in range(1, n_nodes):
+            depth[node] = depth[parent[node]] + 1
+        # the root, at depth 0, is passed by all and does not count
+        # at a node of depth k its level k - 1 is itself, and the levels before are those of its parent
+        passed = np.full((n_nodes, max(1, depth.max())), -1, np.int32)
+        for node in range(1, n_nodes):
+            passed[node] = passed[parent[node]]
+            passed[node, depth[node] - 1] = node
+        # what is below the root has the root above, which does not count
+        above = np.where(parent == 0, NONE_ABOVE, parent)
+        above[0] = IDLE
+        if kind == "ancestors":
+            return cls(passed, above, ones, ones, ones, leaves)
+        least, most = depth.copy(), depth.copy()
+        least[parent[1:]] = n_nodes
+        for node in range(n_nodes - 1, 0, -1):
+            least[parent[node]] = min(least[parent[node]], least[node])
+            most[parent[node]] = max(most[parent[node]], most[node])
+        return cls(passed, above, depth, least, most, leaves)
+
+    @property
+    def n_passed(self) -> Indices:
+        """The number of nodes that count on the way to each, (n_nodes,)."""
+        return (self.passed >= 0).sum(axis=1)
+
+    def list_hypotheses(self) -> Iterator[tuple[int, int, float]]:
+        """Yield the node, the depth and the weight of every hypothesis."""
+        depths: list[set[int]] = [set() for _ in self.above]
+        for leaf in self.leaves:
+            for node in self.passed[leaf][self.passed[leaf] >= 0]:
+                depths[node].add(int(self.depth[leaf]))
+        for node, found in enumerate(depths):
+            ordered = [*sorted(found), np.inf]
+            yield from ((node, int(k), 1 / k - 1 / then) for k, then in pairwise(ordered))
 
 
 @njit(cache=True, nogil=True)
-def add_common_levels(left: Codes, right: Codes, counts: Codes) -> None:
-    """Add to counts_ij the number of levels at which row i of left and column j of right are one node."""
+def add_similarities(left: Codes, right: Codes, left_depth: Indices, right_depth: Indices, sums: Array) -> None:
+    """Add to sums_ij the number of levels at which row i of left and column j of right agree, over the larger depth."""
     for i in range(left.shape[0]):
+        common = np.zeros(right.shape[1], np.int32)
         for level in range(left.shape[1]):
-            node, common = left[i, level], np.int32(0)
+            node, found = left[i, level], np.int32(0)
             if node < 0:
                 break
             for j in range(right.shape[1]):
                 same = np.int32(right[level, j] == node)
-                counts[i, j] += same
-                common += same
+                common[j] += same
+                found += same
             # rows that differ at this level share no deeper node
-            if common == 0:
+            if found == 0:
                 break
+        for j in range(right.shape[1]):
+            sums[i, j] += common[j] / max(left_depth[i], right_depth[j])
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMatrix:
-    """K = 1/T sum_t Z_t Z'_t' between two samples, where Z_t and Z'_t say which nodes of tree t a sample passes.
+    """The matrix of a `TreeEnsemble` between two samples, for products.
 
     ``K @ C`` takes O(n_trees (n_samples + n_nodes)) time for every column of C, and no memory but for the result: what
-    the leaves gather is added up towards the root, and back down to the leaves.
+    the leaves gather is added up towards the root, and back down to the leaves. Where depths count, a node keeps a sum
+    for each depth that leaves below it have, a few on average.
 
     Examples
     --------
@@ -208,13 +263,15 @@ class TreeMatrix:
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> K = TreeEnsemble(DecisionTreeRegressor().fit(X, [0.0, 1.0, 4.0, 5.0]), "depth").unwritten(X)
     >>> K.shape, K @ np.array([1.0, 0.0, 0.0, -1.0])
-    ((4, 4), array([ 2.,  1., -1., -2.]))
+    ((4, 4), array([ 1. ,  0.5, -0.5, -1. ]))
     """
 
     # of all trees, one after another, the next node that counts on the way to the root, in its own tree; NONE_ABOVE
     # where there is none, and IDLE for a node that does not count
     above: Indices
-    first: Indices  # where each tree begins in above, (n_trees + 1,)
+    least: Indices  # the least depth of a leaf below each node
+    most: Indices  # the largest
+    first: Indices  # where each tree begins in these, (n_trees + 1,)
     left: Indices  # the leaves that the samples of the rows reach, (n_trees, n_samples)
     right: Indices  # those of the columns
 
@@ -231,45 +288,69 @@ class TreeMatrix:
         product = np.empty((self.shape[0], columns.shape[1]))
         for start in range(0, columns.shape[1], WIDTH):
             part = np.ascontiguousarray(columns[:, start : start + WIDTH])
-            product[:, start : start + WIDTH] = sum_through_trees(self.above, self.first, self.left, self.right, part)
+            product[:, start : start + WIDTH] = sum_through_trees(
+                self.above, self.least, self.most, self.first, self.left, self.right, part
+            )
         return product.reshape(self.shape[0], *C.shape[1:]) / len(self.left)
 
 
 @njit(cache=True, nogil=True)
-def sum_through_trees(above: Indices, first: Indices, left: Indices, right: Indices, C: Array) -> Array:
-    """Compute sum_t Z_t Z'_t' C, where a row of Z_t is 1 at a leaf and at all that is above it."""
+def sum_through_trees(
+    above: Indices, least: Indices, most: Indices, first: Indices, left: Indices, right: Indices, C: Array
+) -> Array:
+    """Compute sum_t K_t C, where a row of K_t is the sum over the nodes above its leaf, the leaf included."""
     product = np.zeros((left.shape[1], C.shape[1]))
-    sums = np.empty((np.max(first[1:] - first[:-1]), C.shape[1]))
+    place = np.zeros(np.max(first[1:] - first[:-1]) + 1, np.int64)
     for t in range(left.shape[0]):
+        # the sums of node v, of leaf depths k = least_v, ..., most_v, are rows place_v, place_v + 1, ...
+        for node in range(first[t + 1] - first[t]):
+            place[node + 1] = place[node] + most[first[t] + node] - least[first[t] + node] + 1
+        sums = np.zeros((place[first[t + 1] - first[t]], C.shape[1]))
         # what each leaf gathers of C; what each node then has of all below it, and each leaf of all nodes above it
-        sums[:] = 0.0
         for i in range(right.shape[1]):
-            _add_row(C, i, sums, right[t, i])
-        _sum_up_and_down(above[first[t] : first[t + 1]], sums)
-        # row i of Z_t times that: what its leaf has
+            _add_rows(C, i, sums, place[right[t, i]], 1)
+        _sum_up_and_down(above, least, first[t], first[t + 1], place, sums)
         for i in range(left.shape[1]):
-            _add_row(sums, left[t, i], product, i)
+            _add_rows(sums, place[left[t, i]], product, i, 1)
     return product
 
 
 @njit(cache=True, nogil=True)
-def _sum_up_and_down(above: Indices, sums: Array) -> None:
-    """Add to each node what is below it (Z'_t' C), then what all nodes above it have (rows of Z_t times that)."""
+def _sum_up_and_down(above: Indices, least: Indices, start: int, end: int, place: Indices, sums: Array) -> None:
+    """Add to each node what is below it, weigh it by depths, then add to that what all nodes above it have."""
     # parents come before their children: backwards, children are done before their parents
-    for node in range(len(above) - 1, -1, -1):
-        if above[node] >= 0:
-            _add_row(sums, node, sums, above[node])
-        elif above[node] == IDLE:
-            sums[node] = 0.0
-    for node in range(len(above)):
-        if above[node] >= 0:
-            _add_row(sums, above[node], sums, node)
+    for node in range(end - start - 1, -1, -1):
+        up, n_rows = above[start + node], place[node + 1] - place[node]
+        if up >= 0:
+            _add_rows(sums, place[node], sums, place[up] + least[start + node] - least[start + up], n_rows)
+        elif up == IDLE:
+            for row in range(place[node], place[node + 1]):
+                for column in range(sums.shape[1]):
+                    sums[row, column] = 0.0
+    for node in range(end - start):
+        # with S_j of the leaves of depth j, sum_j S_j / max(k, j) = sum_(j >= k) (1/j - 1/(j + 1)) sum_(i <= j) S_i
+        for row in range(place[node] + 1, place[node + 1]):
+            _add_rows(sums, row - 1, sums, row, 1)
+        last = place[node + 1] - 1
+        for row in range(last, place[node] - 1, -1):
+            depth = least[start + node] + row - place[node]
+            weight = 1 / depth if row == last else 1 / depth - 1 / (depth + 1)
+            for column in range(sums.shape[1]):
+                sums[row, column] *= weight
+            if row < last:
+                _add_rows(sums, row + 1, sums, row, 1)
+    for node in range(end - start):
+        up = above[start + node]
+        if up >= 0:
+            from_row = place[up] + least[start + node] - least[start + up]
+            _add_rows(sums, from_row, sums, place[node], place[node + 1] - place[node])
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _add_row(values: Array, i: int, sums: Array, j: int) -> None:
-    for k in range(values.shape[1]):
-        sums[j, k] += values[i, k]
+@njit(cache=True, nogil=True)
+def _add_rows(values: Array, i: int, sums: Array, j: int, n_rows: int) -> None:
+    for row in range(n_rows):
+        for column in range(values.shape[1]):
+            sums[j + row, column] += values[i + row, column]
 
 
 class Trees(Protocol):
@@ -284,10 +365,10 @@ class Trees(Protocol):
 
 
 def trees_of(forest: Any) -> Trees:
-    """Return the trees of a fitted estimator, or of a sequence of trees; `ThresholdTrees` are what they are."""
+    """Return the trees of a fitted estimator, or of a sequence of trees; trees as arrays are what they are."""
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)
-    if isinstance(forest, ThresholdTrees):
+    if isinstance(forest, ThresholdTrees | OwnTrees):
         return forest
     if isinstance(forest, Sequence) and forest and all(isinstance(tree, Tree) for tree in forest):
         return OwnTrees(tuple(forest))
@@ -367,18 +448,22 @@ class ThresholdTrees(FieldsOnly):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnTrees:
-    """Trees of `cvxens.trees`."""
+class OwnTrees(FieldsOnly):
+    """Trees of `cvxens.trees`; coded if samples are arrays of numbers and of codes of categories, else tables."""
 
-    trees: Sequence[Tree]
+    trees: tuple[Tree, ...]
+    coded: bool = False
 
     @property
     def parents(self) -> Sequence[Indices]:
         return [tree.parents for tree in self.trees]
 
     def leaves(self, X: Any) -> Indices:
+        # the trees of a forest have the same features: samples are read once
+        known = {tree.features for tree in self.trees}
+        read = {features: (decode_table if self.coded else match)(features, X).columns for features in known}
         # samples without a known value go where most of the training weight went
-        return np.stack([_descend_branches(tree, match(tree.features, X).columns) for tree in self.trees])
+        return np.stack([_descend_branches(tree, read[tree.features]) for tree in self.trees])
 
 
 def _iterate_trees(forest: Any) -> Iterator[Any]:

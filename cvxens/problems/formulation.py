@@ -195,6 +195,9 @@ class Formulation:
             return validation.signs(y, held[0] if held else None)
         if y is not None and not np.array_equal(y, np.ones(np.shape(y))):
             raise InvalidInput("y", "found labels for a loss on scores, which holds its targets itself", "leave y out")
+        if self.intercept and getattr(loss, "of_differences", False):
+            found = f"found True with {type(loss).__name__}, which knows differences of scores alone"
+            raise InvalidInput("intercept", found, "give intercept=False")
         if self.intercept and self.constraints is None and getattr(loss, "falls", False):
             found = f"found True with {type(loss).__name__} on scores, which falls in all of them without end"
             raise InvalidInput("intercept", found, "give intercept=False, or labels")

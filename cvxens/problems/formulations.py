@@ -332,7 +332,7 @@ class InfiniteSVM(ColumnProblem):
     sample form a cell; an optimal w is constant on each, so P5 is P1 over one column ``r sqrt(volume) h`` per cell
     (Theorem 8), and the weight reported for a cell is ``w(a) sqrt(volume)``. For all stumps
     (`cvxens.kernels.Stump().cells(X)`) it equals P2 with the stump kernel. By LL08 Theorem 7
-    ``w(a) / r(a) = sum_i u_i y_i h_a(x_i)`` (the printed theorem drops y_i).
+    ``w(a) / r(a) = sum_i u_i y_i h_a(x_i)`` (the proof in print drops y_i; the theorem is right).
 
     Parameters
     ----------
@@ -392,9 +392,10 @@ class HardMarginBoosting(ColumnProblem):
 class SoftMarginBoosting(ColumnProblem):
     """Boosting with soft margins: the smallest weights and slacks that give every sample a margin of 1.
 
-    Here ``M = diag(y) H``. From any 0 <= u <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is
-    optimal when no edge exceeds 1. With U its optimal value and D = C/U, LPBoost has the optimal value 1/U (where w = 0
-    is not optimal).
+    Here ``M = diag(y) H``. The dual is max sum u over the 0 <= u <= C with no edge above 1 (SL (5)), so from any 0 <= u
+    <= C the optimum is at least ``sum u / max(1, max edge)``; a solution is optimal when no edge exceeds 1 (SL (6)). If
+    w may be negative no |edge| may exceed 1; the equality that SL has there is an error. With U its optimal value and
+    D = C/U, LPBoost has the optimal value 1/U (where w = 0 is not optimal).
 
     Examples
     --------
@@ -405,7 +406,7 @@ class SoftMarginBoosting(ColumnProblem):
     """
 
     equation = "min sum w + C sum xi, M w >= 1 - xi, w >= 0, xi >= 0"
-    source = "LL08 P4, SL (4)"
+    source = "LL08 P4, SL (4)-(6)"
     arrays = ("w", "xi", "u")
     C = Parameter()
     formulate = staticmethod(soft_margin)
@@ -470,7 +471,8 @@ def simplex_codes(n_classes: int) -> Array:
     Returns
     -------
     ndarray of shape (n_classes, n_classes - 1)
-        The corners of a regular simplex around the origin; for two classes +1 and -1.
+        The corners of a regular simplex around the origin (SL section V, where R^m is an error for R^l, l = n_classes -
+        1); for two classes +1 and -1.
 
     Examples
     --------

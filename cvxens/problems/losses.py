@@ -7,6 +7,7 @@ here, by their shape:
 - sums over samples, ``sum_i C_i phi(z_i)``: the hinge of support vector machines, and the smooth exponential
   (AdaBoost), logistic (LogitBoost), squared hinge and hinge with its kink rounded off; `problems.target_losses` has
   those of regression;
+- sums over pairs of samples, for ranking, in `problems.pair_losses`;
 - the worst samples: the mean of the largest hinges;
 - the least margin: the hard margin, LPBoost's soft minimum margin and ERLPBoost's, smoothed by an entropy;
 - several scores per sample: the squared error of simplex coding, and the exponential loss over classes of MultiBoost.
@@ -87,6 +88,8 @@ class Loss(Protocol):
     - ``floor``: the dual value is ``floor sum u`` on u >= 0, so that the loss is the constraint ``z >= floor``;
     - ``caps``: the dual value is 0 on ``sum u = 1, 0 <= u <= caps``;
     - ``worst``: a pair (caps, total), the dual value is ``sum u`` on 0 <= u <= caps, sum u <= total;
+    - ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's conjugate,
+      with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X;
     - ``targets`` and ``prices``: the loss is ``1/2 sum_i prices_i |targets_i - z_i|^2``.
     """
 

@@ -165,7 +165,7 @@ class L1(Penalty):
 
 @dataclass(frozen=True)
 class SquaredL2(Penalty):
-    """`weight`/2 times |w|^2: LL08 P1 and SL (1), (10). At the optimum weight w_j = edge_j for every j.
+    """`weight`/2 times |w|^2: LL08 P1 and SL (1), (10). At the optimum weight w_j = edge_j for every j: SL (7), (12).
 
     Parameters
     ----------

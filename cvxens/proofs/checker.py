@@ -2,21 +2,11 @@
 
     python checker.py PROOF DATA
 
-DATA is the file that the proof is about, CSV or LIBSVM. The proof holds an ensemble (w, b) and multipliers u, one for
-each sample, as rational numbers, and the formulation: minimise ``loss(z) + penalty(w)`` with margins ``z_i = y_i
-(f(x_i) + b)``. For every u with ``u_i >= 0`` (and ``sum y_i u_i = 0`` where there is an intercept) weak duality says
+The proof holds an ensemble, multipliers u, one for each sample of DATA, a CSV or LIBSVM file, and a formulation: to
+minimise ``loss(z) + penalty(w)`` with margins ``z_i = y_i (f(x_i) + b)``. For every u that suits the loss, with ``sum
+y_i u_i = 0`` where there is an intercept, weak duality says, whoever made u, w and b,
 
     optimum  >=  min_z [loss(z) + u'z]  -  max_w [edges'w - penalty(w)],      edge of h = sum_i u_i y_i h(x_i).
-
-So the optimum lies between that number and the objective of (w, b), whoever made u, w and b. Both are computed anew
-here. Sums are of integers over one denominator, so they are exact; exp and ln, where a loss has them, are bounded to
-the safe side. The edges of *all* stumps of a feature come from sorting its values and adding up ``u_i y_i`` from one
-end: the stump between two neighbours has the edge ``total - 2 (sum below)``. In a pool every column of the data is a
-hypothesis, with its negation unless it is one-sided, which takes weights from 0 only. A proof that no margins above 0
-can be had, where a hard margin asks for 1, has no model: its u adds up to 1, and no edge is above 0.
-
-What is printed is PASS with the claim, or FAIL with the first thing that fails; the exit status is 0 or 1. Nothing of
-the proof is believed: hashes are those of the data, the claim is written anew from the numbers and compared.
 """
 
 import csv
@@ -24,13 +14,13 @@ import hashlib
 import json
 import re
 import sys
-from bisect import bisect_left, bisect_right
-from decimal import ROUND_CEILING, Context, Decimal
+from bisect import bisect_left
+from contextlib import suppress
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import accumulate
-from math import isfinite, lcm
+from itertools import accumulate, combinations
+from math import isfinite, isqrt, lcm
 
-KEYS = {"cvxens proof", "claim", "not established", "data", "formulation", "model", "multipliers", "values", "sha256"}
 NOT_ESTABLISHED = [
     "anything about samples that are not in the data: a small gap says nothing of generalisation",
     "anything about data that were cleaned, coded or chosen before they came into the file",
@@ -39,9 +29,11 @@ NOT_ESTABLISHED = [
     "who made the model, when, or how long it took",
 ]
 LOSSES, PENALTIES = {"hinge", "hard", "soft minimum", "exponential", "logistic"}, {"l1", "squared l2", "simplex"}
-HYPOTHESES, POOLS = {"stumps", "stumps and constant", "pool", "one-sided pool"}, {"pool", "one-sided pool"}
-UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-(10**6), Emax=10**6)
-DIGITS = 10**12  # of the decimals in the claim
+KERNELS = [f"functions of the {name} kernel" for name in ("stump", "perceptron", "laplacian", "gaussian")]
+HYPOTHESES = dict.fromkeys(["stumps", "stumps and constant"], "edges by sorting")  # and how all are bounded
+HYPOTHESES |= dict.fromkeys(["pool", "one-sided pool"], "edges by evaluation") | dict.fromkeys(KERNELS, "by u'Ku")
+UP = Context(prec=50, rounding=ROUND_CEILING, Emin=-2000, Emax=2000)  # tiny results become 1e-2000
+UNITS = 10**40  # of roots and exponentials in kernels
 
 
 class Refused(Exception):
@@ -55,10 +47,17 @@ def require(condition, complaint):
 
 
 def rational(text):
-    """Read "p/q" in lowest terms, the one way to write a number."""
-    readable = isinstance(text, str) and re.fullmatch(r"-?\d+(/\d+)?", text, re.ASCII)
+    """Read "p/q" in lowest terms, the one way to write a number; longer ones would cost hours."""
+    readable = isinstance(text, str) and re.fullmatch(r"-?\d{1,4300}(/\d{1,4300})?", text, re.ASCII)
     require(readable and str(Fraction(text)) == text, f"{text!r:.60} is no rational number in lowest terms")
     return Fraction(text)
+
+
+def whole(text):
+    """Read an integer."""
+    number = rational(text)
+    require(number.denominator == 1, f"{text!r:.60} is no integer")
+    return int(number)
 
 
 def fields(record, names, where):
@@ -74,57 +73,37 @@ def digest(lines):
 
 
 def parse(text):
-    """Return the double that a text is, or the text; -0.0 is 0.0."""
-    try:
-        return float(text) + 0.0
-    except ValueError:
-        return text
+    """Return the finite double that a text is, or the text; -0.0 is 0.0."""
+    with suppress(ValueError):
+        text = str(text) if not isfinite(float(text)) else float(text) + 0.0
+    return text
 
 
-def number(text, where="a threshold of the model"):
-    """Read a finite double."""
-    value = parse(text)
-    require(isinstance(value, float) and isfinite(value), f"{where} has {text!r:.40} where a number is due")
-    return value
-
-
-def read_csv(path, separator, header, target, features):
-    """Return the text of the target and the features of every sample."""
+def read_samples(path, kind, separator, header, target, features):
+    """Return the text of the target and the features of every sample; what a line of LIBSVM leaves out is 0."""
     with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file, delimiter=separator) if row]
-    if header:
-        names = [cell.strip() for cell in rows.pop(0)]
-        require(all(names.count(name) == 1 for name in (target, *features)), "the data have not the columns named")
-        target, features = names.index(target), [names.index(name) for name in features]
-    require(all(len(row) > max(target, *features) for row in rows), "a line of the data has too few cells")
-    X = [[number(row[j], f"row {i} of the data") for j in features] for i, row in enumerate(rows, 1)]
-    return [row[target].strip() for row in rows], X
-
-
-def read_libsvm(path, n_features):
-    """Return the text of the target and the features of every sample; what is not there is 0."""
-    texts, X = [], []
-    with open(path, encoding="utf-8") as file:
-        for cells in filter(None, (line.split("#")[0].split() for line in file)):
-            row = [0.0] * n_features
-            for index, value in (cell.split(":") for cell in cells[1:]):
-                require(index.isdecimal() and 0 < int(index) <= n_features, f"the data have a feature {index!r:.40}")
-                row[int(index) - 1] = number(value, "the data")
-            texts.append(cells[0])
-            X.append(row)
-    return texts, X
+        if kind == "csv":
+            rows = [row for row in csv.reader(file, delimiter=separator) if row]
+            names = [cell.strip() for cell in rows.pop(0)] if header else list(range(len(rows[0])))
+            require(all(names.count(name) == 1 for name in (target, *features)), "the data have not the columns named")
+            rows = [dict(zip(names, row, strict=False)) for row in rows]
+        else:
+            lines = [line.split("#")[0].replace(":", " ").split() for line in file]
+            rows = [{0: line[0]} | dict(zip(map(int, line[1::2]), line[2::2], strict=True)) for line in lines if line]
+            require(all(row.keys() <= {0, *features} for row in rows), "the data have features that the proof has not")
+            rows = [dict.fromkeys(features, "0") | row for row in rows]
+    require(all(row.keys() >= {target, *features} for row in rows), "a line of the data has too few cells")
+    return [row[target].strip() for row in rows], [[parse(row[name]) for name in features] for row in rows]
 
 
 def read_data(path, data):
     """Return features and labels if they are those that the proof is about."""
     names = "kind, separator, header, target, features, labels, samples, X sha256, y sha256"
     kind, separator, header, target, features, labels, n_samples, of_X, of_y = fields(data, names, "data")
-    require(kind in {"csv", "libsvm"} and isinstance(features, list) and features, "data: kind and features")
-    if kind == "csv":
-        texts, X = read_csv(path, separator, header, target, features)
-    else:
-        require([separator, header, target] == ["", False, 0], "data: LIBSVM has no separator, header, target")
-        texts, X = read_libsvm(path, len(features))
+    require(kind == "csv" or [kind, separator, header, target] == ["libsvm", "", False, 0], "data: a kind that is not")
+    texts, X = read_samples(path, kind, separator, header, target, features)
+    for i, row in enumerate(X, 1):
+        require(all(isinstance(cell, float) for cell in row), f"row {i} of the data has a cell that is no number")
     negative, positive = map(parse, labels)
     require(negative != positive, "data: the two labels are one")
     require(len(X) == n_samples > 0, f"the data have {len(X)} samples, the proof another number")
@@ -142,50 +121,68 @@ def bound_above(function, r):
 
 
 def evaluate_edges(X, s, hypotheses):
-    """Return the largest edge of all hypotheses in size, and the sum of their squares; s_i = u_i y_i are integers."""
+    """Return the largest edge, in size but for weights from 0, and the sum of squares; s_i = u_i y_i are integers."""
     total = sum(s)
-    largest = abs(total) if hypotheses == "stumps and constant" else 0
-    squares = largest**2
+    found = [total] if hypotheses == "stumps and constant" else []
     for column in zip(*X, strict=True):
-        order, edges = sorted(range(len(s)), key=column.__getitem__), []
-        if hypotheses in POOLS:
-            edges = [sum(Fraction(v) * e for v, e in zip(column, s, strict=True))]
+        if "pool" in hypotheses:
+            found.append(sum(Fraction(v) * e for v, e in zip(column, s, strict=True)))
+            continue
+        order = sorted(range(len(s)), key=column.__getitem__)
         for i, j, below in zip(order, order[1:], accumulate(s[i] for i in order), strict=False):
-            if column[i] < column[j] and hypotheses not in POOLS:
-                edges.append(total - 2 * below)
-        edges = [max(e, 0) if hypotheses == "one-sided pool" else e for e in edges]
-        largest, squares = max(largest, *map(abs, edges), 0), squares + sum(e * e for e in edges)
-    return largest, squares
+            if column[i] < column[j]:
+                found.append(total - 2 * below)
+    found = found if hypotheses == "one-sided pool" else [abs(edge) for edge in found]
+    return max(found, default=0), sum(max(edge, 0) ** 2 for edge in found)
 
 
-def evaluate_scores(X, model, hypotheses):
-    """Return the scores f + b as integers, their denominator, and the weights, one for each hypothesis."""
-    terms, b = fields(model, "terms, intercept", "model")
-    weights, columns, intercept = {}, [sorted(column) for column in zip(*X, strict=True)], rational(b)
+def evaluate_scores(X, terms, hypotheses):
+    """Return the scores f, and the weights, one for each hypothesis, as integers."""
+    weights, columns, pool = {}, list(zip(*X, strict=True)), "pool" in hypotheses
+    tables = [sorted(column) for column in columns]
     for term in terms:
         feature, threshold, weight = fields(term, "feature, threshold, weight", "a term of the model")
-        if feature is None:  # the constant hypothesis, +1 everywhere
-            require(threshold is None and hypotheses == "stumps and constant", "a constant, which is not in the set")
+        constant = feature is None and hypotheses == "stumps and constant"
+        require(constant or (type(feature) is int and 0 <= feature < len(columns)), "a feature that is not there")
+        # thresholds between the same neighbours are one stump: its place is the number of samples below
+        place = None if threshold is None else bisect_left(tables[feature], parse(threshold))
+        require(place is None if constant or pool else 0 < place < len(X), "a stump that does not split the samples")
+        require((feature, place) not in weights, "a hypothesis with two weights")
+        weights[feature, place] = whole(weight)
+    scores = [weights.get((None, None), 0) - sum(w for (_, place), w in weights.items() if place)] * len(X)
+    for feature, column in enumerate(columns):
+        if pool:
+            scores = [f + weights.get((feature, None), 0) * Fraction(v) for f, v in zip(scores, column, strict=True)]
+            continue
+        jumps = [weights.get((feature, place), 0) for place in range(len(X))]
+        for i, below in zip(sorted(range(len(X)), key=column.__getitem__), accumulate(jumps), strict=True):
+            scores[i] += 2 * below  # minus all weights, plus twice those of the stumps that it is not below
+    return scores, list(weights.values())
+
+
+def multiply_kernel(X, v, kernel, gamma):
+    """Return K v, what it is off by at most, and the denominator of both, in integers, for integers v of sum 0."""
+    # constants in K do not matter then: entries are -|x - x'|, as a sum or a root, or exp(-gamma |x - x'|^power) - 1
+    q = lcm(*(cell.as_integer_ratio()[1] for row in X for cell in row))
+    rows, f = [[int(Fraction(cell) * q) for cell in row] for row in X], [0] * len(X)
+    if "stump" in kernel:
+        for column in zip(*rows, strict=True):
+            # sum_j v_j |x_i - x_j| = 2 (x_i sum v_j - sum v_j x_j) + sum_all v_j x_j, the first two sums up to x_i
+            below, moment, total = 0, 0, sum(c * x for c, x in zip(v, column, strict=True))
+            for i in sorted(range(len(v)), key=column.__getitem__):
+                below, moment = below + v[i], moment + v[i] * column[i]
+                f[i] -= 2 * (column[i] * below - moment) + total
+        return f, 0, q
+    power = 1 if "laplacian" in kernel else 2
+    for i, j in combinations(range(len(rows)), 2):
+        distance = sum(abs(a - b) ** power for a, b in zip(rows[i], rows[j], strict=True))
+        if gamma:
+            at = UP.divide(-gamma.numerator * distance, gamma.denominator * q**power)
+            entry = round(UP.multiply(at.exp(UP), UNITS)) - UNITS
         else:
-            require(type(feature) is int and 0 <= feature < len(columns), "a term of a feature that is not there")
-            require(type(threshold) is (type(None) if hypotheses in POOLS else str), "a threshold of another kind")
-            # thresholds between the same neighbours are one stump: its place is the number of samples below
-            threshold = 0 if hypotheses in POOLS else bisect_left(columns[feature], number(threshold))
-            require(hypotheses in POOLS or 0 < threshold < len(X), "a stump that does not split the samples")
-        weights[feature, threshold] = weights.get((feature, threshold), 0) + rational(weight)
-    denominator = lcm(intercept.denominator, *(w.denominator for w in weights.values()))
-    scores = [int((intercept + weights.get((None, None), 0)) * denominator)] * len(X)
-    for feature in {feature for feature, _ in weights} - {None}:
-        column = [row[feature] for row in X]
-        found = sorted((place, int(w * denominator)) for (j, place), w in weights.items() if j == feature)
-        total = sum(w for _, w in found)
-        if hypotheses in POOLS:
-            parts = [total * Fraction(v) for v in column]
-        else:  # minus all weights, plus twice those of the stumps that the sample is not below
-            places, sums = [place for place, _ in found], list(accumulate([-total, *(2 * w for _, w in found)]))
-            parts = [sums[bisect_right(places, bisect_left(columns[feature], v))] for v in column]
-        scores = [f + part for f, part in zip(scores, parts, strict=True)]
-    return scores, denominator, weights.values()
+            entry = -isqrt(distance * UNITS**2)
+        f[i], f[j] = f[i] + entry * v[j], f[j] + entry * v[i]
+    return f, sum(map(abs, v)), UNITS if gamma else UNITS * q  # every entry is off by less than 1
 
 
 def bound_loss(loss, prices, u):
@@ -220,73 +217,76 @@ def evaluate_loss(loss, prices, z):
 
 def evaluate(proof, X, y):
     """Return objective and bound of the minimum, recomputed; the objective is None where there is no feasible point."""
-    names = "loss, prices, penalty, weight, intercept, hypotheses"
-    loss, prices, penalty, weight, intercept, hypotheses = fields(proof["formulation"], names, "formulation")
-    require(loss in LOSSES and penalty in PENALTIES and hypotheses in HYPOTHESES, "formulation: unknown terms")
-    require(isinstance(intercept, bool) and (loss == "soft minimum") == (penalty == "simplex"), "formulation: terms")
-    prices, weight = [rational(c) for c in prices] * (len(y) if len(prices) == 1 else 1), rational(weight)
+    names = "loss, prices, penalty, weight, intercept, hypotheses, gamma"
+    loss, prices, penalty, weight, intercept, over, gamma = fields(proof["formulation"], names, "formulation")
+    require(loss in LOSSES and penalty in PENALTIES and over in HYPOTHESES, "formulation: unknown terms")
+    require(isinstance(intercept, bool), "formulation: with or without an intercept")
+    require(over not in KERNELS or (intercept and penalty == "squared l2"), "formulation: no penalty for a kernel")
+    (unit, *prices), weight, gamma = map(whole, prices), rational(weight), rational(gamma)
+    prices = [Fraction(c, unit) for c in prices] * (len(y) if len(prices) == 1 else 1)
     require(len(prices) == len(y) and min(prices) > 0 and weight > 0, "formulation: a price above 0 for every sample")
-    require((loss != "hard" or set(prices) == {1}) and (penalty != "simplex" or weight == 1), "formulation: prices")
-    denominator, numerators = fields(proof["multipliers"], "denominator, numerators", "multipliers")
-    q, u = rational(denominator), [rational(v) for v in numerators]
-    require(q > 0 and len(u) == len(y) and all(v.denominator == 1 for v in [q, *u]), "multipliers: an integer each")
-    s = [int(v) * sign for v, sign in zip(u, y, strict=True)]
+    require(gamma >= 0 and (gamma > 0) == (over in KERNELS[2:]), "formulation: gamma, of the kernels that have one")
+    q, *numerators = map(whole, proof["multipliers"])
+    require(q > 0 and len(numerators) == len(y), "multipliers: one for each sample")
+    u, s = [Fraction(v, q) for v in numerators], [v * sign for v, sign in zip(numerators, y, strict=True)]
     require(not intercept or sum(s) == 0, "sum of y u is not 0, which the intercept asks for")
-    largest, squares = evaluate_edges(X, s, hypotheses)
-    u, largest, squares = [v / q for v in u], Fraction(largest) / q, Fraction(squares) / q**2
+    largest, squares = (1, 0) if over in KERNELS else evaluate_edges(X, s, over)  # there the largest is not known
     if proof["model"] is None:
-        require(loss == "hard" and min(u) >= 0 and sum(u) == 1 and largest == 0, "no proof that there are no margins")
+        require(loss == "hard" and min(u) >= 0 and sum(u) == 1 and largest <= 0, "no proof that there are no margins")
         return None, None
-    require(penalty != "l1" or largest <= weight, "an edge above the weight of the penalty")
-    bound = bound_loss(loss, prices, u) - {"l1": 0, "squared l2": squares / (2 * weight), "simplex": largest}[penalty]
-    scores, d, weights = evaluate_scores(X, proof["model"], hypotheses)
-    size = sum(map(abs, weights), Fraction(0))
-    require(hypotheses != "one-sided pool" or size == sum(weights), "a weight below 0")
-    require(intercept or rational(proof["model"]["intercept"]) == 0, "an intercept that the formulation has not")
-    require(penalty != "simplex" or size == 1, "weights whose sizes do not add up to 1")
-    objective = evaluate_loss(loss, prices, [Fraction(f * sign, d) for f, sign in zip(scores, y, strict=True)])
-    on_weights = {"l1": size, "squared l2": sum(w * w for w in weights) * Fraction(1, 2), "simplex": 0}[penalty]
-    return objective + weight * on_weights, bound
-
-
-def decimal(value, up):
-    """Write a number with twelve digits after the point, rounded up or down."""
-    digits = (value * DIGITS).__ceil__() if up else (value * DIGITS).__floor__()
-    return f"{'-' * (digits < 0)}{abs(digits) // DIGITS}.{abs(digits) % DIGITS:012d}"
+    require(penalty != "l1" or largest <= weight * q, "an edge above the weight of the penalty")
+    d, b, terms = fields(proof["model"], "denominator, intercept, terms", "model")
+    d, b, off = whole(d), whole(b), 0
+    require(d > 0 and (intercept or b == 0), "an intercept that the formulation has not")
+    if over in KERNELS:  # the model is the function of u y / weight, whose penalty is what the bound loses
+        require(terms is None, "terms beside a kernel")
+        f, off, unit = multiply_kernel(X, s, over, gamma)
+        squares = Fraction(sum(v * e for v, e in zip(s, f, strict=True)) + off * sum(map(abs, s)), unit)
+        f, off = [Fraction(e, unit * q) / weight for e in f], Fraction(off, unit * q) / weight
+        paid = squares / (2 * weight * q**2)
+    else:
+        f, weights = evaluate_scores(X, terms, over)
+        size, f = sum(map(abs, weights)), [Fraction(e) / d for e in f]
+        require(over != "one-sided pool" or size == sum(weights), "a weight below 0")
+        require(penalty != "simplex" or size == d, "weights whose sizes do not add up to 1")
+        norm = Fraction(sum(w * w for w in weights), 2 * d * d)
+        paid = weight * {"l1": Fraction(size, d), "squared l2": norm, "simplex": 0}[penalty]
+    lost = {"l1": 0, "squared l2": squares / (2 * weight * q**2), "simplex": Fraction(largest) / q}[penalty]
+    z = [(e + Fraction(b, d)) * sign - off for e, sign in zip(f, y, strict=True)]
+    return evaluate_loss(loss, prices, z) + paid, bound_loss(loss, prices, u) - lost
 
 
 def state_claim(proof, objective, bound):
-    """Write the claim in one sentence."""
-    form, n_features = proof["formulation"], len(proof["data"]["features"])
-    over = f"Over all {form['hypotheses']} on these {proof['data']['samples']} samples of {n_features} features,"
+    """Write the claim in one sentence, with twelve digits rounded to the safe side."""
+    form, data, over = proof["formulation"], proof["data"], proof["formulation"]["hypotheses"]
+    on = f"on these {data['samples']} samples of {len(data['features'])} features"
+    over = f"Over all {over} ({HYPOTHESES[over]}) {on},"
     if objective is None:
         return f"{over} no weighted vote has a margin above 0 on every sample."
-    exact = "exactly the least" if objective == bound else f"and the least is not below {decimal(bound, False)}"
-    terms = f"{form['loss']} loss + {form['penalty']} penalty"
-    return f"{over} the model's {terms} is at most {decimal(objective, True)}, {exact}."
+    at_most = Context(prec=12, rounding=ROUND_CEILING).divide(objective.numerator, objective.denominator)
+    at_least = Context(prec=12, rounding=ROUND_FLOOR).divide(bound.numerator, bound.denominator)
+    exact = "exactly the least" if objective == bound else f"and the least is not below {at_least}"
+    return f"{over} the model's {form['loss']} loss + {form['penalty']} penalty is at most {at_most}, {exact}."
 
 
 def check(proof, path):
     """Return the claim of a proof if it holds for the data at `path`; raise Refused with the first thing that fails."""
-    require(isinstance(proof, dict) and set(proof) == KEYS, "the proof has other fields than it should")
-    require(json.dumps(proof["cvxens proof"]) == "1", "a version that is not read here")
-    require(proof["not established"] == NOT_ESTABLISHED, "the list of what is not established was changed")
-    content = {key: value for key, value in proof.items() if key != "sha256"}
-    require(
-        digest([json.dumps(content, sort_keys=True)]) == proof["sha256"],
-        "the proof is not as it was written: its hash differs",
-    )
-    objective, bound = evaluate(proof, *read_data(path, proof["data"]))
-    stated = fields(proof["values"], "objective, bound", "values")
+    names = "cvxens proof, claim, not established, data, formulation, model, multipliers, values, sha256"
+    version, claim, not_established, data, *_, values, seal = fields(proof, names, "the proof")
+    known = json.dumps([version, not_established]) == json.dumps([1, NOT_ESTABLISHED])
+    require(known, "another version, or another list of what is not established")
+    content = json.dumps({key: value for key, value in proof.items() if key != "sha256"}, sort_keys=True)
+    require(digest([content]) == seal, "the proof is not as it was written: its hash differs")
+    objective, bound = evaluate(proof, *read_data(path, data))
+    stated = fields(values, "objective, bound", "values")
     require([v if v is None else rational(v) for v in stated] == [objective, bound], "the values are not those stated")
     require(objective is None or bound <= objective, "the bound is above the objective")
-    require(proof["claim"] == state_claim(proof, objective, bound), "the claim is another one than the numbers make")
-    return proof["claim"]
+    require(claim == state_claim(proof, objective, bound), "the claim is another one than the numbers make")
+    return claim
 
 
 def main(arguments):
     """Check PROOF against DATA, print the outcome, and return the exit status."""
-    sys.set_int_max_str_digits(10**6)  # numerators of exact optima may have thousands of digits
     try:
         with open(arguments[0], encoding="utf-8") as file:
             print(f"PASS: {check(json.load(file), arguments[1])}")

@@ -23,8 +23,9 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.formulation import Formulation
-from cvxens.proofs.proof import Form, Layout, Point, Proof, write_proof
-from cvxens.proofs.rational import LARGEST, independent_rows, solve_system, to_integers
+from cvxens.proofs.forms import Form, Point
+from cvxens.proofs.proof import Layout, Proof, write_proof
+from cvxens.proofs.rational import LARGEST, independent_rows, solve_rationals, to_integers
 from cvxens.types import Array
 
 POSITIVE = 1e-9
@@ -86,13 +87,13 @@ def prove_inseparable(
         # what follows the multipliers is the room below 0 of the edges
         if i < len(u):
             u[i] = value
-    return write_proof(form, X, signs, Point(None, Fraction(0), *to_integers(u)), layout or Layout.of_width(X.shape[1]))
+    return write_proof(form, X, signs, Point(None, None, *to_integers(u)), layout or Layout.of_width(X.shape[1]))
 
 
 def _state_equations(form: Form, X: Array, y: Array) -> csr_array:
     """State what u, and the room of each edge below 0 in a one-sided pool, are to be in combination: 0, row by row."""
     n = len(y)
-    if form.hypotheses in {"pool", "one-sided pool"}:
+    if form.is_pool:
         rows = csr_array((X * y[:, np.newaxis]).T)
         if form.hypotheses == "one-sided pool":
             rows = hstack([rows, csr_array(np.eye(X.shape[1]))], format="csr")
@@ -136,13 +137,7 @@ def _solve_vertex(equations: csr_array) -> tuple[NDArray[np.intp], list[Fraction
     chosen = independent_rows(rows, 1)
     values = None
     if len(chosen) == len(at):
-        entries = [[Fraction(value) for value in row] for row in equations[:, at].toarray()[chosen].tolist()]
-        # doubles are integers over powers of 2: every row times the largest of its powers
-        integers = np.array([to_integers(row)[0] for row in entries], dtype=object)
-        scales = [to_integers(row)[1] for row in entries]
-        values = solve_system(
-            integers, [Fraction(int(i == 0) * s) for i, s in zip(chosen.tolist(), scales, strict=True)]
-        )
+        values = solve_rationals(equations[:, at].toarray()[chosen], [Fraction(int(i == 0)) for i in chosen.tolist()])
     if values is None or min(values) < 0:
         remedy = f"give fewer samples or features; cvxens[exact] solves for up to {LARGEST}"
         raise InvalidInput("X", f"found {len(at)} multipliers that cannot be solved exactly", remedy)

@@ -20,16 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cvxens.errors import InvalidInput
-from cvxens.proofs import checker
+from cvxens.proofs.forms import LINEAR
 
 if TYPE_CHECKING:
     from cvxens.proofs.proof import Proof
 
 LARGEST_EXPORT = 2_000_000
 """Entries of a program up to which it is written: some 20 MB."""
-
-LINEAR = {("hinge", "l1"), ("hard", "l1"), ("soft minimum", "simplex")}
-"""Losses and penalties whose minimum is a linear program."""
 
 
 @dataclass(frozen=True)
@@ -159,14 +156,14 @@ def _list_entries(entries: dict[int, Fraction]) -> str:
 def _list_columns(proof: Proof, restricted: bool) -> tuple[list[str], list[list[Fraction]], list[Fraction]]:
     """Return names, values on the sample and weights of the hypotheses, those of negations apart."""
     form, model, n = proof.document["formulation"], proof.document["model"], len(proof.y)
-    pool = form["hypotheses"] in checker.POOLS
+    pool = "pool" in form["hypotheses"]
     # as the checker has it: a stump is its place in the sorted feature
     tables = [sorted(column) for column in proof.X.T.tolist()]
     votes: dict[tuple[int | None, int | None], Fraction] = {}
     for term in model["terms"] if model is not None else []:
         feature, threshold = term["feature"], term["threshold"]
         place = None if feature is None else 0 if pool else bisect_left(tables[feature], float(threshold))
-        votes[feature, place] = votes.get((feature, place), Fraction(0)) + Fraction(term["weight"])
+        votes[feature, place] = Fraction(int(term["weight"]), int(model["denominator"]))
     found: list[tuple[int | None, int | None]] = []
     if form["hypotheses"] == "stumps and constant":
         found.append((None, None))
@@ -203,9 +200,10 @@ def _state_program(
     """State the program over columns, with the point and the multipliers of the proof."""
     form, model, n, k = proof.document["formulation"], proof.document["model"], len(proof.y), len(columns)
     y = [int(sign) for sign in proof.y.tolist()]
-    of_proof = proof.document["multipliers"]
-    u = [Fraction(int(v), int(of_proof["denominator"])) for v in of_proof["numerators"]]
-    prices = list(map(Fraction, form["prices"])) * (n if len(form["prices"]) == 1 else 1)
+    numerators, denominator = proof.multipliers
+    u = [Fraction(v, denominator) for v in numerators]
+    unit, *prices_of = map(int, form["prices"])
+    prices = [Fraction(c, unit) for c in prices_of] * (n if len(prices_of) == 1 else 1)
     soft, simplex = form["loss"] != "hard", form["penalty"] == "simplex"
     # where there are no weights at all their penalty does not matter
     weight = Fraction(0 if simplex or model is None else form["weight"])
@@ -230,7 +228,7 @@ def _state_program(
         rows.append(Row("sum", {j: Fraction(1) for j in range(k)}, Fraction(1), level, equal=True))
     if model is None:
         return LinearProgram(variables, costs, rows, n_bounds, None, None)
-    b = Fraction(model["intercept"])
+    b = Fraction(int(model["intercept"]), int(model["denominator"]))
     z = [
         s * (b + sum((w * column[i] for w, column in zip(votes, columns, strict=True) if w), Fraction(0)))
         for i, s in enumerate(y)

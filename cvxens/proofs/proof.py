@@ -1,14 +1,9 @@
 """Proofs of how far an ensemble is from the best of its formulation, exact, in a file that anybody can check.
 
-A proof is made of floats that a run has found, in one of two ways. Where the formulation is a linear program whose
-columns are -1 and +1, the vertex that the floats are near is solved over the rationals: with S the columns of positive
-weight, F the samples with 0 < u_i < price and U those at their price,
-
-    y_i sum_S w_j h_j(x_i) = 1   for i in F,           sum_F u_i y_i h_j(x_i) = 1 - sum_U C_i y_i h_j(x_i)   for j in S,
-
-and the two objectives are equal. Every hypothesis is then priced with these u, in integers; one whose edge is too large
-enters, and the vertex is found anew. Else, or where this fails, floats are rounded to a grid and repaired: multipliers
-are clipped, balanced and scaled until they are feasible, exactly, and the gap is what it is, proven to the last digit.
+A proof is made of floats that a run has found, in one of two ways. Where the formulation is a linear program, the
+vertex that the floats are near is solved over the rationals (`vertices`), and objective and bound are equal. Else, or
+where this fails, floats are rounded to a grid and repaired: multipliers are clipped, balanced and scaled until they are
+feasible, exactly, and the gap is what it is, proven to the last digit.
 Whichever way, objective and bound are then evaluated by the checker's own functions (`cvxens.proofs.checker`), which
 know nothing of how the numbers were found.
 """
@@ -20,51 +15,32 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump, TabulatedColumn
 from cvxens.problems.formulation import Formulation
-from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic, SoftMinimumMargin
-from cvxens.problems.penalties import L1, Simplex, SquaredL2
 from cvxens.proofs import checker
+from cvxens.proofs.forms import Form, Point, Term
 from cvxens.proofs.programs import write_lean, write_vipr
-from cvxens.proofs.rational import independent_rows, simplest, solve_system, to_integers
+from cvxens.proofs.rational import to_integers
+from cvxens.proofs.vertices import find_vertex
 from cvxens.types import Array
 
 GRID = 60
 """Binary digits to which multipliers are rounded, below the largest price: what that costs is far below a double's."""
 
+MOST_MORE = 140
+"""Binary digits beside these that multipliers may have which are to stay as they are: for sizes down to 1e-60."""
+
 WEIGHT_GRID = 44
 """Binary digits of weights, below the largest: fewer than a double has, so that sums stay short."""
 
-MOST_ROUNDS = 20
-"""Rounds of exact column generation: a float run to 1e-9 has all columns but a few."""
-
 LARGEST_PROGRAM = 500_000
 """Entries of the columns up to which a vertex is looked for: the simplex method takes seconds for so many."""
-
-AT_BOUND = 1e-11
-"""The distance from a bound, relative to the largest value, up to which the simplex method's numbers are at it."""
-
-LOSSES = {
-    Hinge: ("hinge", "C"),
-    HardMargin: ("hard", None),
-    SoftMinimumMargin: ("soft minimum", "D"),
-    Exponential: ("exponential", "C"),
-    Logistic: ("logistic", "C"),
-}
-PENALTIES = {L1: ("l1", "weight"), SquaredL2: ("squared l2", "weight"), Simplex: ("simplex", None)}
-
-LINEAR = {"hinge", "hard", "soft minimum"}
-
-Term = tuple[int | None, float | None, float]
-"""A feature and a threshold with the weight of that stump; None for both stands for the constant +1."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +77,13 @@ class Layout:
     def of_width(cls, n_features: int) -> Layout:
         """Return the layout of a table with the columns x0, x1, ... and target."""
         return cls([f"x{j}" for j in range(n_features)])
+
+    def read(self, path: str | Path) -> tuple[list[str], list[list[float | str]]]:
+        """Read such a file as the checker does: the text of the target, and the features of every sample."""
+        found = checker.read_samples(path, self.kind, self.separator, self.header, self.target, self.features)
+        texts: list[str] = found[0]
+        rows: list[list[float | str]] = found[1]
+        return texts, rows
 
     def write(self, path: str | Path, X: Array, y: Array) -> None:
         """Write features and labels as such a file; numbers as the shortest text that reads back as the same double."""
@@ -162,6 +145,12 @@ class Proof:
         """The gap relative to the larger of the two in size."""
         size = max(abs(self.objective), abs(self.bound))
         return float(self.gap / size) if size else 0.0
+
+    @property
+    def multipliers(self) -> tuple[list[int], int]:
+        """U as integers over one denominator, and that."""
+        denominator, *numerators = map(int, self.document["multipliers"])
+        return numerators, denominator
 
     def save(self, path: str | Path, data: str | Path | None = None) -> None:
         """Write the proof as JSON to `path`, and the features and labels that it is about as CSV to `data`."""
@@ -254,7 +243,8 @@ def prove(
         X, with their negations or without.
     as_given : bool
         False if the optimum itself is to be found over the rationals where that is possible: the model of the proof is
-        then the vertex that the weights are near. True for a proof of the weights as they are, rounded to 44 digits.
+        then the vertex that the weights are near. True for a proof of the weights as they are, rounded to 44 digits,
+        and of the multipliers as they are, if they are feasible.
     layout : Layout, optional
         Where the numbers stand in the data file; by default as `Proof.save` writes it.
 
@@ -287,100 +277,44 @@ def prove(
         )
         if weight
     ]
-    found = None
+    terms = _merge_stumps(X, terms)
+    found, exact = None, as_given
     if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
-    if not as_given and form.loss in LINEAR and form.penalty != "squared l2" and over not in checker.POOLS:
-        found = _find_vertex(form, X, signs, terms)
+    if not as_given and form.is_linear:
+        found = find_vertex(form, X, signs, terms)
     if found is None:
         if isinstance(u, Proof):
-            of_proof = u.document["multipliers"]
-            multipliers = [int(v) for v in of_proof["numerators"]], int(of_proof["denominator"])
+            multipliers = u.multipliers
         else:
-            multipliers = _round_multipliers(form, X, signs, np.asarray(u, dtype=float))
+            multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=exact)
         found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
     return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
 
 
+def _merge_stumps(X: Array, terms: Sequence[Term]) -> list[Term]:
+    """Return one term for every hypothesis: a threshold is the value above it, and those of one gap add up."""
+    tables = [np.unique(column) for column in X.T]
+    merged: dict[tuple[int | None, float | None], Fraction] = {}
+    for feature, threshold, weight in terms:
+        at = threshold
+        if feature is not None and threshold is not None:
+            place = int(np.searchsorted(tables[feature], threshold))
+            at = float(tables[feature][place]) if place < len(tables[feature]) else threshold
+        merged[feature, at] = merged.get((feature, at), Fraction(0)) + Fraction(weight)
+    return [(*key, float(weight)) for key, weight in merged.items() if weight]
+
+
 def _read_hypothesis(hypothesis: Any, over: str) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
-    if over in checker.POOLS and isinstance(hypothesis, TabulatedColumn):
+    if "pool" in over and isinstance(hypothesis, TabulatedColumn):
         return hypothesis.index, None, float(hypothesis.sign)
-    if over not in checker.POOLS and isinstance(hypothesis, Stump):
+    if "stumps" in over and isinstance(hypothesis, Stump):
         return hypothesis.feature, hypothesis.threshold, float(hypothesis.sign)
     if over == "stumps and constant" and isinstance(hypothesis, Constant):
         return None, None, float(hypothesis.sign)
     remedy = "give stumps and constants, or TabulatedColumns of a pool: others cannot be proven exactly"
     raise InvalidInput("hypotheses", f"found {hypothesis} for the set {over!r}", remedy)
-
-
-@dataclass(frozen=True)
-class Form:
-    """A formulation in the checker's words, with rational prices, one for each sample."""
-
-    loss: str
-    prices: list[Fraction]
-    penalty: str
-    weight: Fraction
-    intercept: bool
-    hypotheses: str
-
-    @classmethod
-    def from_formulation(cls, formulation: Formulation, n_samples: int, over: str) -> Form:
-        """Read a formulation; InvalidInput for terms that no exact proof is known for."""
-        if over not in checker.HYPOTHESES:
-            raise InvalidInput("over", f"found {over!r}", f"name one of {', '.join(sorted(checker.HYPOTHESES))}")
-        loss, penalty = formulation.terms
-        for name, term, known in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
-            if type(term) not in known:
-                remedy = f"give one of {', '.join(kind.__name__ for kind in known)}: others cannot be proven exactly"
-                raise InvalidInput("formulation", f"found the {name} {type(term).__name__}", remedy)
-        (loss_name, price), (penalty_name, weight) = LOSSES[type(loss)], PENALTIES[type(penalty)]
-        given = np.ravel(getattr(loss, price) if price else 1.0).tolist()
-        prices = [simplest(value) for value in given]
-        return cls(
-            loss_name,
-            prices * n_samples if len(prices) == 1 else prices,
-            penalty_name,
-            simplest(getattr(penalty, weight)) if weight else Fraction(1),
-            formulation.intercept,
-            over,
-        )
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the formulation as a proof file has it."""
-        prices = self.prices[:1] if len(set(self.prices)) == 1 else self.prices
-        return {
-            "loss": self.loss,
-            "prices": [str(price) for price in prices],
-            "penalty": self.penalty,
-            "weight": str(self.weight),
-            "intercept": self.intercept,
-            "hypotheses": self.hypotheses,
-        }
-
-
-@dataclass(frozen=True)
-class Point:
-    """Rational weights of terms, intercept, and multipliers as integers over one denominator.
-
-    The terms are None where the multipliers prove that no weights are feasible.
-    """
-
-    terms: list[tuple[int | None, float | None, Fraction]] | None
-    intercept: Fraction
-    numerators: list[int]
-    denominator: int
-
-    def to_model(self) -> dict[str, Any] | None:
-        """Return the model as a proof file has it."""
-        if self.terms is None:
-            return None
-        terms = [
-            {"feature": feature, "threshold": None if threshold is None else repr(threshold), "weight": str(weight)}
-            for feature, threshold, weight in self.terms
-        ]
-        return {"terms": terms, "intercept": str(self.intercept)}
 
 
 def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) -> Proof:
@@ -403,17 +337,16 @@ def write_proof(form: Form, X: Array, y: Array, point: Point, layout: Layout) ->
         },
         "formulation": form.to_document(),
         "model": point.to_model(),
-        "multipliers": {
-            "denominator": str(point.denominator),
-            "numerators": [str(numerator) for numerator in point.numerators],
-        },
+        "multipliers": list(map(str, [point.denominator, *point.numerators])),
     }
     try:
         objective, bound = checker.evaluate(document, rows, signs)
+        values = {"objective": objective, "bound": bound}
+        document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
     except checker.Refused as failure:
         raise InvalidInput("ensemble", f"found what cannot be proven: {failure}", "give a feasible one") from failure
-    values = {"objective": objective, "bound": bound}
-    document["values"] = {name: value if value is None else str(value) for name, value in values.items()}
+    except ValueError as failure:
+        raise InvalidInput("X", f"found numbers that are too long ({failure})", "scale the features") from failure
     document["claim"] = checker.state_claim(document, objective, bound)
     document["sha256"] = checker.digest([json.dumps(document, sort_keys=True)])
     return Proof(document, X, y)
@@ -429,34 +362,46 @@ def _round_weights(
     largest = max((abs(weight) for *_, weight in terms), default=1.0)
     grid = Fraction(2) ** (int(np.frexp(largest)[1]) - WEIGHT_GRID)
     rounded = [(j, t, grid * round(Fraction(weight) / grid)) for j, t, weight in terms]
+    rounded = [term for term in rounded if term[2]]
     b = grid * round(Fraction(intercept) / grid) if form.intercept else Fraction(0)
     scale = Fraction(1)
     if form.penalty == "simplex":
         scale = 1 / sum((abs(weight) for *_, weight in rounded), Fraction(0))
     elif form.loss == "hard":
         model = Point(rounded, b, [], 1).to_model()
-        scores, d, _ = checker.evaluate_scores(X.tolist(), model, form.hypotheses)
-        least = min(Fraction(f * int(sign), d) for f, sign in zip(scores, y.tolist(), strict=True))
+        assert model is not None
+        scores, _ = checker.evaluate_scores(X.tolist(), model["terms"], form.hypotheses)
+        d = int(model["denominator"])
+        least = min((Fraction(f) / d + b) * int(sign) for f, sign in zip(scores, y.tolist(), strict=True))
         if least <= 0:
             raise InvalidInput("weights", f"found a margin of {float(least):.3g}", "give weights with margins above 0")
         # above 1 the scale takes off what a margin of 1 does not need
         scale = 1 / least
-    return [(j, t, weight * scale) for j, t, weight in rounded if weight], b * scale
+    return [(j, t, weight * scale) for j, t, weight in rounded], b * scale
 
 
-def _round_multipliers(form: Form, X: Array, y: Array, u: Array) -> tuple[list[int], int]:
-    """Round multipliers to integers over one denominator; clip, balance, add up and scale them to feasibility."""
+def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool = False) -> tuple[list[int], int]:
+    """Round multipliers to integers over one denominator; clip, balance, add up and scale them to feasibility.
+
+    Those that are feasible stay the doubles that they are if it is to be `exact`, unless these differ too much in size.
+    """
     caps, of_prices = to_integers(form.prices)
     largest = float(max(u.max(initial=0.0), 1e-300))
     shift = GRID - int(np.frexp(largest)[1])
+    if exact:
+        digits = max((Fraction(value).denominator.bit_length() for value in u.tolist()), default=0) - 1
+        shift = min(max(shift, digits), shift + MOST_MORE)
     q = of_prices * 2 ** max(shift, 0)
     caps = [cap * 2 ** max(shift, 0) for cap in caps]
     values = [max(round(Fraction(value) * q), 0) for value in u.tolist()]
     if form.loss in {"hinge", "logistic", "soft minimum"}:
         values = [min(value, cap) for value, cap in zip(values, caps, strict=True)]
     if form.loss == "soft minimum":
-        _move_sum(values, caps, q)
-    if form.intercept:
+        # where they are to be balanced, each class has half of the sum
+        values, caps, q = [2 * v for v in values], [2 * cap for cap in caps], 2 * q
+        for rows in [np.flatnonzero(y < 0), np.flatnonzero(y > 0)] if form.intercept else [np.arange(len(y))]:
+            _move_sum(values, caps, rows.tolist(), q // 2 if form.intercept else q)
+    elif form.intercept:
         _balance(values, y)
     if form.penalty == "l1":
         s = [value * int(sign) for value, sign in zip(values, y.tolist(), strict=True)]
@@ -468,11 +413,11 @@ def _round_multipliers(form: Form, X: Array, y: Array, u: Array) -> tuple[list[i
     return values, q
 
 
-def _move_sum(values: list[int], caps: Sequence[int], total: int) -> None:
-    """Change values within [0, cap], those with most room first, until they add up to `total`."""
-    missing = total - sum(values)
-    room = [cap - value if missing > 0 else value for value, cap in zip(values, caps, strict=True)]
-    for i in sorted(range(len(values)), key=lambda i: -room[i]):
+def _move_sum(values: list[int], caps: Sequence[int], rows: Sequence[int], total: int) -> None:
+    """Change the values of some rows within [0, cap], those with most room first, until they add up to `total`."""
+    missing = total - sum(values[i] for i in rows)
+    room = {i: caps[i] - values[i] if missing > 0 else values[i] for i in rows}
+    for i in sorted(rows, key=lambda i: -room[i]):
         step = min(abs(missing), room[i])
         values[i] += step if missing > 0 else -step
         missing -= step if missing > 0 else -step
@@ -486,133 +431,3 @@ def _balance(values: list[int], y: Array) -> None:
         step = min(values[i], abs(excess))
         values[i] -= step
         excess -= step if excess > 0 else -step
-
-
-# Vertices of linear programs ------------------------------------------------------------------------------------------
-
-
-def _find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point | None:
-    """Find the optimum over all hypotheses over the rationals; None where that fails."""
-    columns = {(feature, threshold): 1.0 if weight > 0 else -1.0 for feature, threshold, weight in terms}
-    if not columns:
-        # of an ensemble without weights: the best stumps under equal multipliers to begin with
-        columns = {key: sign for key, (_, sign) in _price_exactly(form, X, y.astype(int).tolist()).items()}
-    for _ in range(MOST_ROUNDS):
-        if (vertex := _solve_vertex(form, X, y, columns)) is None:
-            return None
-        weights, intercept, u, limit = vertex
-        numerators, denominator = to_integers(u)
-        entering = _price_exactly(form, X, [v * int(sign) for v, sign in zip(numerators, y.tolist(), strict=True)])
-        too_large = {key: sign for key, (edge, sign) in entering.items() if edge > limit * denominator}
-        if not too_large:
-            found = [(*key, int(columns[key]) * weight) for key, weight in zip(columns, weights, strict=True) if weight]
-            return Point(found, intercept, numerators, denominator)
-        if all(columns.get(key) == sign for key, sign in too_large.items()):
-            return None
-        columns |= too_large
-    return None
-
-
-def _evaluate_columns(X: Array, y: Array, columns: dict[tuple[int | None, float | None], float]) -> Array:
-    """Evaluate ``y_i sign h(x_i)`` for every column, shape (n_samples, n_columns)."""
-    parts = [
-        sign
-        * (np.ones(len(X)) if feature is None or threshold is None else np.where(X[:, feature] >= threshold, 1.0, -1.0))
-        for (feature, threshold), sign in columns.items()
-    ]
-    return y[:, np.newaxis] * np.column_stack(parts)
-
-
-def _solve_vertex(
-    form: Form, X: Array, y: Array, columns: dict[tuple[int | None, float | None], float]
-) -> tuple[list[Fraction], Fraction, list[Fraction], Fraction] | None:
-    """Solve the linear program over some columns: weights, intercept, multipliers, and what edges may be at most.
-
-    The unknowns are the weights, then rho of the soft minimum, then b. The simplex method finds the vertex in floats.
-    """
-    G, n, k = _evaluate_columns(X, y, columns), len(y), len(columns)
-    soft, simplex = form.loss != "hard", form.penalty == "simplex"
-    extra = [-np.ones((n, 1))] * simplex + [y[:, np.newaxis]] * form.intercept
-    rows = np.hstack([G, *extra])
-    rhs = [Fraction(0 if simplex else 1)] * n
-    cost = [Fraction(0) if simplex else form.weight] * k + [Fraction(-1)] * simplex + [Fraction(0)] * form.intercept
-    n_free = len(cost) - k
-    prices = np.array([float(price) for price in form.prices])
-    program = linprog(
-        [*map(float, cost), *(prices if soft else [])],
-        A_ub=-np.hstack([rows, np.eye(n)] if soft else [rows]),
-        b_ub=-np.array([float(value) for value in rhs]),
-        A_eq=np.hstack([np.ones((1, k)), np.zeros((1, n_free + n * soft))]) if simplex else None,
-        b_eq=[1.0] if simplex else None,
-        bounds=[(0, None)] * k + [(None, None)] * n_free + [(0, None)] * (n * soft),
-        method="highs-ds",
-        # the postsolve may leave a point inside a face
-        options={"presolve": False},
-    )
-    if program.status != 0:
-        return None
-    x, u = program.x[: len(cost)], -program.ineqlin.marginals
-    caps = prices if soft else np.full(n, np.inf)
-    tiny = AT_BOUND * max(float(u.max()), 1e-300)
-    support = [*np.flatnonzero(x[:k] > AT_BOUND * max(float(x[:k].max()), 1e-300)).tolist(), *range(k, len(cost))]
-    free, at_cap = np.flatnonzero((u > tiny) & (u < caps - tiny)), np.flatnonzero(u >= caps - tiny)
-    slack = np.abs(rows @ x - np.array([float(value) for value in rhs]))
-    tight = np.flatnonzero(slack < 1e-9 * max(1.0, float(np.abs(x).max())))
-    order = np.concatenate([free, np.setdiff1d(tight, free)])
-    # primal: the rows of `order`, and the sum of the weights of a simplex
-    summing = np.array([[1.0 if j < k else 0.0 for j in support]])
-    equations = np.vstack([rows[np.ix_(order, support)], *([summing] * simplex)])
-    values = [*(rhs[i] for i in order.tolist()), *([Fraction(1)] * simplex)]
-    chosen = independent_rows(np.vstack([equations[len(order) :], equations[: len(order)]]), simplex + len(free))
-    chosen = np.where(chosen < simplex, chosen + len(order), chosen - simplex)
-    if len(chosen) != len(support):
-        return None
-    on_support = solve_system(equations[chosen].astype(np.int64), [values[i] for i in chosen.tolist()])
-    # dual: for every unknown the multipliers add up to its cost, less beta, the multiplier of a simplex's sum; first
-    # for those of the support, then for others whose edge is as large, as a degenerate vertex has them in its basis
-    beta = float(program.eqlin.marginals[0]) if simplex else 0.0
-    reduced = np.array([float(value) for value in cost]) - rows.T @ u - beta * (np.arange(len(cost)) < k)
-    level = np.flatnonzero(np.abs(reduced) < 1e-9 * max(1.0, float(np.abs(u).sum())))
-    level = np.concatenate([support, np.setdiff1d(level, support)]).astype(np.intp)
-    due = [
-        cost[j] - sum((form.prices[i] * int(rows[i, j]) for i in at_cap.tolist()), Fraction(0)) for j in level.tolist()
-    ]
-    sums = -(level < k).astype(float)[:, np.newaxis]
-    balances = np.hstack([rows[np.ix_(free, level)].T, *([sums] * simplex)])
-    chosen = independent_rows(balances, len(support))
-    if on_support is None or len(chosen) != balances.shape[1]:
-        return None
-    on_free = solve_system(balances[chosen].astype(np.int64), [due[j] for j in chosen.tolist()])
-    if on_free is None:
-        return None
-    found, multipliers = [Fraction(0)] * len(cost), [Fraction(0)] * n
-    for j, value in zip(support, on_support, strict=True):
-        found[j] = value
-    for i in at_cap.tolist():
-        multipliers[i] = form.prices[i]
-    for i, value in zip(free.tolist(), on_free, strict=False):
-        multipliers[i] = value
-    limit = on_free[-1] if simplex else form.weight
-    feasible = all(v >= 0 for v in found[:k]) and all(
-        v >= 0 and (not soft or v <= c) for v, c in zip(multipliers, form.prices, strict=True)
-    )
-    return (found[:k], found[-1] if form.intercept else Fraction(0), multipliers, limit) if feasible else None
-
-
-def _price_exactly(form: Form, X: Array, s: list[int]) -> dict[tuple[int | None, float | None], tuple[int, float]]:
-    """Return the best stump of every feature, and the constant, with edge and sign, in integers."""
-    total = sum(s)
-    found: dict[tuple[int | None, float | None], tuple[int, float]] = {}
-    if form.hypotheses == "stumps and constant":
-        found[None, None] = (abs(total), 1.0 if total >= 0 else -1.0)
-    for feature, column in enumerate(X.T.tolist()):
-        order = sorted(range(len(s)), key=column.__getitem__)
-        below, best = 0, (-1, 0, 0.0)
-        for i, j in pairwise(order):
-            below += s[i]
-            if column[i] < column[j] and abs(total - 2 * below) > best[0]:
-                best = abs(total - 2 * below), total - 2 * below, column[j]
-        if best[0] >= 0:
-            # the threshold is the value above the cut: a sample on it counts as above
-            found[feature, best[2]] = (best[0], 1.0 if best[1] >= 0 else -1.0)
-    return found

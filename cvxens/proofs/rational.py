@@ -63,6 +63,14 @@ def independent_rows(rows: Array, first: int = 0) -> NDArray[np.intp]:
     return np.concatenate([chosen, first + more])
 
 
+def solve_rationals(A: Array, rhs: Sequence[Fraction]) -> list[Fraction] | None:
+    """Solve a square system of doubles, which are rationals, without rounding; None as for `solve_system`."""
+    # doubles are integers over powers of 2: every row times the largest of its powers
+    rows = [to_integers(list(map(Fraction, row))) for row in A.tolist()]
+    scaled = [value * scale for value, (_, scale) in zip(rhs, rows, strict=True)]
+    return solve_system(np.array([row for row, _ in rows], dtype=object).reshape(np.shape(A)), scaled)
+
+
 def solve_system(A: NDArray[np.int64 | np.object_], rhs: Sequence[Fraction]) -> list[Fraction] | None:
     """Solve a square system of integers over the rationals; None where it is singular or too large."""
     n = len(A)

@@ -100,8 +100,8 @@ class BySamples:
     """``W = G'D T, (D G G' D + ridge I) T = D L`` of size n_samples: SL (11), for no more samples than columns.
 
     D is the diagonal matrix of the roots of the weights. A new column adds its square in O(n_samples^2); the matrix is
-    factored anew, where SL (20) updates an inverse, which loses digits that a long run does not get back. Where the
-    ridge is too small for that, singular values take its place.
+    factored anew, for all columns of a call together. Where the ridge is too small for that, singular values take its
+    place.
     """
 
     def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
@@ -123,6 +123,31 @@ class BySamples:
         if self.ridge < 1e-10 * float(self.gram.diagonal().max()):
             return _solve_by_singular_values(centred, self.L, self.ridge)
         return centred @ cho_solve(cho_factor(self.gram), self.L)
+
+
+class ByInverse:
+    """SL (11) with the inverse of ``S = H H' + V^-1 / C`` updated column by column, in O(n_samples^2) each: SL (20).
+
+    With s = S^-1 h the inverse after a new column h is ``S^-1 - s s' / (1 + h's)``. The columns are as they are, and
+    ``b' = 1'S^-1 L / 1'S^-1 1`` is the intercept. An inverse is never computed anew, so rounding adds up, in proportion
+    to |S| C.
+    """
+
+    def __init__(self, L: Array, ridge: float, sample_weight: Array) -> None:
+        self.L = L
+        # without columns S is V^-1 / C
+        self.inverse = np.diag(sample_weight / ridge)
+        self.n = 0
+
+    def weights(self, rows: Array) -> Array:
+        """Solve for W, (n_columns, n_outputs), over H' = rows, whose first ones are those of the last call."""
+        for h in rows[self.n :]:
+            s = self.inverse @ h
+            self.inverse -= np.outer(s, s / (1 + h @ s))
+        self.n = len(rows)
+        from_labels, from_ones = self.inverse @ self.L, self.inverse.sum(axis=1)
+        b = from_labels.sum(axis=0) / from_ones.sum()
+        return rows @ (from_labels - np.outer(from_ones, b))
 
 
 def _centre(rows: Array, weights: Array) -> Array:
@@ -178,6 +203,9 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
 
 def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solution:
     """Solve TT06 (5): ``(m gamma I + K) c = y``.
+
+    With K = X X' the fitted values K c are those of ridge regression, ``X (X'X + g I)^-1 X'y = (K + g I)^-1 K y`` with
+    g = m gamma: TT06 (6) and (7), which have gamma for g.
 
     Parameters
     ----------

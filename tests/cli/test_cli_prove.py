@@ -28,6 +28,18 @@ def test_a_proof_passes_with_its_data_and_with_the_file_alone(capsys, tmp_path, 
     assert python("-I", checker.__file__, proof, data).stdout == told
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_machines_are_proven_from_files_with_any_separator(capsys, tmp_path, separator):
+    data, proof = write_csv(tmp_path / "data.csv", *small()), tmp_path / "proof.json"
+    data.write_text(data.read_text().replace(",", separator))
+    model = fitted(capsys, data, "C=0.3", model="InfiniteEnsembleSVC")
+    status, told, _ = run(capsys, "prove", model, data, "--out", proof)
+    assert status == 0
+    assert "functions of the stump kernel" in told
+    assert run(capsys, "check", proof, data)[0] == 0
+    assert json.loads(proof.read_text())["data"]["separator"] == separator
+
+
 def test_the_program_is_written_for_other_checkers(capsys, tmp_path):
     data = write_csv(tmp_path / "data.csv", *small())
     model = fitted(capsys, data, "C=0.3")
@@ -62,7 +74,8 @@ def test_what_no_proof_can_be_about_is_named(capsys, tmp_path):
         (towns, [], "LPBoostClassifier", "text, gaps, dates"),
         (three, [], "LPBoostClassifier", "no target of two classes"),
         (data, ["oracle=trees"], "LPBoostClassifier", "hypotheses an exact proof cannot name"),
-        (data, [], "InfiniteEnsembleSVC", "found a InfiniteEnsembleSVC"),
+        (data, ["kernel=middle-stump"], "InfiniteEnsembleSVC", "no exact proof is known for"),
+        (data, [], "RhoSVC", "found a RhoSVC"),
     ]:
         saved = fitted(capsys, on, *parameters, model=model)
         status, told, err = run(capsys, "prove", saved, on, "--out", tmp_path / "proof.json")

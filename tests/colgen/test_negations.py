@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cvxens.colgen import Checkpoint, Column, Ending, Formulation, Priced, column_generation, iterate, oracles
 from cvxens.colgen.masters import CvxpyMaster, fastest_master
-from cvxens.colgen.pricing import BothSigns, with_negations
+from cvxens.colgen.pricing import BothSigns, with_each_sign, with_negations
 from cvxens.problems.losses import Hinge, Logistic, SquaredError
 from cvxens.problems.penalties import L1, ElasticNet, RowNorms, SquaredL2
 
@@ -168,3 +168,29 @@ def test_columns_that_stay_open_hide_no_others(penalty, seed):
     run = column_generation(formulation, oracles.Stumps(X, signs=[1, 1], constant=False), tol=1e-7)
     assert run.certificate.primal == pytest.approx(problem.value, rel=1e-6)
     assert run.certificate.dual <= problem.value * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("signs", [[0, 0], [1, 0], [1, -1]])
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10**6), row_norm=st.sampled_from([1.0, 2.0]))
+def test_rows_of_weights_of_one_sign_are_priced_by_their_edges_above_0(signs, seed, row_norm):
+    """An oracle ranks by the norm of all edges of a row; with w >= 0 those of h above 0 count, and those of -h."""
+    rng = np.random.default_rng(seed)
+    X, s = rng.integers(0, 5, (9, 2)).astype(float), rng.normal(size=(9, 3))
+    X[0] = 5.0
+    every = all_stumps(X)
+    at = np.r_[np.repeat([0, 1], [len(np.unique(x)) - 1 for x in X.T]), 2]
+    sides = np.array([*signs, 0])[at]
+    hypotheses = np.hstack([every[:, sides >= 0], -every[:, sides <= 0]])
+    sizes = np.linalg.norm(np.maximum(hypotheses.T @ s, 0), row_norm, axis=1)
+    oracle = with_each_sign(oracles.Stumps(X, signs=signs))
+    priced = oracle.price(s, row_norm=row_norm)
+    assert sizes.max() <= priced.edge_bound == priced.outside_bound <= sizes.max() * (1 + 1e-12)
+    assert priced.columns[0].edge == pytest.approx(sizes.max())
+    excluded = [priced.columns[0].hypothesis]
+    values = excluded[0](X)
+    rest = np.array([not np.array_equal(abs(column @ values), 9.0) for column in hypotheses.T])
+    again = oracle.price(s, excluded, row_norm=row_norm)
+    assert again.edge_bound == pytest.approx(sizes.max())
+    assert again.outside_bound >= sizes[rest].max(initial=0.0)
+    assert excluded[0] not in {column.hypothesis for column in again.columns}

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons, descend, step
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Perceptron
+from cvxens.kernels import Perceptron as PerceptronKernel
 
 grid = st.integers(-2, 2).map(float)
 
@@ -59,6 +60,45 @@ def test_a_fixed_pool_is_priced_exactly(seed, n_directions, n_outputs):
     assert priced.edge_square_sum == pytest.approx((edges**2).sum(), rel=1e-10)
     for column in priced.columns:
         assert (s.T @ column.values).max() == pytest.approx(column.edge, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), n_features=st.integers(1, 3), n_outputs=st.integers(1, 2))
+def test_sampled_pairs_are_priced_exactly(seed, n_features, n_outputs):
+    random = np.random.default_rng(seed)
+    X, s = random.standard_normal((12, n_features)), random.standard_normal((12, n_outputs))
+    oracle = Perceptrons(X, n_directions=30, thresholds="sampled", resample=False, columns_per_round=31, random_state=1)
+    priced = oracle.price(s)
+    drawn = [c.hypothesis for c in priced.columns if isinstance(c.hypothesis, Perceptron)]
+    assert len(drawn) == 30
+    radius = np.linalg.norm(X, axis=1).max()
+    assert all(abs(h.alpha) <= radius and np.linalg.norm(h.theta) == pytest.approx(1) for h in drawn)
+    edges = np.column_stack([*(h(X) for h in drawn), np.ones(12)]).T @ s
+    assert priced.columns[0].edge == pytest.approx(np.abs(edges).max())
+    assert priced.edge_square_sum == pytest.approx((edges**2).sum())
+
+
+def test_2000_pairs_are_fewer_perceptrons_than_2000_directions():
+    """SL VI-A draws pairs; with the best threshold of each direction the edge is larger."""
+    random = np.random.default_rng(0)
+    X, s = random.standard_normal((60, 5)), random.standard_normal(60)
+    pairs, directions = (Perceptrons(X, thresholds=kind, random_state=0).price(s) for kind in ("sampled", "all"))
+    assert pairs.edge_bound == math.inf
+    assert pairs.columns[0].edge < directions.columns[0].edge
+    mean = np.mean(
+        [
+            np.outer(h(X), h(X))
+            for h in (
+                c.hypothesis
+                for c in Perceptrons(X, n_directions=4000, thresholds="sampled", columns_per_round=4000, random_state=2)
+                .price(s)
+                .columns
+            )
+        ],
+        axis=0,
+    )
+    kernel = PerceptronKernel(float(np.linalg.norm(X, axis=1).max()), 5)
+    np.testing.assert_allclose(mean, kernel(X) / kernel.total_mass(), atol=0.08)
 
 
 def test_constant_weights_are_answered_by_the_constant():
@@ -181,6 +221,7 @@ def test_an_oracle_resumes_from_its_pickle(resample):
         ({"refined": 6, "n_directions": 5}, "refined"),
         ({"refined": 1, "resample": False}, "refined"),
         ({"epochs": 0}, "epochs"),
+        ({"thresholds": "best"}, "thresholds"),
         ({"columns_per_round": 0}, "columns_per_round"),
         ({"random_state": -1}, "random_state"),
         ({"X": np.ones((5, 2))}, "X"),

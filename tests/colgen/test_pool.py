@@ -98,3 +98,10 @@ def test_bad_input_is_named(build, argument):
     with pytest.raises(InvalidInput) as caught:
         build()
     assert caught.value.argument == argument
+
+
+def test_a_one_sided_pool_tells_the_squares_of_edges_above_0():
+    H, s = np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, -3.0])
+    one_sided, both = (Pool(H, negations=negations).price(s) for negations in (False, True))
+    assert one_sided.edge_square_sum == both.edge_square_sum == both.rising_square_sum == pytest.approx(2.0)
+    assert one_sided.rising_square_sum == pytest.approx(1.0)

@@ -89,6 +89,9 @@ def test_answers_are_those_of_brute_force(case, constant, kind, square_sum, row_
         first = [h for k, h in enumerate(hypotheses) if -h not in hypotheses[:k]]
         squares = sum(((h(X) @ s) ** 2).sum() for h in first)
         assert squares * (1 - 1e-12) <= priced.edge_square_sum <= squares * (1 + 1e-12) + scale**2
+        # h and -h have one edge above 0 between them
+        rising = sum((np.maximum(h(X) @ s, 0) ** 2).sum() for h in hypotheses)
+        assert rising * (1 - 1e-12) <= priced.rising_square_sum <= rising * (1 + 1e-12) + scale**2
 
 
 @pytest.mark.parametrize("count", [1, 3, 100])

@@ -13,6 +13,7 @@ from cvxens.crosscheck.cases import MAX_ENTRIES, MAX_SAMPLES
 from cvxens.datasets import make_twonorm
 from cvxens.errors import InvalidInput
 from cvxens.kernels import Stump
+from cvxens.kernels.kernel import OPEN
 from cvxens.problems import SVMDual
 
 
@@ -116,7 +117,7 @@ def test_lists_are_samples():
 def test_the_kernel_is_the_stump_kernel_of_the_scaled_sample():
     sample = Sample.from_arrays(*draw_sample(10, 3))
     assert_array_equal(sample.stump_kernel, Stump()(sample.X))
-    assert_allclose(np.diag(sample.stump_kernel), 1.5)
+    assert_allclose(np.diag(sample.stump_kernel), 1.5 * (1 + 2 * OPEN))
 
 
 def test_the_row_says_what_was_cut(monkeypatch):

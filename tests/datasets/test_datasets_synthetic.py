@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm, make_waveform
+from cvxens.datasets import (
+    add_noise_features,
+    make_random_function,
+    make_ringnorm,
+    make_slope,
+    make_three_circles,
+    make_threenorm,
+    make_twonorm,
+    make_waveform,
+)
 from cvxens.errors import InvalidInput
 
 GENERATORS = [make_twonorm, make_threenorm, make_ringnorm, make_waveform]
@@ -126,3 +135,81 @@ def test_bad_feature_counts(make, n_features):
 def test_bad_seeds(make, random_state):
     with pytest.raises(InvalidInput, match="random_state"):
         make(10, random_state=random_state)
+
+
+@pytest.mark.parametrize("make", [make_slope, make_three_circles, make_random_function])
+def test_generators_of_figures_are_seeded_and_have_both_classes(make):
+    for seed in range(5):
+        X, y = make(4, random_state=seed)
+        assert set(y) == {-1.0, 1.0}
+        np.testing.assert_array_equal(X, make(4, random_state=seed)[0])
+
+
+def test_slope_has_the_share_of_wrong_labels_as_its_best_error():
+    X, y = make_slope(N, mislabelled=0.2, random_state=6)
+    side = X.sum(axis=1) > 0
+    np.testing.assert_allclose([np.mean(y[side] < 0), np.mean(y[~side] > 0)], 0.2, atol=TOLERANCE)
+    assert np.abs(X).max() <= 1
+    X, y = make_slope(1000, mislabelled=0.0, random_state=6)
+    np.testing.assert_array_equal(y, np.sign(X.sum(axis=1)))
+
+
+def test_three_circles_are_disjoint_discs_in_the_square():
+    X, y = make_three_circles(N, random_state=7)
+    np.testing.assert_allclose(np.mean(y > 0), np.pi * (0.2**2 + 0.15**2 + 0.2**2), atol=TOLERANCE)
+    assert X.min() >= 0
+    assert X.max() <= 1
+
+
+def test_a_random_function_is_of_the_relevant_features_and_noise_free():
+    """Friedman's weights: a term is at most 1 in size, so 20 of them with uniform a_l have a sum of size 20 at most."""
+    X, y = make_random_function(2000, 6, 2, target="numbers", random_state=8)
+    labels = make_random_function(2000, 6, 2, random_state=8)[1]
+    np.testing.assert_array_equal(labels > 0, y > np.median(y))
+    assert np.abs(y).max() <= 20
+    # two samples whose relevant features are close have close values
+    near = np.linalg.norm(X[:, None, :2] - X[None, :, :2], axis=2) + 9 * np.eye(2000)
+    others = near.argmin(axis=1)
+    close = near.min(axis=1) < 0.05
+    assert close.sum() > 500
+    assert np.abs(y - y[others])[close].max() < 0.35 * np.ptp(y)
+    assert np.mean((y - y[others])[close] ** 2) < 0.02 * y.var()
+
+
+def test_mixed_features_have_levels_of_equal_shares():
+    X, _ = make_random_function(600, mixed=True, random_state=9)
+    plain, _ = make_random_function(600, random_state=9)
+    changed = (plain != X).any(axis=0)
+    assert changed.sum() == 10
+    for column, before in zip(X.T[changed], plain.T[changed], strict=True):
+        levels, counts = np.unique(column, return_counts=True)
+        assert 2 <= len(levels) <= 10
+        assert np.ptp(counts) <= 1
+        assert (np.diff(column[before.argsort()]) >= 0).all()
+
+
+def test_noise_features_are_like_the_others():
+    X = np.random.default_rng(0).normal([5.0, -1.0], [2.0, 0.1], (4000, 2))
+    noisy = add_noise_features(X, 4, random_state=0)
+    np.testing.assert_array_equal(noisy[:, :2], X)
+    np.testing.assert_allclose(noisy[:, 2:].mean(axis=0), np.tile(X.mean(axis=0), 2), atol=0.2)
+    np.testing.assert_allclose(noisy[:, 2:].std(axis=0), np.tile(X.std(axis=0), 2), rtol=0.1)
+    assert np.abs(np.corrcoef(noisy.T) - np.eye(6)).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("mislabelled", lambda: make_slope(mislabelled=0.5)),
+        ("mislabelled", lambda: make_slope(mislabelled=-0.1)),
+        ("n_samples", lambda: make_three_circles(1)),
+        ("n_relevant", lambda: make_random_function(10, 3, 4)),
+        ("target", lambda: make_random_function(10, target="both")),
+        ("n_noise", lambda: add_noise_features(np.eye(2), 0)),
+        ("X", lambda: add_noise_features([np.nan])),
+    ],
+)
+def test_bad_input_of_the_generators_of_figures(argument, call):
+    with pytest.raises(InvalidInput) as error:
+        call()
+    assert error.value.argument == argument

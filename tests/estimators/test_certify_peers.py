@@ -39,7 +39,7 @@ NEW_SIGNS = np.where(NEW_Y == "yes", 1.0, -1.0)
 PEERS = [
     AdaBoostClassifier(n_rounds=20),
     RhoSVC(Gaussian(0.3)),
-    PartialSVMEnsembleClassifier(Gaussian(0.3)),
+    PartialSVMEnsembleClassifier(Gaussian(0.3), C=10.0),
     RegAdaBoostClassifier(Gaussian(0.3)),
     InfiniteEnsembleSVC(C=0.1),
 ]
@@ -157,6 +157,16 @@ def test_the_best_scale_is_that_of_the_problem_along_one_function(z, norm, ridge
         assert value == pytest.approx(RhoSVM(K, y).solve().objective, rel=1e-5)
     else:
         assert value == pytest.approx(ridge / len(z))
+
+
+def test_the_best_scale_without_slack_is_that_of_the_hard_margin():
+    z, y = np.array([0.5, 2.0, 1.5]), np.array([1.0, -1.0, 1.0])
+    problem = RhoSVM(np.outer(y * z, y * z) / 3.0 + 1e-9 * np.eye(3), y)
+    assert evaluate_rho_svm(z, 3.0, 0.0) == pytest.approx(problem.solve().objective, rel=1e-5)
+    assert evaluate_rho_svm(z - 1.0, 3.0, 0.0) == 0.0
+    hard = PartialSVMEnsembleClassifier(Gaussian(0.3)).fit(X, Y)
+    certificate, best = hard.certify(NEW, NEW_Y), RhoSVM(Gaussian(0.3)(NEW, NEW), NEW_SIGNS).solve().objective
+    assert certificate.primal <= best <= certificate.dual
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,24 @@ def test_the_grids_are_multiples_of_the_defaults_or_those_of_the_paper():
     assert set(fixed.best_params_) == {"C"}
 
 
+@pytest.mark.parametrize(
+    ("kernel", "n_Cs", "n_gammas", "smallest"),
+    [
+        *(("stump", 11, 1, 2.0**-17), ("perceptron", 11, 1, 2.0**-17), ("middle-stump", 11, 1, 2.0**-18)),
+        *(("laplacian", 11, 10, 2.0**-5), (Gaussian(0.1), 11, 1, 2.0**-5)),
+    ],
+    ids=str,
+)
+def test_the_grids_of_ll08_section_7(kernel, n_Cs, n_gammas, smallest):
+    search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC(kernel, tol=1e-2), Cs="ll08", cv=2).fit(X[:16], Y[:16])
+    tried = search.cv_results_["params"]
+    assert len(tried) == n_Cs * n_gammas
+    assert min(params["C"] for params in tried) == smallest
+    assert max(params["C"] for params in tried) == 2.0**20 * smallest
+    if n_gammas > 1:
+        assert sorted({params["gamma"] for params in tried}) == list(WIDTHS)
+
+
 def test_results_are_a_table():
     ours = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), Cs=CS, gammas=[0.1, 1.0], cv=2).fit(X, Y)
     table = pd.DataFrame(ours.cv_results_)

@@ -78,11 +78,12 @@ def test_the_margin_is_that_of_squared_slacks():
     np.testing.assert_allclose(margins[u > 1e-6], margins.min(), rtol=1e-3)
 
 
-def test_the_ensemble_of_partial_svms_is_that_of_the_updates():
+@pytest.mark.parametrize(("C", "ridge"), [(50.0, 0.02), (np.inf, 0.0), (None, 0.1)])
+def test_the_ensemble_of_partial_svms_is_that_of_the_updates(C, ridge):
     K = Gaussian(0.3)(X)
-    expected = partial_svms(K + np.eye(len(X)) / 50.0, SIGNS, max_updates=8)
-    with pytest.warns(ConvergenceWarning, match="updates have ended after 9 hypotheses.*raise max_updates"):
-        model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=50.0, max_updates=8).fit(X, Y)
+    expected = partial_svms(K + ridge * np.eye(len(X)), SIGNS, max_updates=8)
+    with pytest.warns(ConvergenceWarning, match="updates have ended after 8 hypotheses.*raise max_updates"):
+        model = PartialSVMEnsembleClassifier(Gaussian(0.3), C=C, max_updates=8).fit(X, Y)
     assert [row.gap for row in model.history_] == pytest.approx(expected.gaps.tolist(), abs=1e-6)
     np.testing.assert_allclose([row.weight for row in model.history_], expected.weights, rtol=1e-5)
     np.testing.assert_allclose(model.decision_function(NEW), Gaussian(0.3)(NEW, X) @ expected.coefficients, atol=1e-6)
@@ -91,8 +92,36 @@ def test_the_ensemble_of_partial_svms_is_that_of_the_updates():
 
 
 def test_updates_are_limited():
-    with pytest.warns(ConvergenceWarning, match="updates have ended after 4 hypotheses.*raise max_updates"):
-        assert len(PartialSVMEnsembleClassifier(max_updates=3).fit(X, Y).history_) == 4
+    with pytest.warns(ConvergenceWarning, match="updates have ended after 3 hypotheses.*raise max_updates"):
+        history = PartialSVMEnsembleClassifier(max_updates=3).fit(X, Y).history_
+    assert [row.weight > 0 for row in history] == [True, True, True, False]
+
+
+def test_the_hard_margin_ensemble_of_tk07_by_its_formulas():
+    """Section 4.2: beta is the mean squared distance to the mean; sections 2.3 and 3.2: epsilon, and f_1, ..., f_T."""
+    beta = ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()
+    K, rows = (np.exp(-((A[:, None] - X) ** 2).sum(axis=2) / beta) for A in (X, NEW))
+    expected = partial_svms(K, SIGNS)
+    model = PartialSVMEnsembleClassifier("gaussian", gamma="variance").fit(X, Y)
+    # the roundings of the factor grow from update to update
+    first = [row.weight for row in model.history_[:12]]
+    np.testing.assert_allclose(first, expected.weights[:12], rtol=1e-3)
+    assert 0.8 < len(model.history_) / (expected.n_hypotheses + 1) < 1.25
+    np.testing.assert_allclose(model.decision_function(NEW), rows @ expected.coefficients, atol=5e-3)
+    longer = PartialSVMEnsembleClassifier("gaussian", gamma="variance", epsilon=0.2, least_epsilon=1e-3).fit(X, Y)
+    assert longer.history_[-1].objective < model.history_[-1].objective
+    with pytest.warns(ConvergenceWarning, match="low-rank kernel leaves out too much"):
+        PartialSVMEnsembleClassifier("gaussian", gamma="variance", max_rank=3).fit(X, Y)
+
+
+def test_a_gamma_by_the_variance_counts_weights_and_is_of_the_gaussian_alone():
+    weights = np.arange(len(X)) % 3
+    repeated = RhoSVC("gaussian", gamma="variance").fit(X.repeat(weights, axis=0), Y.repeat(weights))
+    weighted = RhoSVC("gaussian", gamma="variance").fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-4)
+    for kernel, gamma in (("laplacian", "variance"), ("gaussian", "scale")):
+        with pytest.raises(InvalidInput, match="gamma"):
+            RhoSVC(kernel, gamma=gamma).fit(X, Y)
 
 
 @pytest.mark.parametrize("kernel", [MiddleStump(X), Laplacian(0.5)])
@@ -151,7 +180,10 @@ def test_weights_count_samples(estimator, weights):
 @pytest.mark.parametrize("estimator", EVERY, ids=called)
 def test_certificates_of_low_rank_are_of_the_exact_kernel(estimator):
     """A few pivots prove a wider gap, around the same optimum."""
-    full = clone(estimator).set_params(kernel=Gaussian(0.3), tol=1e-6).fit(X, Y)
+    full = clone(estimator).set_params(kernel=Gaussian(0.3), tol=1e-6)
+    if isinstance(full, PartialSVMEnsembleClassifier):
+        full.set_params(C=1.0, least_epsilon=1e-4)
+    full.fit(X, Y)
     low = clone(full).set_params(max_rank=8).fit(X, Y)
     assert len(low.dual_coef_) == 8
     assert low.certificate_.proven
@@ -229,7 +261,9 @@ BAD_PARAMETERS = {
 }
 
 OWN_PARAMETERS = [
-    *((estimator(C=C), "C") for C in (0, -1, np.nan, np.inf, "large") for estimator in (RhoSVC, type(EVERY[1]))),
+    *((estimator(C=C), "C") for C in (0, -1, np.nan, "large") for estimator in (RhoSVC, type(EVERY[1]))),
+    (RhoSVC(C=np.inf), "C"),
+    *((PartialSVMEnsembleClassifier(**{name: 0.0}), name) for name in ("epsilon", "least_epsilon")),
     *((RegAdaBoostClassifier(lam=lam), "lam") for lam in (0, -1, np.nan, np.inf, "small")),
     *((PartialSVMEnsembleClassifier(max_updates=bad), "max_updates") for bad in (0, -1, 1.5, None)),
     *((estimator(solver=bad), "solver") for bad in ("slow", None) for estimator in (RhoSVC, RegAdaBoostClassifier)),

@@ -40,6 +40,7 @@ from cvxens import (
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
+from cvxens.hypotheses import Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
@@ -59,6 +60,8 @@ STUMPS = {
     "CGEns": CGEnsClassifier(),
     "column generation": ColumnGenerationClassifier(oracle="quantile_stumps"),
     "AdaBoost": AdaBoostClassifier(n_rounds=12),
+    "trees of depth 2": AdaBoostClassifier("depth_two_trees", n_rounds=5),
+    "rules": LPBoostClassifier(oracle="pair_rules", tol=0.1),
     "AdaBoost, by pairs": AdaBoostClassifier(n_rounds=7, multi_class="ovo"),
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
     "AdaBoost.ECC": AdaBoostECCClassifier(n_rounds=9),
@@ -116,7 +119,10 @@ def _above(value):
 def thresholds(model):
     learners = model.weak_learners_
     stumps = [h for part in learners for h in (part if isinstance(part, tuple) else [part])]
-    return [(h.feature, h.threshold) for h in stumps if isinstance(h, Stump)]
+    halves = [half for h in stumps if isinstance(h, Branch) for half in (h.above, h.below)]
+    ends = [(i.feature, end) for h in stumps if isinstance(h, Rule) for i in h.intervals for end in (i.low, i.high)]
+    splits = [(h.feature, h.threshold) for h in [*stumps, *halves] if isinstance(h, Stump | Branch)]
+    return splits + [(feature, end) for feature, end in ends if np.isfinite(end)]
 
 
 def knots(model):
@@ -196,10 +202,26 @@ LEARNERS = st.one_of(
     st.builds(Stump, st.integers(0, 1), st.integers(-2, 2).map(float), st.sampled_from([1, -1])),
     st.builds(Constant, st.sampled_from([1, -1])),
 )
+INTERVALS = st.builds(
+    Interval, st.integers(0, 1), st.sampled_from([-np.inf, -1.0, 0.0]), st.sampled_from([1.0, np.inf])
+)
+INTERACTIONS = st.one_of(
+    LEARNERS,
+    st.builds(Branch, st.integers(0, 1), st.integers(-2, 2).map(float), LEARNERS, LEARNERS),
+    st.builds(Rule, st.lists(INTERVALS, min_size=1, max_size=3).map(tuple), st.sampled_from([1, -1])),
+    st.builds(Scaled, LEARNERS, st.sampled_from([0.5, 0.3])),
+    st.builds(
+        Ramp, st.integers(0, 1), st.sampled_from([0.3, -1.0]), st.sampled_from([1, -1, 0]), st.sampled_from([0.7])
+    ),
+)
 
 
 @settings(deadline=None, max_examples=80)
-@given(st.lists(st.tuples(LEARNERS, WEIGHTS), max_size=9), WEIGHTS, arrays(float, (6, 2), elements=st.integers(-3, 3)))
+@given(
+    st.lists(st.tuples(st.one_of(LEARNERS, INTERACTIONS), WEIGHTS), max_size=9),
+    WEIGHTS,
+    arrays(float, (6, 2), elements=st.integers(-3, 3)),
+)
 def test_ties_are_broken_alike(terms, intercept, X):
     model = LPBoostClassifier(tol=0.9).fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
     model.weak_learners_ = tuple(learner for learner, _ in terms)
@@ -374,6 +396,7 @@ sys.modules["onnx"] = None
 from cvxens import LPBoostClassifier
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
+from cvxens.hypotheses import Branch, Interval, Rule, Scaled
 try:
     to_onnx(LPBoostClassifier().fit([[0.0], [1.0]], [0, 1]))
 except InvalidInput as error:

@@ -74,6 +74,7 @@ EMBODYING = {
     "linear": lambda X: Linear(covariance(X)),
     "same leaf": lambda X: TreeEnsemble(forest(X), "leaf"),
     "common depth": lambda X: TreeEnsemble(forest(X), "depth"),
+    "common ancestors": lambda X: TreeEnsemble(forest(X), "ancestors"),
     "sum": lambda X: stump(X) + 3.0 * perceptron(X),
     "product": lambda X: stump(X) * MiddleStump(X),
     "product of a sum": lambda X: (stump(X) + perceptron(X)) * stump(X) * perceptron(X),

@@ -122,7 +122,7 @@ def test_degrees():
     assert {name for name, degree in degrees.items() if degree is None} == {
         *("decision trees", "decision trees, large gamma", "decision trees beyond Theorem 18"),
         *("Laplacian", "Gaussian", "weak learners"),
-        *("same leaf", "common depth", "simplified Laplacian", "simplified Gaussian"),
+        *("same leaf", "common depth", "common ancestors", "simplified Laplacian", "simplified Gaussian"),
     }
     assert [degrees[name] for name in ("stump", "middle stump", "linear", "regions of level 3")] == [1, 0, 2, 3]
     assert [degrees[name] for name in ("sum", "product", "product of a sum", "and", "or")] == [1, 1, 3, 2, 4]
@@ -132,7 +132,16 @@ def test_degrees():
 
 def test_neutrality_is_carried_along():
     assert {name for name, make in EVERY.items() if not make(X).neutral} == {
-        *("histogram intersection", "Laplacian", "Gaussian", "weak learners", "linear", "same leaf", "common depth"),
+        *(
+            "histogram intersection",
+            "Laplacian",
+            "Gaussian",
+            "weak learners",
+            "linear",
+            "same leaf",
+            "common depth",
+            "common ancestors",
+        ),
         *SIMPLIFIED,
     }
     assert not (Stump() + kernels.Gaussian(1.0)).neutral

@@ -31,8 +31,11 @@ from cvxens.kernels import (
     and_,
     or_,
 )
+from cvxens.kernels.kernel import OPEN
 from cvxens.kernels.logic import Constants
 from cvxens.kernels.perceptron import mean_projection
+from cvxens.problems import SVMDual, SVMPrimal
+from cvxens.solvers import solve_svm_dual
 
 LOW, HIGH = np.array([-2.0, -1.0, 0.0]), np.array([2.0, 3.0, 0.5])
 WITHIN = Stump(LOW, HIGH)
@@ -231,18 +234,54 @@ def test_ands_of_stumps_alone_have_powers_as_kernels_up_to_a_constant(level):
 
 @settings(deadline=None, max_examples=20)
 @given(X=inside)
-def test_simplified_kernels_differ_by_a_constant(X):
+def test_theorems_4_and_10_simplified_kernels_differ_by_a_constant(X):
     for exact, simplified in ((WITHIN, SimplifiedStump()), (Perceptron(9.0), SimplifiedPerceptron())):
         np.testing.assert_allclose(exact(X) - simplified(X), exact.total_mass(X), rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=30)
 @given(X=units)
-def test_histogram_intersection_is_a_form_of_the_stump_kernel(X):
+def test_after_theorem_4_histogram_intersection_is_a_form_of_the_stump_kernel(X):
     K = HistogramIntersection()(X)
     np.testing.assert_allclose(K, [[np.minimum(a, b).sum() for b in X] for a in X], atol=1e-12)
     bins = np.concatenate([X, 1 - X], axis=1)
     np.testing.assert_allclose(HistogramIntersection()(bins), 3 + SimplifiedStump()(X), atol=1e-12)
+
+
+def test_after_theorem_4_histograms_need_not_be_of_equal_size():
+    """Any f(x) + f(x') is cancelled: half the stump kernel and histogram intersection have the same solutions."""
+    X = np.random.default_rng(8).uniform(0, 3, (16, 3))
+    y = np.where(X[:, 0] > X[:, 1] + 0.3, 1.0, -1.0)
+    assert np.ptp(X.sum(axis=1)) > 3
+    found = [solve_svm_dual(SVMDual(K, y, C=0.8)) for K in (HistogramIntersection()(X), 0.5 * Stump()(X))]
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-8)
+    u = found[0].variables["u"]
+    np.testing.assert_allclose(u, found[1].variables["u"], atol=1e-4)
+    # the intercepts differ by what f adds to all scores
+    moved = -0.5 * (u * y) @ X.sum(axis=1)
+    assert float(found[0].duals["b"]) - float(found[1].duals["b"]) == pytest.approx(moved, abs=1e-3)
+
+
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 10**6))
+def test_random_features_of_a_kernel_tend_to_it(seed):
+    X = np.random.default_rng(seed).normal(size=(9, 3))
+    for kernel in (Gaussian(0.3), Stump(), Perceptron()):
+        known = kernel.with_ranges_of(X)
+        drawn = WeakLearner.from_kernel(known, 3000, random_state=seed)
+        assert drawn.total_mass() == pytest.approx(known.total_mass())
+        # a mean of 3,000 products, each at most twice the mass: 5 standard deviations
+        np.testing.assert_allclose(drawn(X), known(X), atol=5 * 2 * known.total_mass() / np.sqrt(3000))
+
+
+def test_an_svm_over_random_fourier_features_is_a_linear_one():
+    """Rahimi & Recht: z_j(x) = sqrt(2 / n) cos(theta_j'x - kappa_j), P1 over these columns."""
+    X = np.random.default_rng(9).normal(size=(20, 2))
+    y = np.where(X[:, 0] ** 2 + X[:, 1] > 0.5, 1.0, -1.0)
+    features = WeakLearner.from_kernel(Gaussian(0.7).with_ranges_of(X), 40, random_state=2)
+    Z = np.column_stack([np.sqrt(2 / 40) * np.cos(X @ h.theta - h.kappa) for h in features.columns])
+    linear = SVMPrimal(Z, y, C=2.0).solve()
+    assert linear.objective == pytest.approx(-SVMDual(features(X), y, C=2.0).solve().objective, rel=1e-6)
 
 
 def test_kie06_13_is_the_limit_of_weak_learners_as_stumps_get_dense():
@@ -293,6 +332,64 @@ def test_weak_learners_by_brute_force():
     np.testing.assert_allclose(3 * WeakLearner(forms)(X), sum(np.outer(h(X), h(X)) for h in forms), atol=1e-12)
 
 
+lines = st.lists(st.integers(-40, 40), min_size=2, max_size=8, unique=True).map(
+    lambda values: np.array(values, float)[:, np.newaxis] / 4
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(X=lines, scale=st.sampled_from([1.0, 2.0**-30, 2.0**40]))
+def test_theorems_5_and_11_gram_matrices_of_distinct_samples_are_pd(X, scale):
+    """Also on a line, where both ends of a closed box have opposite rows: K (e_first + e_last) = 0."""
+    planar = np.column_stack([X, np.round(X)])
+    for kernel, sample in ((Stump(), X), (Perceptron(), X - X.mean()), (Stump(), planar), (Perceptron(), planar)):
+        K, gap = kernel(scale * sample), np.diff(np.sort(scale * X[:, 0])).min()
+        # a pair that is `gap` apart has about that eigenvalue, and 2 v'1 / |v|^2 margin that of the ends
+        assert np.linalg.eigvalsh(K).min() > min(OPEN * np.ptp(scale * X), gap) / 8
+    closed = Stump(X.min(axis=0), X.max(axis=0))(X)
+    assert abs(np.linalg.eigvalsh(closed).min()) < 1e-12 * closed.max() * len(X)
+
+
+@settings(deadline=None, max_examples=20)
+@given(X=lines)
+def test_section_4_1_the_constant_is_in_the_span_of_an_open_box_and_ball(X):
+    ones = np.ones(len(X))
+    for cells in (Stump().cells(X), Perceptron().cells(X - X.mean(), 1, random_state=0)):
+        H = cells.scores(np.eye(cells.shape[1]))
+        constant = np.ptp(H, axis=0) == 0
+        assert constant.sum() == 2
+        assert (H[0, constant] != 0).all()
+        w = np.linalg.lstsq(H, ones, rcond=None)[0]
+        np.testing.assert_allclose(H @ w, ones, atol=1e-8)
+    closed = Stump(X.min(axis=0), X.max(axis=0)).cells(X)
+    H = closed.scores(np.eye(closed.shape[1]))
+    # H's rows of the two ends are opposite, so no combination is 1 at both
+    np.testing.assert_allclose(H[X[:, 0].argmin()], -H[X[:, 0].argmax()])
+
+
+def test_theorem_13_the_union_of_two_sets_is_the_sum_of_their_kernels():
+    """P5 over the columns of both is P2 with the sum, whatever each set weighs."""
+    X = np.random.default_rng(5).normal(size=(14, 2))
+    y = np.where(X[:, 0] * X[:, 1] > -0.2, 1.0, -1.0)
+    first, second = Stump().cells(X), MiddleStump(X).columns()
+    H = np.hstack([each.scores(np.eye(each.shape[1])) * scale for each, scale in ((first, 1.0), (second, 0.5))])
+    union = SVMPrimal(H, y, C=0.7).solve()
+    dual = SVMDual((Stump() + 0.25 * MiddleStump(X))(X), y, C=0.7).solve()
+    assert union.objective == pytest.approx(-dual.objective, rel=1e-7)
+
+
+def test_section_7_svm_mid_has_half_of_the_middle_stumps_kernel():
+    """K_M sums (1/2)^2 m(x) m(x') over both signs; the machine of C there is ours of C / 2."""
+    X = np.random.default_rng(6).normal(size=(12, 2))
+    y = np.where(X.sum(axis=1) > 0.1, 1.0, -1.0)
+    both = [q * h for h in MiddleStump(X).columns().scores(np.eye(22)).T for q in (-1, 1)]
+    K = sum(0.25 * np.outer(m, m) for m in both)
+    np.testing.assert_allclose((0.5 * MiddleStump(X))(X), K, atol=1e-12)
+    printed = solve_svm_dual(SVMDual(K, y, C=0.25)).variables["u"]
+    ours = solve_svm_dual(SVMDual(MiddleStump(X)(X), y, C=0.125)).variables["u"]
+    np.testing.assert_allclose(printed, 2 * ours, atol=1e-5)
+
+
 DISTINCT = {
     "stump": Stump(),
     "perceptron": Perceptron(),
@@ -304,7 +401,7 @@ DISTINCT = {
 
 
 @pytest.mark.parametrize("kernel", DISTINCT.values(), ids=DISTINCT)
-def test_samples_with_a_feature_of_distinct_values_are_dichotomised(kernel):
+def test_theorems_6_and_12_distinct_samples_are_dichotomised(kernel):
     """The Gram matrix is PD, so every labelling is that of a classifier without training error."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.permutation(12) / 4, rng.integers(0, 2, 12)])

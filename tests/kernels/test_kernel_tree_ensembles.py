@@ -68,7 +68,13 @@ def common_depth(a, b):
     return len(set(a) & set(b)) - 1
 
 
-COUNTS = {"leaf": same_leaf, "depth": common_depth}
+def common_share(a, b):
+    """TT06 (9): d(p) / max(d, d'), with 1 for two samples in a root that is a leaf."""
+    deepest = max(len(a), len(b)) - 1
+    return common_depth(a, b) / deepest if deepest else 1.0
+
+
+COUNTS = {"leaf": same_leaf, "depth": common_share, "ancestors": common_depth}
 
 kinds = pytest.mark.parametrize("kind", COUNTS)
 
@@ -103,19 +109,55 @@ def test_products_where_trees_have_no_test(kind):
     np.testing.assert_array_equal(kernel.unwritten(NEW, X) @ np.ones(len(X)), kernel(NEW, X).sum(axis=1))
 
 
-def test_sums_through_trees_by_plain_loops():
-    kernel = TreeEnsemble(ENSEMBLES["forest"].fit(X, Y), "depth")
+@kinds
+def test_sums_through_trees_by_plain_loops(kind):
+    kernel = TreeEnsemble(ENSEMBLES["forest"].fit(X, Y), kind)
     K, C = kernel.unwritten(NEW, X), np.random.default_rng(3).normal(size=(len(X), 2))
     expected = np.zeros((len(NEW), 2))
     for ours, theirs in zip(paths(kernel.forest, NEW), paths(kernel.forest, X), strict=True):
         for i, j in np.ndindex(len(NEW), len(X)):
-            expected[i] += common_depth(ours[i], theirs[j]) * C[j]
-    sums = sum_through_trees(K.above, K.first, K.left, K.right, C)
+            expected[i] += COUNTS[kind](ours[i], theirs[j]) * C[j]
+    given = K.above, K.least, K.most, K.first, K.left, K.right, C
+    sums = sum_through_trees(*given)
     np.testing.assert_allclose(sums, expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_array_equal(sum_through_trees.py_func(K.above, K.first, K.left, K.right, C), sums)
+    np.testing.assert_allclose(sum_through_trees.py_func(*given), sums, rtol=1e-12, atol=1e-12)
 
 
 @kinds
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_tree_kernels_are_psd_and_of_one_row_per_leaf(name, kind):
+    """TT06 says positive definite, which no kernel of samples that share a leaf is."""
+    kernel = TreeEnsemble(ENSEMBLES[name].fit(X, Y), kind)
+    K = kernel(X)
+    assert np.linalg.eigvalsh(K).min() >= -1e-12 * np.trace(K)
+    ours = trees_of(kernel.forest).leaves(X)
+    alone = TreeEnsemble(ENSEMBLES["tree"].fit(X, Y), kind)(X)
+    assert np.linalg.matrix_rank(alone) <= len(np.unique(trees_of(ENSEMBLES["tree"]).leaves(X)))
+    if kind != "ancestors":
+        np.testing.assert_allclose(kernel.diag(X), 1.0, rtol=1e-15)
+        assert (K <= 1 + 1e-15).all()
+        together = (ours[:, :, None] == ours[:, None]).all(axis=0)
+        np.testing.assert_array_equal(K[together], 1.0)
+
+
+def test_tt06_9_is_a_sum_over_levels():
+    """Sum over levels l of [one ancestor at depth l] min(1/d, 1/d'): the product of two PSD matrices for each."""
+    tree = ENSEMBLES["tree"].fit(X, Y)
+    (ours,) = paths(tree, X)
+    inverse = np.array([1 / (len(path) - 1) for path in ours])
+    least = np.minimum.outer(inverse, inverse)
+    levels = range(1, max(map(len, ours)))
+    ancestors = [
+        np.array([path[level] if level < len(path) else -i for i, path in enumerate(ours, 1)]) for level in levels
+    ]
+    total = sum((of_level[:, None] == of_level) * least for of_level in ancestors)
+    gone = [(of_level < 0) for of_level in ancestors]
+    total -= sum(np.diag(absent * inverse) for absent in gone)
+    np.testing.assert_allclose(TreeEnsemble(tree, "depth")(X), total, rtol=1e-12)
+    assert np.linalg.eigvalsh(least).min() > -1e-14
+
+
+@pytest.mark.parametrize("kind", ["leaf", "ancestors"])
 def test_the_mass_counts_nodes(kind):
     forest = ENSEMBLES["regression forest"].fit(X, Y)
     nodes = sum(tree.tree_.n_leaves if kind == "leaf" else tree.tree_.node_count - 1 for tree in forest.estimators_)
@@ -126,6 +168,20 @@ def test_the_mass_counts_nodes(kind):
     values = np.array([h(X) for h in drawn])
     assert (values.sum(axis=1) > 0).all()
     np.testing.assert_allclose(values.T @ values / 4, kernel(X), rtol=1e-12)
+
+
+def test_the_hypotheses_of_tt06_9():
+    """The weights below a node sum up to one over its shallowest leaf, and all hypotheses to the kernel."""
+    kernel = TreeEnsemble(ENSEMBLES["regression forest"].fit(X, Y), "depth")
+    listed, weights = kernel._hypotheses
+    values = np.array([kernel.passes(X, *each) for each in listed])
+    assert (values.sum(axis=1) > 0).all()
+    np.testing.assert_allclose((values.T * weights) @ values / 4, kernel(X), rtol=1e-12)
+    assert kernel.total_mass() == pytest.approx(weights.sum() / 4)
+    drawn = kernel.sample(50, random_state=0)
+    assert {(h.tree, h.node, h.depth) for h in drawn} <= set(listed)
+    first = drawn[0]
+    assert str(first) == f"passes node {first.node} of tree {first.tree} and ends at depth {first.depth} or less"
 
 
 @kinds
@@ -216,11 +272,12 @@ def test_supervised_kernels_classify(kind):
 def test_a_tree_without_tests_knows_no_difference():
     leaf = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
     assert (TreeEnsemble(leaf, "leaf")(X) == 1).all()
-    assert (TreeEnsemble(leaf, "depth")(X) == 0).all()
-    assert TreeEnsemble(leaf, "leaf").total_mass() == 1
-    assert TreeEnsemble(leaf, "depth").total_mass() == 0
+    assert (TreeEnsemble(leaf, "depth")(X) == 1).all()
+    assert (TreeEnsemble(leaf, "ancestors")(X) == 0).all()
+    assert TreeEnsemble(leaf, "leaf").total_mass() == TreeEnsemble(leaf, "depth").total_mass() == 1
+    assert TreeEnsemble(leaf, "ancestors").total_mass() == 0
     with pytest.raises(InvalidInput, match="trees without a test"):
-        TreeEnsemble(leaf, "depth").sample(3)
+        TreeEnsemble(leaf, "ancestors").sample(3)
 
 
 @pytest.mark.parametrize(
@@ -243,5 +300,5 @@ def test_what_has_no_fitted_trees(forest):
 
 
 def test_kinds_that_there_are_not():
-    with pytest.raises(InvalidInput, match="kind: found 'leaves'; give one of 'leaf', 'depth'"):
+    with pytest.raises(InvalidInput, match="kind: found 'leaves'; give one of 'leaf', 'depth', 'ancestors'"):
         TreeEnsemble(DecisionTreeClassifier().fit(X, Y), "leaves")

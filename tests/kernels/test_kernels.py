@@ -9,6 +9,7 @@ from scipy.integrate import quad
 
 from cvxens.errors import InvalidInput
 from cvxens.kernels import MiddleStump, Perceptron, SimplifiedStump, Stump
+from cvxens.kernels.kernel import OPEN
 from cvxens.kernels.perceptron import mean_projection
 
 values = st.one_of(st.integers(-3, 3).map(float), st.floats(-5, 5).map(lambda v: round(v, 3)))
@@ -80,7 +81,7 @@ def test_the_stump_kernels_are_one_up_to_a_constant(X):
     low, high = X.min(axis=0), X.max(axis=0)
     distance = np.array([[sum(abs(a - b)) for b in X] for a in X])
     np.testing.assert_allclose(SimplifiedStump()(X), -distance, atol=1e-12)
-    np.testing.assert_allclose(Stump()(X), sum(high - low) / 2 - distance, atol=1e-12)
+    np.testing.assert_allclose(Stump()(X), (1 + 2 * OPEN) * sum(high - low) / 2 - distance, atol=1e-12)
     np.testing.assert_allclose(Stump(low=low - 1, high=high + 2)(X), sum(high - low + 3) / 2 - distance, atol=1e-12)
 
 
@@ -100,7 +101,7 @@ def test_cells_of_stumps_have_the_kernel_as_inner_products(X, wide):
     kernel = Stump(low=low - [1.0] * len(low), high=high + 0.5) if wide else Stump()
     cells = kernel.cells(X)
     np.testing.assert_allclose(cells.scores(cells.edges(np.eye(len(X)))), kernel(X), atol=1e-9)
-    total = sum(high - low) + 1.5 * len(low) * wide
+    total = sum(high - low) + (1.5 * len(low) if wide else 2 * OPEN * sum(high - low))
     assert (cells.scale**2).sum() == pytest.approx(total / 2)
 
 
@@ -143,7 +144,8 @@ def test_the_mean_projection_of_a_random_direction(n_features):
 
 def test_the_perceptron_kernel_is_that_of_stumps_on_one_feature():
     X = np.array([[-2.0], [0.5], [2.0]])
-    np.testing.assert_allclose(Perceptron()(X), Stump(low=[-2.0], high=[2.0])(X), atol=1e-12)
+    np.testing.assert_allclose(Perceptron(2.0)(X), Stump(low=[-2.0], high=[2.0])(X), atol=1e-12)
+    np.testing.assert_allclose(Perceptron()(X), Stump()(X) - 2 * OPEN, atol=1e-12)
 
 
 def test_cells_of_perceptrons_tend_to_the_kernel_and_are_reproducible():

@@ -107,7 +107,7 @@ def test_the_infinite_svm_on_the_cells_of_stumps_is_the_stump_kernel_svm(seed, C
 @few
 @given(seed=seeds)
 def test_weights_over_scale_are_edges_signed_by_y(seed):
-    """LL08 Theorem 7 with the y_i that the printed one drops: w(a)/r(a) = sum_i u_i y_i h_a(x_i)."""
+    """LL08 Theorem 7 with the y_i that its printed proof drops: w(a)/r(a) = sum_i u_i y_i h_a(x_i)."""
     X, y = sample(seed)
     cells = Stump().cells(X)
     solution = solved(InfiniteSVM(cells, y, 0.5))

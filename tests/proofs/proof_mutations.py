@@ -10,13 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize_scalar
 
 from cvxens.colgen import Formulation, column_generation, oracles
-from cvxens.problems import formulations
+from cvxens.problems import Problem, formulations
 from cvxens.problems.losses import Exponential, HardMargin, Hinge, Logistic
+from cvxens.problems.maps import doubly_centred, factor
 from cvxens.problems.penalties import L1, SquaredL2
-from cvxens.proofs import checker, prove_inseparable
+from cvxens.proofs import checker, prove_inseparable, prove_kernel
 
 FORMULATIONS = {
     "P4": formulations.soft_margin(C=0.3),
@@ -25,6 +26,15 @@ FORMULATIONS = {
     "P1": formulations.svm(C=0.1),
     "logistic": Formulation(Logistic(0.5), L1(0.5)),
     "exponential": Formulation(Exponential(0.5), SquaredL2(), intercept=True),
+}
+
+KERNELS = {
+    "stump kernel": (formulations.svm(C=0.5), "stump", None),
+    "stump kernel, prices for each": (formulations.svm(C=np.arange(2.0, 10.0) / 7), "stump", None),
+    "perceptron kernel": (formulations.svm(C=0.5), "perceptron", None),
+    "laplacian kernel": (formulations.svm(C=2.0), "laplacian", 0.1),
+    "gaussian kernel": (formulations.svm(C=2.0), "gaussian", 0.3),
+    "gaussian kernel, exponential": (Formulation(Exponential(0.25), SquaredL2(0.5), intercept=True), "gaussian", 0.3),
 }
 
 INSEPARABLE = {
@@ -57,6 +67,35 @@ def make_inseparable_proof(name, seed):
     return prove_inseparable(formulation, X, y, over=over)
 
 
+def evaluate_kernel(name, X, gamma):
+    """Evaluate a kernel by its formula."""
+    differences = X[:, None] - X
+    if "stump" in name or "laplacian" in name:
+        distances = np.abs(differences).sum(axis=2)
+        return -distances if "stump" in name else np.exp(-gamma * distances)
+    squares = (differences**2).sum(axis=2)
+    return -np.sqrt(squares) if "perceptron" in name else np.exp(-gamma * squares)
+
+
+def make_kernel_proof(name, seed):
+    """Prove the optimum that cvxpy finds over the functions of a kernel."""
+    formulation, kernel, gamma = KERNELS[name]
+    X, y = small_sample(seed)
+    K = evaluate_kernel(kernel, X, gamma)
+    problem = Problem(formulation, factor(doubly_centred(K)).F, y)
+    u = problem.solve().duals["u"]
+    f = K @ (y * u) / problem.penalty.weight
+    b = float(minimize_scalar(lambda b: problem.loss.value(y * (f + b)), bounds=(-50, 50), method="bounded").x)
+    return prove_kernel(formulation, X, y, kernel, u, b, gamma=gamma)
+
+
+def make_any_proof(name, seed):
+    """Make the proof of any name above."""
+    if name in INSEPARABLE:
+        return make_inseparable_proof(name, seed)
+    return make_kernel_proof(name, seed) if name in KERNELS else make_proof(FORMULATIONS[name], seed)
+
+
 def leaves(value, path=()):
     """Yield the path of every value in a document, also of those that hold others."""
     if path:
@@ -78,15 +117,18 @@ def mutate(document, path, rng):
         choices.append(not value)
     elif isinstance(value, str):
         try:
-            number = Fraction(value)
+            number = Fraction(value) if len(value) < 4000 else Fraction(7)
             tiny = Fraction(1, 10 ** rng.choice([1, 6, 12, 30]))
             choices = [str(x) for x in (-number, number + tiny, number - tiny, 2 * number, number / 3, Fraction(0))]
-            choices += [f"{number.numerator * 2}/{number.denominator * 2}", f"{value}0", f" {value}", float(number)]
+            choices += [f"{number.numerator * 2}/{number.denominator * 2}", f"{value}0", f" {value}", 0.5]
+            choices += [str(number + number // 10 ** rng.choice([1, 3, 6, 9, 12])) for _ in range(3)]
+            choices += [str(number + 1), str(number - 1), "1e400", "NaN", "-inf", "9" * 5000, f"{'8' * 4200}/3"]
         except ValueError:
             at = rng.randrange(len(value) + 1)
             choices += [value + "x", value[:at] + "7" + value[at + 1 :], value.upper()]
             choices += ["hinge", "hard", "logistic", "exponential", "soft minimum", "l1", "squared l2", "simplex"]
-            choices += ["stumps", "stumps and constant", "pool", "one-sided pool"]
+            choices += checker.HYPOTHESES
+            choices += ["1e400", "NaN", "inf", "0x1p-3", "9" * 5000, f"1/{'7' * 4200}"]
     elif isinstance(value, int):
         choices += [value + 1, value - 1, -value, str(value), float(value)]
     elif isinstance(value, list) and value:
@@ -123,39 +165,74 @@ def is_true(document, path):
     names = rows[0]
     X = np.array([[float(row[names.index(c)]) for c in data["features"]] for row in rows[1:]])
     y = np.array([1 if float(row[names.index(data["target"])]) == float(data["labels"][1]) else -1 for row in rows[1:]])
-    columns = [X[:, j] for j in range(X.shape[1])]
-    H = []
-    if "pool" in form["hypotheses"]:
-        H = columns
+    prices = read_prices(form) * np.ones(len(y))
+    weight = float(Fraction(form["weight"]))
+    stated = document["values"]
+    if "kernel" in form["hypotheses"]:
+        objective, best = solve_kernel(document, X, y, prices, weight)
     else:
-        for x in columns:
-            values = np.unique(x)
-            H += [np.where(x >= v, 1.0, -1.0) for v in values[1:]]
-        H += [np.ones(len(X))] * (form["hypotheses"] == "stumps and constant")
-    if model is None:
-        return largest_margin(form, np.column_stack(H), y) <= 1e-9
-    prices = np.array([float(Fraction(c)) for c in form["prices"]]) * np.ones(len(y))
-    f = np.full(len(y), float(Fraction(model["intercept"])))
-    merged = {}
+        H = list_columns(form, X)
+        if model is None:
+            return largest_margin(form, np.column_stack(H), y) <= 1e-9
+        objective = evaluate_model(document, X, y, prices, weight)
+        best = solve_by_enumeration(form, np.column_stack(H), y, prices, weight)
+    stated, bound = (float(Fraction(stated[name])) for name in ("objective", "bound"))
+    size = 1e-6 * max(1.0, abs(best))
+    return objective <= stated + size and bound <= best + size and best <= stated + size
+
+
+def list_columns(form, X):
+    """List the values of all hypotheses."""
+    if "pool" in form["hypotheses"]:
+        return list(X.T)
+    H = [np.where(x >= v, 1.0, -1.0) for x in X.T for v in np.unique(x)[1:]]
+    return H + [np.ones(len(X))] * (form["hypotheses"] == "stumps and constant")
+
+
+def read_prices(form):
+    """Read the prices of a formulation."""
+    unit, *prices = map(int, form["prices"])
+    return np.array([float(Fraction(c, unit)) for c in prices])
+
+
+def evaluate_loss(form, z, prices):
+    """Evaluate the loss at margins."""
+    return {
+        "hinge": (prices * np.maximum(1 - z, 0)).sum,
+        "hard": lambda: 0.0 if z.min() >= 1 - 1e-12 else np.inf,
+        "soft minimum": lambda: min(-r + (prices * np.maximum(r - z, 0)).sum() for r in z),
+        "exponential": (prices * np.exp(-z)).sum,
+        "logistic": (prices * np.logaddexp(0, -z)).sum,
+    }[form["loss"]]()
+
+
+def evaluate_model(document, X, y, prices, weight):
+    """Evaluate the objective of the model in a document, in floats."""
+    form, model = document["formulation"], document["model"]
+    unit = int(model["denominator"])
+    f, merged = np.full(len(y), float(Fraction(int(model["intercept"]), unit))), {}
     for term in model["terms"]:
-        j, t, w = term["feature"], term["threshold"], float(Fraction(term["weight"]))
+        j, t, w = term["feature"], term["threshold"], float(Fraction(int(term["weight"]), unit))
         h = np.ones(len(y)) if j is None else X[:, j] if t is None else np.where(X[:, j] >= float(t), 1.0, -1.0)
         f += w * h
         merged[j, h.tobytes()] = merged.get((j, h.tobytes()), 0.0) + w
-    z, w = y * f, np.array(list(merged.values()))
-    weight = float(Fraction(form["weight"]))
-    objective = {
-        "hinge": (prices * np.maximum(1 - z, 0)).sum(),
-        "hard": 0.0 if z.min() >= 1 - 1e-12 else np.inf,
-        "soft minimum": min(-r + (prices * np.maximum(r - z, 0)).sum() for r in z),
-        "exponential": (prices * np.exp(-z)).sum(),
-        "logistic": (prices * np.logaddexp(0, -z)).sum(),
-    }[form["loss"]]
-    objective += {"l1": weight * np.abs(w).sum(), "squared l2": weight / 2 * (w @ w), "simplex": 0.0}[form["penalty"]]
-    best = solve_by_enumeration(form, np.column_stack(H), y, prices, weight)
-    stated, bound = (float(Fraction(document["values"][name])) for name in ("objective", "bound"))
-    size = 1e-6 * max(1.0, abs(best))
-    return objective <= stated + size and bound <= best + size and best <= stated + size
+    w = np.array(list(merged.values()))
+    size = {"l1": weight * np.abs(w).sum(), "squared l2": weight / 2 * (w @ w), "simplex": 0.0}[form["penalty"]]
+    return evaluate_loss(form, y * f, prices) + size
+
+
+def solve_kernel(document, X, y, prices, weight):
+    """Evaluate the function that the multipliers make, and solve the formulation over all functions of the kernel."""
+    form, model = document["formulation"], document["model"]
+    q, *numerators = map(int, document["multipliers"])
+    c = y * np.array([float(Fraction(v, q)) for v in numerators]) / weight
+    K = doubly_centred(evaluate_kernel(form["hypotheses"], X, float(Fraction(form["gamma"]))))
+    # the scores of the centred kernel are others by a constant
+    own = evaluate_kernel(form["hypotheses"], X, float(Fraction(form["gamma"])))
+    own = own - own[0, 0]
+    b = float(Fraction(int(model["intercept"]), int(model["denominator"])))
+    objective = evaluate_loss(form, y * (own @ c + b), prices) + weight / 2 * (c @ own @ c)
+    return objective, solve_by_enumeration(form, factor(K).F, y, prices, weight)
 
 
 def largest_margin(form, H, y):
@@ -183,13 +260,14 @@ def solve_by_enumeration(form, H, y, prices, weight):
     constraints = []
     if form["loss"] == "soft minimum":
         rho = cp.Variable()
-        loss, constraints = -rho + prices @ cp.pos(rho - z), [cp.norm1(w) <= 1]
+        loss = -rho + prices @ cp.pos(rho - z)
     elif form["loss"] == "hard":
         loss, constraints = 0, [z >= 1]
     else:
         phi = {"hinge": cp.pos(1 - z), "exponential": cp.exp(-z), "logistic": cp.logistic(-z)}[form["loss"]]
         loss = prices @ phi
     penalty = {"l1": weight * cp.norm1(w), "squared l2": weight / 2 * cp.sum_squares(w), "simplex": 0}[form["penalty"]]
+    constraints += [cp.norm1(w) <= 1] if form["penalty"] == "simplex" else []
     return cp.Problem(cp.Minimize(loss + penalty), constraints).solve(solver="CLARABEL")
 
 
@@ -230,11 +308,11 @@ def exists(document, path):
 
 def main(n_mutations):
     """Attack a proof of every formulation; print what was accepted, and return the number of lies."""
-    n_lies, names = 0, [*FORMULATIONS, *INSEPARABLE]
+    n_lies, names = 0, [*FORMULATIONS, *KERNELS, *INSEPARABLE]
     with TemporaryDirectory() as folder:
         path = Path(folder, "data.csv")
         for seed, name in enumerate(names):
-            proof = make_inseparable_proof(name, seed) if name in INSEPARABLE else make_proof(FORMULATIONS[name], seed)
+            proof = make_any_proof(name, seed)
             proof.save(Path(folder, "proof.json"), path)
             accepted, lies = attack(proof, path, -(-n_mutations // len(names)), seed)
             n_lies += len(lies)

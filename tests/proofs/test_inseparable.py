@@ -24,8 +24,8 @@ TWINS = np.array([[1.0, 2.0], [3.0, 0.5], [1.0, 2.0]]), np.array([1.0, 1.0, -1.0
 
 
 def multipliers(proof):
-    part = proof.document["multipliers"]
-    return [Fraction(int(v), int(part["denominator"])) for v in part["numerators"]]
+    numerators, denominator = proof.multipliers
+    return [Fraction(v, denominator) for v in numerators]
 
 
 @pytest.mark.parametrize(("sample", "u"), [(XOR, [1, 1, 1, 1]), (TWINS, [1, 0, 1])], ids=["XOR", "twins"])

@@ -47,7 +47,7 @@ def test_any_matrix_with_ties_and_any_number_of_outputs(seed, n_outputs, gamma, 
 
 
 def test_a_poor_preconditioner_costs_steps_only(monkeypatch):
-    K = TreeEnsemble(FOREST, "depth").unwritten(X)
+    K = TreeEnsemble(FOREST, "ancestors").unwritten(X)
     known = iterated_least_squares_experts(K, Y, 1e-3, MEMBERS)
     monkeypatch.setattr(iterated, "RANK", 2)
     unknown = iterated_least_squares_experts(K, Y, 1e-3, MEMBERS)

@@ -40,7 +40,16 @@ def gram_matrices(draw):
 
 
 def positive_starts(n):
-    return arrays(np.float64, n, elements=st.sampled_from([0.0, 1e-300, 1e-7, 1e-3, 0.3, 1.0])).filter(np.any)
+    entries = st.sampled_from([0.0, 1e-300, 2e-101, 1e-7, 1.1e-6, 1e-3, 0.3, 1.0])
+    return arrays(np.float64, n, elements=entries).filter(np.any)
+
+
+@pytest.mark.parametrize("least", [2e-7, 1e-6, 1.1e-6, 0.3])
+def test_a_sample_without_a_size_is_the_optimum_by_itself(least):
+    """Its entry of Q is 0, which no scale turns into 1; from some starts the active set went in a circle."""
+    Q = np.array([[5.0, -1.0, -2.0, 0.0], [-1.0, 10.0, -1.0, 0.0], [-2.0, -1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    u = finish_on_active_set(Q, np.array([0.3, 1e-300, 0.001, least]))
+    np.testing.assert_array_equal(u, [0.0, 0.0, 0.0, 1.0])
 
 
 @settings(deadline=None, max_examples=150)

@@ -16,6 +16,7 @@ from cvxens.colgen.masters.newton_masters import (
     SparseMaster,
     hinge_path,
 )
+from cvxens.colgen.masters.smoothing_master import SmoothingMaster
 from cvxens.colgen.protocols import Master, Oracle
 from cvxens.colgen.restricted import Fastest
 from cvxens.errors import SolverFallbackWarning
@@ -33,6 +34,7 @@ __all__ = [
     "LeastSquaresMaster",
     "RowMaster",
     "SmoothMaster",
+    "SmoothingMaster",
     "SparseMaster",
     "fastest_master",
     "fastest_master_over",
@@ -47,6 +49,7 @@ MASTERS = (
     SmoothMaster,
     SparseMaster,
     RowMaster,
+    SmoothingMaster,
     ConicMaster,
     CvxpyMaster,
 )

@@ -71,7 +71,8 @@ class ConicMaster(FastMaster):
         if self.restricted.n_columns == 0:
             try:
                 start = self.restricted.start()
-                if np.isfinite(start.objective):
+                # no weights at all may be none of the penalty's, as on a simplex: then any column is a step
+                if np.isfinite(start.objective) or np.isfinite(self.loss.value(self.restricted.margins(start))):
                     return start
             except SolverFailed as failure:
                 if failure.attempts[0].status != "infeasible":

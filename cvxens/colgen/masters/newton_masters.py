@@ -18,7 +18,7 @@ from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
 from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
-from cvxens.solvers.least_squares import ByColumns, BySamples
+from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
@@ -79,7 +79,7 @@ class HingeMaster(NewtonMaster):
         A loss of hinges, also of regression, with a squared l2 penalty and free w, with or without an intercept.
     """
 
-    source = "SL (1)"
+    source = "LL08 P1; SL (1), line 6 of Algorithm 1"
     needs = (Needs("hinges", "ridge", nonnegative=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
@@ -349,18 +349,23 @@ class LeastSquaresMaster(FastMaster):
     ``b = mean(L - H W)`` and ``U = C (L - H W - 1 b')``, so 1'U = 0 by construction. Prices C_i of the samples weigh
     means and squares.
 
+    With `inverse`, as SL has it, S^-1 is updated by SL (20): at one column a round in an eighth of the time (2,000
+    columns over 200 samples, or 1,000 over 500), with weights that are off by about 2e-13 C, relative, by then.
+
     Parameters
     ----------
     formulation : Formulation
         Squared error with a squared l2 penalty and an intercept, of any number of outputs.
     y : ndarray of shape (n_samples, 1)
         A column of ones.
+    inverse : bool
+        True for the updated inverse of SL (20), in memory for n_samples^2 numbers.
     """
 
-    source = "SL (11)"
+    source = "SL (11), (20)"
     needs = (Needs("targets", "ridge", nonnegative=False, intercept=True),)
 
-    def __init__(self, formulation: Formulation, y: Array) -> None:
+    def __init__(self, formulation: Formulation, y: Array, *, inverse: bool = False) -> None:
         super().__init__(formulation, y)
         self.pace = Pace()
         # prices with the mean 1: 1/2 sum_i v_i |r_i|^2 + ridge/2 |W|^2
@@ -368,6 +373,7 @@ class LeastSquaresMaster(FastMaster):
         targets, prices = self.loss.targets.reshape(len(y), -1), np.full(len(y), self.loss.prices.ravel() / price)
         problem = targets, self.penalty.ridge / price, prices
         self.by_columns, self.by_samples = ByColumns(*problem), BySamples(*problem)
+        self.by_inverse = ByInverse(*problem) if inverse else None
 
     def solve(self) -> MasterSolution:
         """Grow the equations by the new columns and solve them; a TimeUp where that may take longer than is left."""
@@ -376,7 +382,7 @@ class LeastSquaresMaster(FastMaster):
         if not self.pace.allows_step():
             raise TimeUp
         H = self.restricted.H
-        W = (self.by_columns if H.shape[1] <= len(H) else self.by_samples).weights(H.T)
+        W = (self.by_inverse or (self.by_columns if H.shape[1] <= len(H) else self.by_samples)).weights(H.T)
         W = W.reshape(-1, *self.restricted.problem.outputs)
         scores = H @ W
         b = self.loss.best_intercept(scores, self.restricted.y)

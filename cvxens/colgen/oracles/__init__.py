@@ -1,27 +1,35 @@
 """Oracles: weak learners that price their hypotheses."""
 
+from cvxens.colgen.oracles.boxes import Boxes
+from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
 from cvxens.colgen.oracles.learners import SklearnLearner, Trees
+from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.oracles.ramps import Ramps
 from cvxens.colgen.oracles.rows import Rows
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, Stump
 
 __all__ = [
+    "Boxes",
     "Constant",
     "Costed",
+    "DepthTwoTrees",
     "FeatureGroups",
     "Fourier",
     "KernelBalls",
     "KernelColumns",
+    "PairRules",
     "ParallelPerceptrons",
     "Perceptrons",
     "Pool",
     "QuantileStumps",
+    "Ramps",
     "Rows",
     "SklearnLearner",
     "Stump",

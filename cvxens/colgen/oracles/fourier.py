@@ -65,9 +65,13 @@ def _median(values: Array, masses: Array) -> float:
 class Fourier(SampledOracle):
     """Fourier features cos(theta'x - kappa), theta ~ N(0, I / sigma**2), kappa uniform on [0, 2 pi).
 
-    Over this law h(x) h(x') averages to half the Gaussian kernel ``exp(-|x - x'|**2 / (2 sigma**2))``.
-    The best of a sampled pool are returned, as in SL, with a new pool in every call. That is a
+    Over this law h(x) h(x') averages to half the Gaussian kernel ``exp(-|x - x'|**2 / (2 sigma**2))`` (Rahimi & Recht).
+    The best of a sampled pool are returned, as in SL VI-A, with a new pool in every call. That is a
     heuristic and says so, ``edge_bound = inf``; over one fixed pool, ``resample=False``, the oracle is exact.
+
+    SL takes the bandwidth that cross-validation chooses for the SVM with that kernel: after
+    ``search = InfiniteEnsembleSVCCV(InfiniteEnsembleSVC("gaussian"), Cs="ll08").fit(X, y)`` it is
+    ``sigma = (2 * search.best_params_["gamma"]) ** -0.5``. The median distance is ours.
 
     Parameters
     ----------
@@ -102,7 +106,7 @@ class Fourier(SampledOracle):
     cos(1.938 x[0] - 0.8351)
     """
 
-    source = "SL"
+    source = "SL VI-A; Rahimi & Recht 2007"
     refinement_name = "refine"
 
     def __init__(

@@ -37,7 +37,8 @@ class KernelBalls:
 
     The penalty ``sum_m weights_m |f_m|_m`` of a sum of functions f_m in the spaces of the kernels (Bach, Lanckriet &
     Jordan 2004) is the l1 penalty over these atoms. By the representer theorem the best atom of a kernel under s is
-    ``K_m s / sqrt(s'K_m s)``, of the edge ``sqrt(s'K_m s)``, over its weight.
+    ``K_m s / sqrt(s'K_m s)``, of the edge ``sqrt(s'K_m s)``, over its weight. SL says in its introduction that column
+    generation makes this easier, and has no algorithm for it; here it is the loop of any other formulation.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class KernelBalls:
     (True, True)
     """
 
-    source = "Bach, Lanckriet & Jordan 2004"
+    source = "Bach, Lanckriet & Jordan 2004; SL section I"
     negations = True
 
     def __init__(self, kernels: Sequence[Callable[[Any, Any], Any]], X: Any, *, weights: Any = None) -> None:

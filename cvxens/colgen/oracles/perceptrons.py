@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -17,7 +18,7 @@ from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Perceptron, Stump, project
 from cvxens.types import Array
-from cvxens.validation import finite_array, samples, whole
+from cvxens.validation import finite_array, one_of, samples, whole
 
 
 class ParallelPerceptrons:
@@ -44,7 +45,7 @@ class ParallelPerceptrons:
     0.6 x[0] + 0.8 x[1] >= 1.1 -> +1 4.0
     """
 
-    source = "LL08 section 5"
+    source = "LL08 section 5, the set P"
     negations = True
     largest = 1.0
 
@@ -74,11 +75,13 @@ class Perceptrons(SampledOracle):
     """Perceptrons sign(theta'x - alpha): sampled directions with all thresholds, and trained ones.
 
     Directions are uniform on the sphere; of each, sorting the projections gives the exact best threshold and
-    sign (SL, with 2000 directions per call). The best few can be trained further by random coordinate
-    descent on the weighted 0/1 loss, which raises their edge. Either is a heuristic over all perceptrons and
-    says so, ``edge_bound = inf``; over directions sampled once, ``resample=False``, the oracle is exact.
+    sign, so 2000 directions are many more perceptrons than the 2000 pairs (theta, kappa) of SL VI-A. The best few can
+    be trained further by random coordinate descent on the weighted 0/1 loss, which raises their edge. Either is a
+    heuristic over all perceptrons and says so, ``edge_bound = inf``; over directions sampled once, ``resample=False``,
+    the oracle is exact.
 
-    ``Perceptrons(X, n_directions=1, refined=1)`` is the learner of LL08: one random start, trained by
+    ``Perceptrons(X, thresholds="sampled")`` has the 2000 pairs of SL in every call, and
+    ``Perceptrons(X, n_directions=1, refined=1)`` is the learner of LL08 section 7: one random start, trained by
     RCD-bias for 200 epochs. The constants always belong to the set. Scale the features alike first.
 
     Parameters
@@ -88,6 +91,9 @@ class Perceptrons(SampledOracle):
     n_directions : int
         Number of directions sampled. If they are fixed, their sorted projections are kept, 21 bytes for each
         sample and direction; else a million of them at a time.
+    thresholds : {"all", "sampled"}
+        The thresholds of a direction: each that makes a difference, or one, uniform on [-R, R] with the samples inside
+        of the ball of radius R, as the kernel of `cvxens.kernels.Perceptron` weighs them.
     refined : int
         So many of the best are trained, at most `n_directions`.
     epochs : int
@@ -113,7 +119,7 @@ class Perceptrons(SampledOracle):
     (2.0, 2.0)
     """
 
-    source = "LL08 section 5; Li & Lin, IJCNN 2007; SL"
+    source = "LL08 sections 5 and 7; Li & Lin, IJCNN 2007; SL VI-A"
     refinement_name = "refined"
 
     def __init__(
@@ -121,6 +127,7 @@ class Perceptrons(SampledOracle):
         X: Any,
         *,
         n_directions: int = 2000,
+        thresholds: str = "all",
         refined: int = 0,
         epochs: int = 200,
         resample: bool = True,
@@ -129,6 +136,7 @@ class Perceptrons(SampledOracle):
     ) -> None:
         super().__init__(X, resample, columns_per_round, random_state, refined)
         self.n_directions = whole("n_directions", n_directions)
+        self.thresholds = one_of("thresholds", thresholds, ["all", "sampled"])
         self.refined = refined
         self.epochs = whole("epochs", epochs)
         if refined > n_directions:
@@ -148,10 +156,28 @@ class Perceptrons(SampledOracle):
     def _n_refined(self) -> int:
         return self.refined
 
-    def _draw_blocks(self) -> Iterator[ParallelPerceptrons]:
+    def _draw_blocks(self) -> Iterator[ParallelPerceptrons | Pool]:
+        if self.thresholds == "sampled":
+            yield from self._draw_pairs()
+            return
         directions = unit_directions(self._random, self.n_directions, self.sample.shape[1])
         for chunk in chunks(len(directions), len(self.sample)):
             yield ParallelPerceptrons(self.sample, directions[chunk], columns_per_round=self._n_kept)
+
+    def _draw_pairs(self) -> Iterator[Pool]:
+        """Draw pairs of a direction and a threshold, and yield them by blocks."""
+        X, n = self.sample, self.n_directions
+        theta = self._random.standard_normal((n, X.shape[1]))
+        theta /= np.linalg.norm(theta, axis=1, keepdims=True)
+        radius = float(np.linalg.norm(X, axis=1).max())
+        alpha = self._random.uniform(-radius, radius, n)
+        for chunk in chunks(n, len(X)):
+            yield Pool(
+                np.where(project(X, theta[chunk]) >= alpha[chunk], 1.0, -1.0),
+                embody=partial(_make_perceptron, theta[chunk], alpha[chunk]),
+                sample=X,
+                columns_per_round=self._n_kept,
+            )
 
     def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         start: Any = column.hypothesis
@@ -204,6 +230,10 @@ def step(a: Array, g: Array, s: Array) -> float:
             best = edge
             best_t = t[k] + reach if k + 1 == len(t) else (t[k] + t[k + 1]) / 2
     return best_t
+
+
+def _make_perceptron(theta: Array, alpha: Array, index: int, sign: int) -> Perceptron:
+    return Perceptron(tuple(theta[index].tolist()), float(alpha[index]), sign)
 
 
 def _make_constant(_index: int, sign: int) -> Constant:

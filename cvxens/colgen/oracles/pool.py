@@ -35,6 +35,7 @@ def unite(parts: Iterable[Priced], limit: int) -> Priced:
         sum(part.edge_square_sum for part in parts),
         max(part.outside_bound for part in parts),
         all(part.distinct or part.outside_bound < inf for part in parts),
+        sum(part.rising_square_sum for part in parts),
     )
 
 
@@ -82,7 +83,7 @@ class Pool:
     0.6875
     """
 
-    source = "KIE06 (7)"
+    source = "SL (6), (8); KIE06 (6)"
 
     def __init__(
         self,
@@ -130,6 +131,10 @@ class Pool:
         """The name of the set in an exact proof, and its table (n_samples, n_columns); None for columns with names."""
         return None if self._embodied else ("pool" if self.negations else "one-sided pool", self.H)
 
+    def has_negation(self, _: Hypothesis) -> bool:
+        """Return True if the set has -h beside this h of it."""
+        return self.negations
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best hypotheses, as `Oracle.price` says, each with the sign that makes its edge positive.
 
@@ -154,14 +159,15 @@ class Pool:
         # of that, and the product of centre and sum, whose sum is rounded once, by three of its own
         rounding = (n_samples + 1) * EPSILON * self._largest_shifted * float(np.abs(s).sum(axis=0).max())
         rounding += 2 * EPSILON * float(np.abs(self._centres).max() * np.abs(totals).max())
-        norm = float(np.linalg.norm(by_output)) * (1 + by_output.size * EPSILON)
-        square_sum = (norm + rounding * by_output.size**0.5) ** 2
+        counted = by_output, by_output if self.negations else np.maximum(by_output, 0)
+        norms = (float(np.linalg.norm(edges)) * (1 + by_output.size * EPSILON) for edges in counted)
+        square_sum, rising = ((norm + rounding * by_output.size**0.5) ** 2 for norm in norms)
         largest = float(sizes[ranked[0]])
         if row_norm < inf:
             # every output is off by as much, and the norm by a few roundings for each
             rounding = rounding * s.shape[1] ** (1 / row_norm) + (s.shape[1] + 8) * EPSILON * largest
         outside = columns[0].edge + rounding if columns else 0.0
-        return Priced(columns, largest + rounding, square_sum, outside)
+        return Priced(columns, largest + rounding, square_sum, outside, rising_square_sum=rising)
 
     def _list_outside(
         self, signs: Array, sizes: Array, ranked: NDArray[np.intp], exclude: Set[Hypothesis]
@@ -240,6 +246,10 @@ class KernelColumns:
             negations=negations,
         )
         self.negations, self.largest, self.n_hypotheses = negations, self.pool.largest, self.pool.n_hypotheses
+
+    def has_negation(self, _: Hypothesis) -> bool:
+        """Return True if the set has -h beside this h of it."""
+        return self.negations
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best columns, as `Oracle.price` says: the edges are ``K' s``, the bounds exact."""

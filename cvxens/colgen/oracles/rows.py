@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
-from cvxens.colgen.protocols import Column, CombinedSample, Oracle, Priced
+from cvxens.colgen.protocols import Column, CombinedSample, Oracle, Priced, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis
 from cvxens.rounding import EPSILON
@@ -102,6 +102,10 @@ class Rows:
         _, of_sample, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
         return cls(oracle, csr_array((1 / sizes[of_sample], (of_sample, np.arange(len(of_sample))))))
 
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set may have the negation of a hypothesis."""
+        return has_negation(self.oracle, hypothesis)
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
         weights = validation.signed_weights(s, self.D.shape[0])
@@ -115,6 +119,7 @@ class Rows:
             edge_bound=answer.edge_bound + rounding,
             edge_square_sum=_add_to_squares(answer.edge_square_sum, lost, self.n_hypotheses),
             outside_bound=answer.outside_bound + rounding,
+            rising_square_sum=_add_to_squares(answer.rising_square_sum, lost, self.n_hypotheses),
         )
 
 

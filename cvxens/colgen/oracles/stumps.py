@@ -56,7 +56,7 @@ Ints: TypeAlias = NDArray[np.int64]
 class Stumps:
     """All middle stumps of a sample, and the constant: the exact oracle over this finite set.
 
-    A middle stump separates two neighbouring distinct values of one feature halfway (LL08). Its edge is
+    A middle stump separates two neighbouring distinct values of one feature halfway (LL08 section 4.2). Its edge is
     ``sum_i s_i - 2 sum_{i: x_i < threshold} s_i``, so one pass over each sorted feature prices them all,
     and bins spare most of that pass unless the sum of squared edges is wanted.
 
@@ -102,7 +102,7 @@ class Stumps:
     x[1] >= 3.5 -> +1 0.0
     """
 
-    source = "LL08 section 4; DBS02"
+    source = "LL08 section 4, SL (6), (8), (13); DBS02"
     negations = True
 
     def __init__(
@@ -127,7 +127,7 @@ class Stumps:
         every = n_features * self.per_feature + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.sides = np.zeros(n_features, np.int64) if signs is None else _check_sides(signs, n_features)
+        self.sides = check_sides(signs, n_features)
         self.factors = np.ones(n_features) if costs is None else 1 / _check_costs(costs, n_features)
         self.negations = not self.sides.any()
         self._search = StumpSearch(self.features, every_place=square_sum)
@@ -149,6 +149,11 @@ class Stumps:
     def largest(self) -> float:
         """The largest |h(x)| of all hypotheses."""
         return max(float(self.factors.max()), float(self.constant))
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set, and its negation too."""
+        stump = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+        return isinstance(stump, Constant) or (isinstance(stump, Stump) and not self.sides[stump.feature])
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
@@ -192,11 +197,13 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
+        square_sum, rising = self._bound_square_sums(weights, best, query)
         return Priced(
             columns,
             weights.raised(max(every, default=0.0), share),
-            self._bound_square_sum(weights, best),
+            square_sum,
             weights.raised(max(outside, default=0.0), share),
+            rising_square_sum=rising,
         )
 
     def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
@@ -217,12 +224,7 @@ class Stumps:
 
     def _find_more(self, feature: int, query: Query, known: int, row_norm: float) -> list[tuple[Any, Hypothesis]]:
         """Return the best open stumps of the parts of a feature, but for the `known` best of all, with their sizes."""
-        rows, places = self.features.entry_rows[self.features.entries(feature)], self.features.places(feature)
-        listed = rows < self.features.n_samples
-        weights = np.where(listed, query.integers[:, np.where(listed, rows, 0)], 0)
-        # the entry of all zeros has the weights of those that are not listed
-        weights[:, ~listed] = (query.totals - weights.sum(axis=1))[:, np.newaxis]
-        edges = query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1]
+        edges, places = self._evaluate_edges(feature, query), self.features.places(feature)
         sided = np.abs(edges) if self.sides[feature] == 0 else self.sides[feature] * edges
         outputs = sided.argmax(axis=0)
         sizes: Any = sided[outputs, np.arange(len(places))]
@@ -246,22 +248,43 @@ class Stumps:
         factor = float(self.factors[feature])
         return stump if factor == 1 else Scaled(stump, factor)
 
-    def _bound_square_sum(self, weights: FixedPoint, best: Best) -> float:
+    def _bound_square_sums(self, weights: FixedPoint, best: Best, query: Query) -> tuple[float, float]:
+        """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
         if not self.square_sum:
-            return inf
+            return inf, inf
         n_outputs, places = len(weights.totals), self.features.n_distinct - 1
-        squares = (best.squares * self.factors**2).sum()
-        squares += self.constant * (weights.totals.astype(np.float64) ** 2).sum()
         rounding = (self.features.n_samples + self.features.n_features + 8) * EPSILON
         # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(sum of factor^2 over all edges)
         length = np.sqrt((float(places @ self.factors**2) + self.constant) * n_outputs * (1 + rounding))
-        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+
+        def bound(of_features: Array) -> float:
+            squares = float((of_features * self.factors**2).sum())
+            squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
+            return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+
+        rising = best.squares.copy()
+        for j in np.flatnonzero(self.sides).tolist():
+            edges = self.sides[j] * self._evaluate_edges(j, query).astype(np.float64)
+            rising[j] = np.square(np.maximum(edges, 0)).sum()
+        return bound(best.squares), bound(rising)
+
+    def _evaluate_edges(self, feature: int, query: Query) -> Ints:
+        """Return the edges of a feature's rising stumps, in the units of the weights, (n_outputs, n_places)."""
+        rows, places = self.features.entry_rows[self.features.entries(feature)], self.features.places(feature)
+        listed = rows < self.features.n_samples
+        weights = np.where(listed, query.integers[:, np.where(listed, rows, 0)], 0)
+        # the entry of all zeros has the weights of those that are not listed
+        weights[:, ~listed] = (query.totals - weights.sum(axis=1))[:, np.newaxis]
+        return np.asarray(query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1])
 
 
-def _check_sides(signs: Any, n_features: int) -> Ints:
-    sides = finite_array("signs", signs, ndim=1)
+def check_sides(signs: Any, n_features: int, argument: str = "signs") -> Ints:
+    """Return the sides of features, -1, 0 or +1 each; 0 where none are given."""
+    if signs is None:
+        return np.zeros(n_features, np.int64)
+    sides = finite_array(argument, signs, ndim=1)
     if len(sides) != n_features or not np.isin(sides, [-1, 0, 1]).all():
-        raise InvalidInput("signs", f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
+        raise InvalidInput(argument, f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
     return sides.astype(np.int64)
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from cvxens import validation
 from cvxens.colgen.oracles.pool import rank, unite
-from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample
+from cvxens.colgen.protocols import Column, Oracle, Priced, TabledSample, has_negation
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Scaled, negate
 from cvxens.rounding import EPSILON
@@ -90,6 +90,10 @@ class Union:
         self.largest = max(getattr(oracle, "largest", inf) for oracle in oracles)
         self.n_hypotheses = sum(getattr(oracle, "n_hypotheses", inf) for oracle in oracles)
 
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if one of the sets may have the negation of a hypothesis."""
+        return any(has_negation(oracle, hypothesis) for oracle in self.oracles)
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses of all, as `Oracle.price` says; the bounds are exact if those of all are."""
         parts = [oracle.price(s, exclude, **row_norm) for oracle in self.oracles]
@@ -165,6 +169,11 @@ class Costed:
         """Return the hypotheses that are best for their cost, as `Oracle.price` says."""
         return self._search(s, set(exclude), row_norm) if callable(self.cost) else self._scale_all(s, exclude, row_norm)
 
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set may have the negation of a hypothesis, scaled or not."""
+        own = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+        return any(has_negation(self.oracle, h) for h in (own, hypothesis))
+
     def scale(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis divided by its cost."""
         factor = self._find_factor(hypothesis)
@@ -182,9 +191,13 @@ class Costed:
         own = [h.hypothesis if isinstance(h, Scaled) and h.factor == factor else h for h in exclude]
         answer = self.oracle.price(s, own if factor != 1 else exclude, **row_norm)
         columns = [Column(self.scale(c.hypothesis), c.sample, factor * c.edge) for c in answer.columns]
-        bounds = (_raised(bound, factor) for bound in (answer.edge_bound, answer.edge_square_sum, answer.outside_bound))
-        edge_bound, square_sum, outside = bounds
-        return Priced(columns, edge_bound, _raised(square_sum, factor), outside, answer.distinct)
+        edge_bound, outside = (_raised(bound, factor) for bound in (answer.edge_bound, answer.outside_bound))
+        squares, rising = map(self._raise_squares, (answer.edge_square_sum, answer.rising_square_sum))
+        return Priced(columns, edge_bound, squares, outside, answer.distinct, rising)
+
+    def _raise_squares(self, square_sum: float) -> float:
+        """Return a sum of squares of edges after their division by at least the least cost."""
+        return _raised(_raised(square_sum, 1 / self.least), 1 / self.least)
 
     def _search(self, s: Any, exclude: set[Hypothesis], row_norm: dict[str, float]) -> Priced:
         """Ask until what is left cannot be better than the best that is not excluded.
@@ -193,11 +206,12 @@ class Costed:
         """
         known: set[Hypothesis] = set()
         columns: list[Column] = []
-        everything, outside, square_sum = 0.0, 0.0, inf
+        everything, outside, square_sum, rising = 0.0, 0.0, inf, inf
         for _ in range(MOST_CALLS):
             answer = self.oracle.price(s, list(known), **row_norm)
             new = [column for column in answer.columns if column.hypothesis not in known]
             square_sum = min(square_sum, answer.edge_square_sum)
+            rising = min(rising, answer.rising_square_sum)
             # the edge of one that is answered may exceed what it is said to be as far as that of the best one may
             slack = max(answer.outside_bound - new[0].edge, 0.0) if new and answer.outside_bound < inf else 0.0
             for column in new:
@@ -215,9 +229,10 @@ class Costed:
         return Priced(
             rank(columns, len(columns)),
             max(everything, rest),
-            _raised(_raised(square_sum, 1 / self.least), 1 / self.least),
+            self._raise_squares(square_sum),
             max(outside, rest),
             answer.distinct,
+            self._raise_squares(rising),
         )
 
 

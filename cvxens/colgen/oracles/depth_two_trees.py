@@ -1,0 +1,438 @@
+"""All decision trees of depth 2 as an exact oracle.
+
+A tree asks one feature, the root, and in each half of the samples another one, so it is the sum of two functions of two
+features each. Given the root's test, what is best in one half does not depend on the other. So the sums of the weights
+by pairs of bins, of the root's feature and another one, are all that is needed: place by place of the root, a row of
+them moves from the upper half to the lower one, and the best splits of both are read off, in O(n d^2 + d^2 bins^2) for
+all roots. Weights are integers (`FixedPoint`), whose sums are the same in every order.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
+from cvxens.colgen.oracles.stumps import NONE, FixedPoint
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
+from cvxens.limits import map_slices, threads_for
+from cvxens.rounding import EPSILON
+from cvxens.types import Array
+from cvxens.validation import whole
+
+Ints: TypeAlias = NDArray[np.int64]
+
+Half: TypeAlias = tuple[int, int]
+"""A split of one half of the samples, by its feature and its place there; (-1, 0) for none."""
+
+Written: TypeAlias = tuple[int, int, Half, Half, int]
+"""The feature and place of a root, its upper and its lower half, and the product of their signs."""
+
+NO_SPLIT: Half = (-1, 0)
+
+
+class DepthTwoTrees:
+    """All decision trees of depth at most 2 with leaves -1 and +1, and the constant: the exact oracle over this set.
+
+    The set has every tree over thresholds between the bins of all features: all middle thresholds of those with at most
+    `n_bins` distinct values, of others as many as cut the sample into bins of nearly equal size. Trees count as they
+    are written, without splits that decide nothing; so a function that can be written in two ways counts twice in
+    `edge_square_sum` and `n_hypotheses`. An ensemble of such trees is a sum of functions of two features each.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Finite, at least one feature that varies.
+    n_bins : int
+        At most so many bins per feature, 2 to 256.
+    interactions : collection of groups of features, optional
+        Root and child of a tree are features of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two. Both
+        may always be the same feature.
+    forbidden : collection of groups of features
+        No two features of such a group are root and child.
+    constant : bool
+        True if h(x) = 1 and h(x) = -1 belong to the set.
+    columns_per_round : int, optional
+        At most so many columns are returned; by default all that were found: the best tree of each root's feature, and
+        the constant.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for the bins; by default 1.
+
+    Examples
+    --------
+    What no stump can tell apart:
+
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> priced = DepthTwoTrees(X).price(np.array([1.0, -1.0, -1.0, 1.0]))
+    >>> for column in priced.columns:
+    ...     print(column.hypothesis, column.edge)
+    x[0] >= 0.5 and x[1] >= 0.5, or x[0] < 0.5 and x[1] < 0.5 -> +1 4.0
+    x[1] >= 0.5 and x[0] >= 0.5, or x[1] < 0.5 and x[0] < 0.5 -> +1 4.0
+    always -> +1 0.0
+    >>> priced.edge_bound
+    4.000000000000001
+    """
+
+    source = "Breiman et al. 1984"
+    negations = True
+    largest = 1.0
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_bins: int = 64,
+        interactions: Groups | None = None,
+        forbidden: Groups = (),
+        constant: bool = True,
+        columns_per_round: int | None = None,
+        sample_weight: Any = None,
+    ) -> None:
+        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
+        self.sample = self.binned.sample
+        self.constant = constant
+        n_features = self.binned.n_features
+        self.columns_per_round = (
+            n_features + 1 if columns_per_round is None else whole("columns_per_round", columns_per_round)
+        )
+        self._layout = _lay_out(self.binned, find_allowed(n_features, interactions, forbidden))
+
+    @property
+    def n_hypotheses(self) -> int:
+        """The number of trees, h and -h counted once."""
+        layout, count = self._layout, int(self.constant)
+        for f, n_places in enumerate(self.binned.counts.tolist()):
+            others = layout.partners_of(f)
+            elsewhere = int(self.binned.counts[others[others != f]].sum())
+            for i in range(1, n_places + 1):
+                # a half has a constant or one of its splits, and with the two signs between them trees
+                upper, lower = 1 + elsewhere + n_places - i, 1 + elsewhere + i - 1
+                count += 2 * upper * lower - 1
+        return count
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the best tree of each root's feature and the constant, as `Oracle.price` says.
+
+        Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
+        edge by what the rounding of `s` to fixed point can have cost.
+        """
+        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        closed = _close(self.binned, exclude)
+        answers = [
+            self._search(weights.integers[o], int(weights.totals[o]), closed) for o in range(len(weights.totals))
+        ]
+        # of several outputs the best, of equal sizes the first
+        winners = np.argmax([answer.sizes for answer in answers], axis=0).tolist()
+        found: list[tuple[int, Hypothesis]] = [
+            (int(answers[o].sizes[f]), self._make_tree(f, answers[o].trees[f]))
+            for f, o in enumerate(winners)
+            if answers[o].sizes[f] > NONE
+        ]
+        found.sort(key=lambda pair: -pair[0])
+        outside = [size for size, _ in found]
+        every = [int(answer.largest.max()) for answer in answers]
+        if self.constant:
+            total = weights.totals[np.abs(weights.totals).argmax()]
+            every.append(abs(int(total)))
+            if not {Constant(1), Constant(-1)} & set(exclude):
+                outside.append(abs(int(total)))
+                insort(found, (abs(int(total)), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
+        columns = [Column(h, self.sample, weights.real(size)) for size, h in found[: self.columns_per_round]]
+        return Priced(
+            columns,
+            weights.raised(max(0, *every) + weights.error),
+            self._bound_square_sum(weights, sum(float(answer.squares.sum()) for answer in answers)),
+            weights.raised(max(outside) + weights.error) if outside else 0.0,
+        )
+
+    def _search(self, integers: Ints, total: int, closed: Closed) -> Found:
+        """Return the best open tree of each root's feature under the weights of one output."""
+        layout, n_features = self._layout, self.binned.n_features
+        # samples without a weight, many of them at times, are in no sum
+        kept = np.flatnonzero(integers)
+        if len(kept) < len(integers):
+            integers, layout = integers[kept], layout._replace(codes=layout.codes[:, kept])
+        sizes, largest = np.full((2, n_features), NONE)
+        found = Found(sizes, largest, np.zeros(n_features), np.zeros((n_features, 7), np.int64))
+
+        def visit(roots: slice) -> None:
+            _visit_roots((roots.start, roots.stop), integers, total, layout, closed, found)
+
+        map_slices(visit, n_features, threads_for(integers.size * n_features**2), guided=True)
+        return found
+
+    def _make_tree(self, feature: int, tree: Ints) -> Hypothesis:
+        """Make the hypothesis of a root's feature and what `Found.trees` has of it."""
+        place, g_above, k_above, sign_above, g_below, k_below, sign_below = tree.tolist()
+        threshold = float(self.binned.thresholds[feature][place - 1])
+        if g_above < 0 and g_below < 0:
+            return Stump(feature, threshold, sign_above)
+        above, below = self._make_half(g_above, k_above, sign_above), self._make_half(g_below, k_below, sign_below)
+        return Branch(feature, threshold, above, below)
+
+    def _make_half(self, feature: int, place: int, sign: int) -> Hypothesis:
+        return (
+            Constant(sign) if feature < 0 else Stump(feature, float(self.binned.thresholds[feature][place - 1]), sign)
+        )
+
+    def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
+        squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
+        rounding = (4 * int(self._layout.starts[-1]) + 16) * EPSILON
+        # each of the rounded edges is off by the error at most, so their norm by that times the root of their number
+        length = np.sqrt(float(self.n_hypotheses) * len(weights.totals) * (1 + rounding))
+        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+
+
+class Layout(NamedTuple):
+    """A binned sample as compiled code visits it; `_starts` say where what belongs to each feature begins."""
+
+    codes: NDArray[np.uint8]  # (n_features, n_samples)
+    starts: Ints  # (n_features + 1,), where the bins of each feature begin in a list of all
+    partners: Ints  # the features that each root may be asked with, ascending, itself among them
+    partner_starts: Ints
+
+    def partners_of(self, feature: int) -> Ints:
+        """Return the features that one may be the root of."""
+        own: Ints = self.partners[self.partner_starts[feature] : self.partner_starts[feature + 1]]
+        return own
+
+
+def _lay_out(binned: BinnedFeatures, allowed: NDArray[np.bool_]) -> Layout:
+    # features that never vary decide nothing
+    allowed = allowed & (binned.counts > 0)
+    partners = [np.flatnonzero(of_root) for of_root in allowed]
+    partner_starts = np.append(0, np.cumsum([len(own) for own in partners]))
+    return Layout(np.ascontiguousarray(binned.codes.T), binned.starts, np.concatenate(partners), partner_starts)
+
+
+class Found(NamedTuple):
+    """The best open tree of each root's feature, in the units of the weights, (n_features,) each."""
+
+    sizes: Ints  # its edge; `NONE` where there is none
+    largest: Ints  # the largest edge, open or closed
+    squares: Array  # the sum of squared edges
+    trees: Ints  # (n_features, 7): the root's place; feature, place and sign of the upper split and of the lower one
+
+
+class Closed(NamedTuple):
+    """Trees that must not be answered with, in the order of their roots."""
+
+    starts: Ints  # (n_features + 1,), where those of each root's feature begin
+    places: Ints  # (n_closed,), the places of the roots
+    halves: Ints  # (n_closed, 5), feature and place of the upper split and of the lower one, the product of their signs
+
+
+def _close(binned: BinnedFeatures, exclude: Collection[Hypothesis]) -> Closed:
+    """Return the trees of the set among some hypotheses; others close nothing."""
+    written = sorted({tree for h in exclude if (tree := _write(binned, h)) is not None})
+    roots = np.array([[f, i] for f, i, *_ in written], np.int64).reshape(-1, 2)
+    starts = np.searchsorted(roots[:, 0], np.arange(binned.n_features + 1))
+    halves = np.array([[*upper, *lower, sign] for *_, upper, lower, sign in written], np.int64).reshape(-1, 5)
+    return Closed(starts, roots[:, 1].copy(), halves)
+
+
+def _write(binned: BinnedFeatures, hypothesis: Hypothesis) -> Written | None:
+    """Return what tells a tree from all others but its negation; None for what is no tree of the set."""
+    if isinstance(hypothesis, Stump):
+        hypothesis = Branch(hypothesis.feature, hypothesis.threshold, Constant(1), Constant(-1))
+    if not isinstance(hypothesis, Branch):
+        return None
+    halves: list[Half] = []
+    sign = 1
+    for half in (hypothesis.above, hypothesis.below):
+        if not isinstance(half, Stump | Constant):
+            return None
+        sign *= half.sign
+        place = binned.place(half.feature, half.threshold) if isinstance(half, Stump) else 0
+        halves.append((half.feature, place) if isinstance(half, Stump) else NO_SPLIT)
+    return hypothesis.feature, binned.place(hypothesis.feature, hypothesis.threshold), halves[0], halves[1], sign
+
+
+@njit(cache=True, nogil=True)
+def _visit_roots(
+    roots: tuple[int, int], weights: Ints, total: int, layout: Layout, closed: Closed, found: Found
+) -> None:
+    """Find the best trees of some roots' features."""
+    for f in range(roots[0], roots[1]):
+        _visit_root(f, weights, total, layout, closed, found)
+
+
+@njit(cache=True)
+def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Closed, found: Found) -> None:
+    """Move row by row of the sums from the upper half to the lower one, and compare the trees at every place."""
+    starts = layout.starts
+    partners = layout.partners[layout.partner_starts[f] : layout.partner_starts[f + 1]]
+    n_places = starts[f + 1] - starts[f] - 1
+    tables = np.zeros((n_places + 1) * starts[-1], np.int64)
+    above, below = np.zeros((2, starts[-1]), np.int64)
+    for g in partners:
+        n_bins = starts[g + 1] - starts[g]
+        table = tables[(n_places + 1) * starts[g] : (n_places + 1) * starts[g + 1]]
+        sum_pairs(layout.codes[f], layout.codes[g], weights, n_bins, table)
+        for k in range(len(table)):
+            above[starts[g] + k % n_bins] += table[k]
+    above_total, below_total = total, 0
+    size, largest, squares = NONE, NONE, 0.0
+    # the closed trees of this root's feature
+    first, last = closed.starts[f], closed.starts[f + 1]
+    for place in range(1, n_places + 1):
+        moved = 0
+        for g in partners:
+            n_bins = starts[g + 1] - starts[g]
+            row = (n_places + 1) * starts[g] + (place - 1) * n_bins
+            for k in range(n_bins):
+                above[starts[g] + k] -= tables[row + k]
+                below[starts[g] + k] += tables[row + k]
+                moved += tables[row + k] if g == f else 0
+        above_total, below_total = above_total - moved, below_total + moved
+        # of the root's own feature there are the places on the side of each half
+        upper = (f, place + 1, n_places + 1, above_total)
+        lower = (f, np.int64(1), place, below_total)
+        up = _split_half(upper, above, starts, partners)
+        down = _split_half(lower, below, starts, partners)
+        # sum over both signs of (a + b)^2 + (a - b)^2, but for that of the constant
+        squares += 2.0 * ((down[3] + 1) * up[4] + (up[3] + 1) * down[4])
+        squares += 2.0 * (down[3] * _square(above_total) + up[3] * _square(below_total)) + _square(
+            above_total - below_total
+        )
+        here, tree = _join_halves(up, down, above_total, below_total)
+        largest = max(largest, here)
+        if here > size:
+            while first < last and closed.places[first] < place:
+                first += 1
+            end = first
+            while end < last and closed.places[end] == place:
+                end += 1
+            if end > first:
+                splits = _list_splits(upper, above, starts, partners), _list_splits(lower, below, starts, partners)
+                here, tree = _find_open(splits, closed.halves[first:end])
+        if here > size:
+            size = here
+            found.trees[f, 0] = place
+            for k in range(6):
+                found.trees[f, 1 + k] = tree[k]
+    found.sizes[f], found.largest[f], found.squares[f] = size, largest, squares
+
+
+@njit(cache=True)
+def _split_half(
+    half: tuple[int, int, int, int], sums: Ints, starts: Ints, partners: Ints
+) -> tuple[int, int, int, int, float]:
+    """Return the best split of one half: feature, place, edge of sign +1; the number of splits, the sum of squares.
+
+    `half` is the root's feature, the places of it that split the half (from one, to below another), and the sum of its
+    weights. Where there is no split the feature is -1.
+    """
+    root, first, end, total = half
+    feature, place, edge, size = -1, 0, 0, NONE
+    count, squares = 0, 0.0
+    for g in partners:
+        low, high = (first, end) if g == root else (1, starts[g + 1] - starts[g])
+        below = 0
+        for k in range(1, high):
+            below += sums[starts[g] + k - 1]
+            if k >= low:
+                here = total - 2 * below
+                squares += _square(here)
+                if abs(here) > size:
+                    feature, place, edge, size = g, k, here, abs(here)
+        count += max(high - low, 0)
+    return feature, place, edge, count, squares
+
+
+@njit(cache=True)
+def _join_halves(
+    upper: tuple[int, int, int, int, float], lower: tuple[int, int, int, int, float], above: int, below: int
+) -> tuple[int, tuple[int, int, int, int, int, int]]:
+    """Return the largest edge of the trees of one root, and feature, place and sign of both halves of that tree.
+
+    Two constants of one sign are no tree; of opposite ones they are a stump.
+    """
+    sign = 1 if above - below >= 0 else -1
+    size, tree = abs(above - below), (-1, 0, sign, -1, 0, -sign)
+    up, down = (upper[0], upper[1], 1 if upper[2] >= 0 else -1), (lower[0], lower[1], 1 if lower[2] >= 0 else -1)
+    if lower[0] >= 0 and abs(above) + abs(lower[2]) > size:
+        size, tree = abs(above) + abs(lower[2]), (-1, 0, 1 if above >= 0 else -1, down[0], down[1], down[2])
+    if upper[0] >= 0 and abs(upper[2]) + abs(below) > size:
+        size, tree = abs(upper[2]) + abs(below), (up[0], up[1], up[2], -1, 0, 1 if below >= 0 else -1)
+    if lower[0] >= 0 and upper[0] >= 0 and abs(upper[2]) + abs(lower[2]) > size:
+        size, tree = abs(upper[2]) + abs(lower[2]), (up[0], up[1], up[2], down[0], down[1], down[2])
+    return size, tree
+
+
+@njit(cache=True)
+def _list_splits(half: tuple[int, int, int, int], sums: Ints, starts: Ints, partners: Ints) -> Ints:
+    """List what a half can be, as rows of feature, place and edge: no split first, then all as `_split_half` does."""
+    root, first, end, total = half
+    found = np.empty((1 + starts[-1], 3), np.int64)
+    found[0, 0], found[0, 1], found[0, 2] = -1, 0, total
+    count = 1
+    for g in partners:
+        low, high = (first, end) if g == root else (1, starts[g + 1] - starts[g])
+        below = 0
+        for k in range(1, high):
+            below += sums[starts[g] + k - 1]
+            if k >= low:
+                found[count, 0], found[count, 1], found[count, 2] = g, k, total - 2 * below
+                count += 1
+    return found[:count]
+
+
+@njit(cache=True)
+def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int, int, int, int, int, int]]:
+    """Return the best tree of one root that is not closed, its edge and halves, feature, place and sign of each.
+
+    With the choices of both halves in the order of their sizes, the p-th and q-th together are no better than the
+    ``p q - 1`` trees of those before them, of which only so many can be closed.
+    """
+    upper, lower = splits
+    size, best = NONE, (-1, 0, 1, -1, 0, -1)
+    # one more is closed: the constant
+    n_closed = len(closed) + 1
+    by_upper, by_lower = _rank(upper, n_closed + 1), _rank(lower, n_closed + 1)
+    for p in range(len(by_upper)):
+        for q in range(min(len(by_lower), (n_closed + 1) // (p + 1))):
+            up, down = upper[by_upper[p]], lower[by_lower[q]]
+            for product in (1, -1):
+                edge = up[2] + product * down[2]
+                if abs(edge) > size and not _is_closed(up, down, product, closed):
+                    size, sign = abs(edge), 1 if edge >= 0 else -1
+                    best = (up[0], up[1], sign, down[0], down[1], sign * product)
+    return size, best
+
+
+@njit(cache=True)
+def _rank(splits: Ints, most: int) -> Ints:
+    """Return the rows of the largest edges by size, the largest first, at most so many; an insertion sort of few."""
+    ranked, count = np.empty(most + 1, np.int64), 0
+    for k in range(len(splits)):
+        at = count
+        while at > 0 and abs(splits[ranked[at - 1], 2]) < abs(splits[k, 2]):
+            ranked[at] = ranked[at - 1]
+            at -= 1
+        ranked[at] = k
+        count = min(count + 1, most)
+    return ranked[:count]
+
+
+@njit(cache=True)
+def _is_closed(upper: Ints, lower: Ints, product: int, closed: Ints) -> bool:
+    """Return True for a tree that is closed, or the constant."""
+    if upper[0] < 0 and lower[0] < 0 and product > 0:
+        return True
+    for tree in closed:
+        same_halves = tree[0] == upper[0] and tree[1] == upper[1] and tree[2] == lower[0] and tree[3] == lower[1]
+        if same_halves and tree[4] == product:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _square(value: int) -> float:
+    return float(value) * float(value)

@@ -1,0 +1,321 @@
+"""All rules of at most two conditions as an exact oracle, from sums of weights over pairs of bins."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
+from cvxens.colgen.oracles.stumps import FixedPoint, check_sides
+from cvxens.colgen.protocols import Column, Priced
+from cvxens.hypotheses import Constant, Hypothesis, Interval, Rule
+from cvxens.limits import map_slices, threads_for
+from cvxens.problems.duality import row_sizes
+from cvxens.rounding import EPSILON
+from cvxens.types import Array
+from cvxens.validation import whole
+
+Ints: TypeAlias = NDArray[np.int64]
+
+Condition: TypeAlias = tuple[int, int]
+"""The place of a threshold, and 1 for what is at or above it or 0 for what is below; (0, 0) for no condition."""
+
+
+class PairRules:
+    """All rules of one or two conditions, and the constant: the exact oracle over this set.
+
+    A condition is ``x_j >= t`` or ``x_j < t``, with t a threshold between the bins of feature j; two conditions are of
+    two features. A rule is 1 or -1 where its conditions hold and 0 elsewhere (`Rule`), so that its edge is the sum of
+    the weights there: with the sums of the weights by pairs of bins, one for each rule, O(n d^2 + d^2 bins^2) in all.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Finite, at least one feature that varies.
+    n_bins : int
+        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values.
+    interactions : collection of groups of features, optional
+        The two features of a rule are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
+    forbidden : collection of groups of features
+        No rule has two features of such a group.
+    signs : array-like of shape (n_features,), optional
+        +1 for rules that rise with the feature alone, which vote 1 above a threshold or -1 below it, -1 for those that
+        fall, 0 for both, as by default. With w >= 0 the score is then monotone in that feature.
+    constant : bool
+        True if h(x) = 1 and h(x) = -1 belong to the set.
+    columns_per_round : int
+        At most so many columns are returned: of every feature and of every pair of features the best rule, and the
+        constant, ranked.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for the bins; by default 1.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> priced = PairRules(X, columns_per_round=3).price(np.array([-0.1, -0.5, -0.2, 1.0]))
+    >>> for column in priced.columns:
+    ...     print(column.hypothesis, column.edge)
+    x[0] >= 0.5 and x[1] >= 0.5 -> +1, else 0 1.0
+    x[0] >= 0.5 -> +1, else 0 0.8
+    x[1] >= 0.5 -> +1, else 0 0.5
+    """
+
+    source = "Friedman & Popescu 2008"
+    largest = 1.0
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_bins: int = 64,
+        interactions: Groups | None = None,
+        forbidden: Groups = (),
+        signs: Any = None,
+        constant: bool = True,
+        columns_per_round: int = 50,
+        sample_weight: Any = None,
+    ) -> None:
+        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
+        self.sample = self.binned.sample
+        self.constant = constant
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        allowed = find_allowed(self.binned.n_features, interactions, forbidden)
+        varying = np.flatnonzero(self.binned.counts)
+        alone = np.stack([varying, np.full_like(varying, -1)], axis=1)
+        a, b = np.nonzero(np.triu(allowed, 1))
+        both = (self.binned.counts[a] > 0) & (self.binned.counts[b] > 0)
+        # single features first, which are preferred among equal edges
+        self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
+        self.sides = check_sides(signs, self.binned.n_features)
+        self.negations = not self.sides.any()
+        self._codes = np.ascontiguousarray(self.binned.codes.T)
+        self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
+
+    @property
+    def n_hypotheses(self) -> int:
+        """The number of rules, h and -h counted once."""
+        counts, sided = np.append(2 * self.binned.counts, 1), np.append(self.sides != 0, False)
+        # half of the rules of two features of one side would rise in the one and fall in the other
+        halves = 1 + sided[self.pairs].all(axis=1)
+        return int((counts[self.pairs].prod(axis=1) // halves).sum()) + self.constant
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set, and its negation too."""
+        if isinstance(hypothesis, Rule):
+            return not any(self.sides[interval.feature] for interval in hypothesis.intervals)
+        return isinstance(hypothesis, Constant)
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
+        """Return the best rule of every feature and pair of features and the constant, as `Oracle.price` says.
+
+        Of equal edges those of one condition come first, the constant last. The bounds count what the rounding of `s`
+        to fixed point can have cost, and of sums to floats.
+        """
+        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        found, n_outputs = self._search(weights, exclude, row_norm), len(weights.totals)
+        ranked = np.argsort(-found.sizes, kind="stable")[: self.columns_per_round].tolist()
+        rules: list[tuple[float, Hypothesis]] = [
+            (float(found.sizes[k]), self._make_rule(k, found.rules[k])) for k in ranked if found.sizes[k] > -inf
+        ]
+        every, outside = [float(found.largest.max(initial=-inf))], [size for size, _ in rules]
+        totals = weights.totals.astype(np.float64)
+        squares = found.squares.sum(axis=0)
+        if self.constant:
+            total = float(row_sizes(totals[np.newaxis], row_norm)[0])
+            every.append(total)
+            squares += float((totals**2).sum())
+            if not {Constant(1), Constant(-1)} & set(exclude):
+                outside.append(total)
+                sign = 1 if totals[np.abs(totals).argmax()] >= 0 else -1
+                insort(rules, (total, Constant(sign)), key=lambda pair: -pair[0])
+        error = weights.error * (n_outputs ** (1 / row_norm) if row_norm < inf else 1)
+        # conversions to floats, their powers, the sum of these and its root are rounded
+        share = (n_outputs + 8) * EPSILON
+        columns = [Column(h, self.sample, weights.real(size)) for size, h in rules[: self.columns_per_round]]
+        square_sum, rising = (self._bound_square_sum(weights, float(total)) for total in squares)
+        edge_bound, outside_bound = (
+            weights.raised(max(sizes) + error, share) if max(sizes, default=-inf) > -inf else 0.0
+            for sizes in (every, outside)
+        )
+        return Priced(columns, edge_bound, square_sum, outside_bound, rising_square_sum=rising)
+
+    def _search(self, weights: FixedPoint, exclude: Collection[Hypothesis], order: float) -> Found:
+        """Return the best open rule of every feature and pair of features."""
+        kept = np.flatnonzero(weights.integers.any(axis=0))
+        integers, codes = weights.integers, self._codes
+        if len(kept) < integers.shape[1]:
+            # samples without a weight are in no sum
+            integers, codes = integers[:, kept], codes[:, kept]
+        closed = self._close(exclude)
+        n_pairs, n_bins = len(self.pairs), self.binned.counts + 1
+        sizes, largest = np.full((2, n_pairs), -inf)
+        found = Found(sizes, largest, np.zeros((n_pairs, 2)), np.zeros((n_pairs, 5), np.int64))
+        layout = Layout(self.pairs, codes, n_bins, self.sides)
+
+        def visit(part: slice) -> None:
+            tasks = (part.start, part.stop)
+            _visit_pairs(tasks, layout, integers, weights.totals, closed, order, found)
+
+        map_slices(visit, n_pairs, threads_for(integers.size * n_pairs), guided=True)
+        return found
+
+    def _close(self, exclude: Collection[Hypothesis]) -> Ints:
+        """Return the rules of the set among some hypotheses, as rows of number of the pair and both conditions."""
+        rows = []
+        for rule in exclude:
+            if isinstance(rule, Rule) and 1 <= len(rule.intervals) <= 2:
+                conditions = sorted((i.feature, self._place(i)) for i in rule.intervals)
+                features = [feature for feature, _ in conditions] + [-1] * (len(conditions) == 1)
+                places = [place for _, place in conditions] + [(0, 0)] * (len(conditions) == 1)
+                number = self._number.get((features[0], features[1]))
+                if number is not None and None not in places:
+                    rows.append([number, *(part for place in places if place is not None for part in place)])
+        return np.array(sorted(rows), np.int64).reshape(-1, 5)
+
+    def _place(self, interval: Interval) -> Condition | None:
+        """Return the condition that an interval is; None for another kind of interval."""
+        above = interval.high == inf
+        place = self.binned.place(interval.feature, interval.low if above else interval.high)
+        return (place, int(above)) if place and above != (interval.low == -inf) else None
+
+    def _make_rule(self, pair: int, rule: Ints) -> Rule:
+        features, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule.tolist()
+        places = zip(features, ((i, above_i), (j, above_j)), strict=True)
+        return Rule(tuple(self._interval(f, *place) for f, place in places if f >= 0), sign)
+
+    def _interval(self, feature: int, place: int, above: int) -> Interval:
+        threshold = float(self.binned.thresholds[feature][place - 1])
+        return Interval(feature, threshold, inf) if above else Interval(feature, -inf, threshold)
+
+    def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
+        rounding = (8 * int(self.binned.starts[-1]) + 4 * len(self.pairs) + 16) * EPSILON
+        # each of the rounded edges is off by the error at most, so their norm by that times the root of their number
+        length: Array = np.sqrt(float(self.n_hypotheses) * len(weights.totals) * (1 + rounding))
+        return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+
+
+class Layout(NamedTuple):
+    """A binned sample as compiled code visits it."""
+
+    pairs: Ints  # (n_pairs, 2), features; the second is -1 for rules of the first alone
+    codes: NDArray[np.uint8]  # (n_features, n_samples)
+    n_bins: Ints  # (n_features,)
+    sides: Ints  # (n_features,), 1 for rules that rise with the feature alone, -1 for those that fall, 0 for both
+
+
+class Found(NamedTuple):
+    """The best open rule of every feature and pair, in the units of the weights, (n_pairs,) each."""
+
+    sizes: Array  # its edge, or the norm of its edges; -inf where there is none
+    largest: Array  # the largest, open or closed
+    squares: Array  # (n_pairs, 2), the sum of squared edges, and of those above 0 where rules have one sign
+    rules: Ints  # (n_pairs, 5): place and side of both conditions, and the sign
+
+
+@njit(cache=True, nogil=True)
+def _visit_pairs(
+    tasks: tuple[int, int],
+    layout: Layout,
+    weights: Ints,
+    totals: Ints,
+    closed: Ints,
+    order: float,
+    found: Found,
+) -> None:
+    """Compare all rules of some pairs of features."""
+    pairs, codes, n_bins, sides = layout
+    n_outputs, n_samples = weights.shape
+    no_codes = np.zeros(n_samples, np.uint8)
+    edges = np.zeros((4, n_outputs))
+    for task in range(tasks[0], tasks[1]):
+        a, b = pairs[task]
+        n_a, n_b = n_bins[a], n_bins[b] if b >= 0 else 1
+        tables = np.zeros((n_outputs, n_a * n_b), np.int64)
+        # sums over the bins of b: of all samples, and of those that are below the threshold of a
+        by_b, low = np.zeros((2, n_outputs, n_b), np.int64)
+        below_a, below_both, below_b = np.zeros((3, n_outputs), np.int64)
+        for o in range(n_outputs):
+            sum_pairs(codes[a], codes[b] if b >= 0 else no_codes, weights[o], n_b, tables[o])
+            for k in range(n_a * n_b):
+                by_b[o, k % n_b] += tables[o, k]
+        first = 0
+        while first < len(closed) and closed[first, 0] < task:
+            first += 1
+        last = first
+        while last < len(closed) and closed[last, 0] == task:
+            last += 1
+        size, largest, squares, rising = -np.inf, -np.inf, 0.0, 0.0
+        for i in range(1, n_a):
+            below_both[:] = 0
+            below_b[:] = 0
+            for o in range(n_outputs):
+                for k in range(n_b):
+                    low[o, k] += tables[o, (i - 1) * n_b + k]
+                    below_a[o] += tables[o, (i - 1) * n_b + k]
+            # of a rule of one condition there are two sides, else four
+            for j in range(1 if b >= 0 else 0, n_b):
+                for o in range(n_outputs):
+                    if b >= 0:
+                        below_both[o] += low[o, j - 1]
+                        below_b[o] += by_b[o, j - 1]
+                        edges[1, o] = below_a[o] - below_both[o]
+                        edges[3, o] = totals[o] - below_a[o] - below_b[o] + below_both[o]
+                        edges[0, o], edges[2, o] = below_both[o], below_b[o] - below_both[o]
+                    else:
+                        edges[0, o], edges[2, o] = below_a[o], totals[o] - below_a[o]
+                for side in range(0, 4, 1 if b >= 0 else 2):
+                    # the sign that it has above a threshold, of either feature; 0 if it may have both
+                    sign = sides[a] * (2 * (side // 2) - 1)
+                    of_b = sides[b] * (2 * (side % 2) - 1) if b >= 0 else 0
+                    if sign * of_b < 0:
+                        continue
+                    sign = sign if sign != 0 else of_b
+                    here, most = _measure(edges[side], sign, order)
+                    for o in range(n_outputs):
+                        squares += edges[side, o] * edges[side, o]
+                        counted = edges[side, o] if sign == 0 else max(sign * edges[side, o], 0.0)
+                        rising += counted * counted
+                    largest = max(largest, here)
+                    if here > size and not _is_closed((i, side // 2, j, side % 2), closed[first:last]):
+                        size = here
+                        found.rules[task, 0], found.rules[task, 1] = i, side // 2
+                        found.rules[task, 2], found.rules[task, 3] = j, side % 2
+                        found.rules[task, 4] = 1 if most >= 0 else -1
+        found.sizes[task], found.largest[task] = size, largest
+        found.squares[task, 0], found.squares[task, 1] = squares, rising
+
+
+@njit(cache=True)
+def _measure(edges: Array, sign: int, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
+
+    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
+    either.
+    """
+    most, largest = 0.0, -np.inf
+    for edge in edges:
+        if abs(edge) > abs(most):
+            most = edge
+        largest = max(largest, sign * edge)
+    if order == np.inf:
+        return (abs(most), most) if sign == 0 else (largest, float(sign))
+    total = 0.0
+    for edge in edges:
+        # times a power of two, so that no power of a size overflows
+        total += (abs(edge) * 2.0**-61) ** order
+    return total ** (1 / order) * 2.0**61, most
+
+
+@njit(cache=True)
+def _is_closed(rule: tuple[int, int, int, int], closed: Ints) -> bool:
+    for k in range(len(closed)):
+        same = closed[k, 1] == rule[0] and closed[k, 2] == rule[1]
+        if same and closed[k, 3] == rule[2] and closed[k, 4] == rule[3]:
+            return True
+    return False

@@ -1,0 +1,63 @@
+"""What a trial takes: seconds measured before, on one machine, from which it is planned what fits into a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from cvxens.experiments.experiment import Trial
+
+FILE = Path(__file__).with_name("seconds.tsv")
+
+UNKNOWN = 600.0
+"""Seconds that a trial is expected to take of which nothing is known."""
+
+Place = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Median seconds of a trial, by paper, home, row and column.
+
+    Examples
+    --------
+    >>> costs = Costs({("ll08", "tables", "heart", "SVM-Stump"): 0.1})
+    >>> costs.of(("ll08", "tables", "heart", "SVM-Stump")), costs.of(("ll08", "tables", "heart", "SVM-Dec"))
+    (0.1, 600.0)
+    """
+
+    seconds: Mapping[Place, float]
+
+    @classmethod
+    def read(cls, path: Path = FILE) -> Costs:
+        """Read what the package knows."""
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = csv.reader(lines, delimiter="\t")
+            next(rows)
+            return cls({(paper, home, row, column): float(seconds) for paper, home, row, column, seconds in rows})
+
+    @classmethod
+    def from_trials(cls, trials: Iterable[Trial]) -> Costs:
+        """Take the medians of trials."""
+        found: dict[Place, list[float]] = {}
+        for trial in trials:
+            found.setdefault(trial.key[:4], []).append(trial.seconds)
+        return cls({place: median(seconds) for place, seconds in found.items()})
+
+    def updated(self, other: Costs) -> Costs:
+        """Return these, with the others where those know."""
+        return Costs({**self.seconds, **other.seconds})
+
+    def of(self, place: Place) -> float:
+        """Return the seconds that a trial is expected to take."""
+        return self.seconds.get(place, UNKNOWN)
+
+    def write(self, path: Path = FILE) -> None:
+        """Write what is known, for the package to know."""
+        with path.open("w", encoding="utf-8", newline="") as lines:
+            writer = csv.writer(lines, delimiter="\t", lineterminator="\n")
+            writer.writerow(("paper", "home", "row", "column", "seconds"))
+            writer.writerows((*place, f"{seconds:.3g}") for place, seconds in sorted(self.seconds.items()))

@@ -1,0 +1,203 @@
+"""Pages on what was measured: for each paper our figures beside the print, with verdicts and what is not there."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from cvxens.experiments.catalogue import of_paper
+from cvxens.experiments.experiment import BETTER, WITHIN, WORSE, Cell, Experiment, Trial
+from cvxens.experiments.store import Store
+
+EXPLANATIONS = Path(__file__).with_name("explanations.tsv")
+
+PAPERS = {
+    "ll08": "Lin & Li, *Support vector machinery for infinite ensemble learning*, JMLR 9 (2008)",
+    "tk07": "Tsang & Kwok, *Ensembles of partially trained SVMs with multiplicative updates*, IJCAI 2007",
+    "tt06": "Torkkola & Tuv, *Ensemble learning with supervised kernels*, ECML 2005",
+    "kie06": "Kawakita, Ikeda & Eguchi, *A bridge between boosting and a kernel machine*, ISM memo 1006 (2006)",
+    "sl": "Shen & Liu, *From kernel machines to ensemble learning*",
+}
+
+NOT_IN_PAPER = {
+    "tk07": "Table 3 (times and numbers of iterations) is not in the text that we have, and is not measured."
+}
+"""What a paper has, and we cannot compare with."""
+
+MANY = 20
+"""Splits from which on a verdict says something of a cell by itself."""
+
+LEGEND = """
+*Ours* is the mean over the splits, with its standard error; *print* is the paper's figure, with the standard error
+after ±, or the standard deviation over its runs in brackets. *Verdict*: within two standard errors of the difference,
+or better (lower) or worse than the print; where the print has no spread, its standard error is taken from our
+deviation over splits and its number of runs. Fewer than ten splits are taken to deviate by no less than the drawing of
+the test samples does. *Gap* is the median relative gap of the certificates of the fits, and how many of them are
+proven over every hypothesis of their set; methods without one have none. *Seconds* are the median processor time of a
+split, the choice of parameters included.
+"""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why cells do not agree with the print, and the command that found it."""
+
+    paper: str
+    table: str
+    row: str  # with * and ? for any
+    column: str
+    reason: str
+    command: str
+
+    def is_of(self, experiment: Experiment, cell: Cell) -> bool:
+        """Return True if it explains a cell."""
+        patterns = (self.paper, self.table, self.row, self.column)
+        names = (experiment.paper, experiment.table, cell.row, cell.column)
+        return all(map(fnmatchcase, names, patterns))
+
+
+def read_explanations() -> list[Explanation]:
+    """Read what is known of cells that do not agree."""
+    with EXPLANATIONS.open(encoding="utf-8", newline="") as lines:
+        return [Explanation(**line) for line in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+def write_pages(directory: Path, experiments: Iterable[Experiment], store: Store, random_state: int = 0) -> list[Path]:
+    """Write the page of every paper that the experiments are of, from the trials that are kept; returns the files.
+
+    Figures are drawn beside it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for paper in dict.fromkeys(each.paper for each in experiments):
+        path = directory / f"{paper}.md"
+        path.write_text("\n".join(_page(paper, directory, store, random_state)), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _page(paper: str, directory: Path, store: Store, random_state: int) -> Iterator[str]:
+    """Yield the lines of a page."""
+    experiments = of_paper(paper)
+    trials = {each.name: list(store.trials(each, random_state)) for each in experiments}
+    cells = {each.name: Cell.summarise(trials[each.name], each) for each in experiments}
+    yield f"# {paper.upper()}, measured anew"
+    yield ""
+    yield f"{PAPERS[paper]}."
+    yield ""
+    yield f"`make reproduce PAPER={paper}` writes this page, from the trials that it keeps; nothing of it is typed."
+    yield ""
+    # tables that share cells count them once
+    shared = {
+        (each.home or each.name, cell.row, cell.column): cell for each in experiments for cell in cells[each.name]
+    }
+    yield from (f"- {line}" for line in count_verdicts(shared.values()))
+    if paper in NOT_IN_PAPER:
+        yield f"- {NOT_IN_PAPER[paper]}"
+    yield ""
+    yield LEGEND
+    explanations, told = read_explanations(), set[str]()
+    for each in experiments:
+        yield ""
+        yield f"## {each.table}: {each.title}"
+        yield ""
+        if each.protocol not in told:
+            yield each.protocol
+            yield ""
+            told.add(each.protocol)
+        if each.draw is not None and trials[each.name]:
+            image = directory / f"{each.paper}_{each.table}.png"
+            each.draw(_by_cell(trials[each.name]), image)
+            yield f"![{each.title}]({image.name})"
+            yield ""
+        if each.measure:
+            yield from _table(each, cells[each.name])
+        yield from _remarks(each, cells[each.name], explanations)
+        yield f"`cvxens reproduce {each.paper} {each.table}` measures it."
+    yield ""
+
+
+def _by_cell(trials: Iterable[Trial]) -> Mapping[tuple[str, str], Sequence[Trial]]:
+    found: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        found.setdefault((trial.row, trial.column), []).append(trial)
+    return found
+
+
+def count_verdicts(cells: Iterable[Cell]) -> Iterator[str]:
+    """Yield sentences on how many cells agree, of all and of those of many splits."""
+    cells = [cell for cell in cells if cell.verdict]
+    for least, which in ((1, "All cells with a verdict"), (MANY, f"Those of {MANY} splits or more")):
+        counts = Counter(cell.verdict for cell in cells if cell.n_splits >= least)
+        total = sum(counts.values())
+        if total:
+            parts = ", ".join(f"{counts[name]} {name}" for name in (WITHIN, BETTER, WORSE))
+            yield f"{which}: {total}, of which {parts} ({100 * counts[WITHIN] / total:.0f} % within two)."
+        else:
+            yield f"{which}: none."
+    single = sum(cell.n_splits == 1 for cell in cells)
+    if single:
+        yield f"{single} rest on one split."
+
+
+def _table(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[str]:
+    if not cells:
+        yield "Nothing has been measured yet."
+        yield ""
+        return
+    yield f"| data | method | ours, {experiment.measure} | splits | print | apart | verdict | gap (proven) | seconds |"
+    yield "|---|---|--:|--:|--:|--:|---|--:|--:|"
+    for cell in cells:
+        yield "| " + " | ".join(_fields(cell)) + " |"
+    yield ""
+
+
+def _fields(cell: Cell) -> list[str]:
+    """Return what a line of a table says of a cell."""
+    spread = "" if cell.standard_error is None else f" ± {cell.standard_error:.2f}"
+    proven = "" if cell.gap is None else f"{cell.gap:.1e} ({cell.n_proven} of {cell.n_fits})"
+    return [
+        cell.row,
+        cell.column,
+        f"{cell.mean:.2f}{spread}",
+        str(cell.n_splits),
+        "" if cell.published is None else str(cell.published),
+        "" if cell.distance is None or not cell.verdict else f"{cell.distance:.1f}",
+        cell.verdict if cell.verdict in {WITHIN, ""} else f"**{cell.verdict}**",
+        proven,
+        f"{cell.seconds:.2f}",
+    ]
+
+
+def _remarks(experiment: Experiment, cells: Sequence[Cell], explanations: Sequence[Explanation]) -> Iterator[str]:
+    """Yield why cells do not agree, on which other data rows are, and what is not there."""
+    apart = [cell for cell in cells if cell.verdict in {BETTER, WORSE}]
+    for each in explanations:
+        explained = [cell for cell in apart if each.is_of(experiment, cell)]
+        if explained:
+            names = ", ".join(f"{cell.row} {cell.column}" for cell in explained)
+            yield f"- *{names}*: {each.reason} Found by `{each.command}`."
+            apart = [cell for cell in apart if cell not in explained]
+    if apart:
+        names = ", ".join(f"{cell.row} {cell.column}" for cell in apart)
+        yield f"- Apart from the print, and not explained: {names}."
+    for row, why in experiment.other_data.items():
+        yield f"- *{row}* is not quite the paper's: {why}."
+    for row, why in experiment.lacking.items():
+        yield f"- *{row}* is in the paper and not here: {why}."
+    measured = {(cell.row, cell.column) for cell in cells}
+    missing = [
+        f"{column} on {'all' if len(left) == len(experiment.rows) else ', '.join(left)}"
+        for column in experiment.columns
+        if (left := [row for row in experiment.rows if (row, column) not in measured])
+    ]
+    if missing:
+        yield f"- Not measured yet: {'; '.join(missing)}."
+    warned = sum(cell.n_warnings for cell in cells)
+    if warned:
+        yield f"- {warned} warnings were told by fits; the files of the trials have their texts."
+    yield ""

@@ -1,0 +1,640 @@
+"""Losses over all pairs of a positive and a negative sample, for ranking and the area under the curve, by sorting.
+
+The pairs are ``sum C phi(f_p - f_q)`` over the positives p and the negatives q of one group, such as the documents of a
+query. There are up to n^2/4 of them, and neither the loss nor its proof looks at them one by one. For phi that are
+piecewise polynomial, sums over the pairs that are not apart yet are differences of cumulated sums in the order of the
+scores. The multipliers of the pairs are a *flow* v_pq >= 0 from positives to negatives, those of the samples what it
+carries away and brings:
+
+    u_p = sum_q v_pq,    u_q = -sum_p v_pq.
+
+So the conjugate at u is the best flow between given supplies and demands, a transportation problem of which this module
+knows the answer for three losses: whether there is a flow within capacities (`PairwiseHinge`, by Gale and Ryser's
+theorem), the flow of the largest entropy (`PairwiseExponential`), and that of the least norm
+(`PairwiseSquaredHinge`), whose potentials are the scores.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from scipy.special import xlogy
+
+from cvxens import validation
+from cvxens.errors import InvalidInput
+from cvxens.problems.duality import balance_exactly
+from cvxens.problems.losses import TINY, Loss, excess
+from cvxens.problems.modelling import Term, cp
+from cvxens.rounding import sum_error
+from cvxens.types import Array
+
+__all__ = ["PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
+
+MOST_PAIRS = 1_000_000
+"""Pairs up to which a model for cvxpy is written, a row for each."""
+
+BITS = 52
+"""Bits of the sum of supplies, counted in units of a grid on which sums of them are exact."""
+
+REMEMBERED = 16
+"""Multipliers whose scores are remembered: a round asks for those of its last few points."""
+
+ALIKE = 1e-4
+"""How far from a multiple of each other, relative to their size, multipliers have potentials that serve for both."""
+
+
+class PairLoss(Loss, Protocol):
+    """A loss ``sum C_g phi(f_p - f_q)`` over the positives p and negatives q of every group g, phi falling."""
+
+    on_scores: ClassVar[bool] = True
+    of_differences: ClassVar[bool] = True
+    y: Array
+    groups: Any
+    C: float | Array
+
+    def check(self) -> None:
+        """Make labels, groups and prices arrays, and check them; for a dataclass's ``__post_init__``."""
+        object.__setattr__(self, "y", validation.signs(self.y))
+        groups = np.zeros(len(self.y)) if self.groups is None else np.asarray(self.groups)
+        validation.same_length("groups", groups, len(self.y))
+        object.__setattr__(self, "groups", np.unique(groups, return_inverse=True)[1].ravel())
+        object.__setattr__(self, "C", validation.prices("C", self.C))
+        if np.shape(self.C) not in {(), (self.n_groups,)}:
+            found = f"found shape {np.shape(self.C)} for {self.n_groups} groups"
+            raise InvalidInput("C", found, "give one price, or one for each group in the order of their names")
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        return int(self.groups.max()) + 1
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.y.shape
+
+    @cached_property
+    def positive(self) -> NDArray[np.bool_]:
+        """True for the samples that are to rank above the others of their group."""
+        return self.y > 0
+
+    @cached_property
+    def prices(self) -> Array:
+        """The price of a pair of each group, (n_groups,)."""
+        return np.broadcast_to(np.asarray(self.C, np.float64), (self.n_groups,))
+
+    @cached_property
+    def members(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp], float]]:
+        """The positives, the negatives and the price of every group that has both."""
+        order = np.argsort(self.groups, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(self.groups[order])) + 1)
+        sides = [(part[self.positive[part]], part[~self.positive[part]]) for part in parts]
+        return [(p, q, float(C)) for (p, q), C in zip(sides, self.prices, strict=True) if len(p) and len(q)]
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return sum(len(p) * len(q) for p, q, _ in self.members)
+
+    @abstractmethod
+    def _model(self, differences: Any, prices: Array) -> Any:
+        """Return the loss of an expression of differences of scores (n_pairs,) for cvxpy."""
+
+    def term(self, z: Any) -> Term:
+        """Model the loss pair by pair; of too many an InvalidInput."""
+        if self.n_pairs > MOST_PAIRS:
+            found = f"found {self.n_pairs:,} pairs for a model of each of them"
+            raise InvalidInput("y", found, "leave out the master, or give an L1 or SquaredL2 penalty")
+        pairs = [(np.repeat(p, len(q)), np.tile(q, len(p)), np.full(len(p) * len(q), C)) for p, q, C in self.members]
+        first, second, prices = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        rows, signs = np.arange(len(first)), np.ones(len(first))
+        shape = (len(first), len(self.y))
+        D = csr_array((signs, (rows, first)), shape) - csr_array((signs, (rows, second)), shape)
+        return Term(self._model(D @ z, prices))
+
+    def centre(self, z: Array) -> Array:
+        """Return scores less the means of their groups, which all differences have in common."""
+        means = np.bincount(self.groups, z, self.n_groups) / np.bincount(self.groups, minlength=self.n_groups)
+        return z - means[self.groups]
+
+    def sum_over_partners(self, f: Array, values: Array, beyond: float = 0.0) -> Array:
+        """Sum values (..., n_samples) over the partners of every sample in pairs with ``1 - f_p + f_q > beyond``.
+
+        Along the samples of a group in the order of ``f_p - 1`` and f_q, the partners of a positive come after it, and
+        those of a negative before it.
+        """
+        key = np.where(self.positive, f - (1 - beyond), f)
+        # of equal keys the positive, which is not a partner then, comes last
+        order = np.lexsort((self.positive, key, self.groups))
+        side = self.positive[order]
+        sorted_values = values[..., order]
+        of_negatives = np.cumsum(np.where(side, 0.0, sorted_values), axis=-1)
+        of_positives = np.cumsum(np.where(side, sorted_values, 0.0), axis=-1)
+        # where each group ends, and what has been summed up before it begins
+        ends = np.cumsum(np.bincount(self.groups, minlength=self.n_groups)) - 1
+        group = self.groups[order]
+        before = np.concatenate([np.zeros((*values.shape[:-1], 1)), of_positives[..., ends[:-1]]], axis=-1)
+        found = np.empty_like(sorted_values)
+        found[..., order] = np.where(
+            side, of_negatives[..., ends][..., group] - of_negatives, of_positives - before[..., group]
+        )
+        return found
+
+    def count_below(self, f: Array, beyond: float) -> NDArray[np.intp]:
+        """Count, for every positive, the negatives of groups before its own, and those of its own with s <= beyond."""
+        key = np.where(self.positive, f - (1 - beyond), f)
+        order = np.lexsort((self.positive, key, self.groups))
+        found: NDArray[np.intp] = np.empty(len(f), np.intp)
+        found[order] = np.cumsum(~self.positive[order])
+        return found[self.positive]
+
+    @property
+    def price_of(self) -> Array:
+        """The price of the pairs of every sample, (n_samples,)."""
+        return self.prices[self.groups]
+
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss rises within `errors` of z: it is largest where every pair is as close as can be."""
+        closest = self.value(z - np.sign(self.y) * errors)
+        return max(closest - self.value(z), 0.0) + sum_error(len(z), self.magnitude(z))
+
+    @abstractmethod
+    def magnitude(self, z: Array) -> float:
+        """Bound the sum of the sizes of what `value` adds up and subtracts."""
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return 0: differences have no intercept."""
+        return np.zeros(())
+
+    def slackness(self, z: Array, u: Array) -> float:
+        """Return Fenchel's ``loss(z) + u'z + loss*(-u)``, which is 0 at the optimum and never less, relative."""
+        value, at_u = self.value(z), self.dual_value(u)
+        return max(value + float(u @ self.centre(z)) - at_u, 0.0) / max(abs(value), abs(at_u), TINY)
+
+    def split(self, u: Array) -> tuple[Array, Array]:
+        """Return supplies of the positives and demands of the negatives, 0 for the other samples."""
+        return np.maximum(u, 0.0) * self.positive, np.maximum(-u, 0.0) * ~self.positive
+
+    def balance(self, u: Array) -> Array:
+        """Clip signs, and scale down the larger of supply and demand of every group."""
+        a, b = self.split(u)
+        supply, demand = (np.bincount(self.groups, part, self.n_groups) for part in (a, b))
+        least = np.minimum(supply, demand)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            of_a, of_b = (np.nan_to_num(least / part)[self.groups] for part in (supply, demand))
+        return a * np.minimum(of_a, 1.0) - b * np.minimum(of_b, 1.0)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Clip signs, and make supply and demand of every group equal in real numbers."""
+        balanced, repaired = self.balance(u), np.zeros(len(self.y))
+        for p, q, _ in self.members:
+            both = np.concatenate([p, q])
+            repaired[both] = balance_exactly(balanced[both], np.ones(len(both)))
+        return repaired
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the largest wrong sign, or difference of supply and demand of a group; relative."""
+        wrong = excess(-u * self.y)
+        uneven = np.abs(np.bincount(self.groups, u, self.n_groups))
+        return max(wrong, excess(uneven)) / max(float(np.abs(u).sum()), TINY)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseHinge(PairLoss):
+    """sum over pairs C max(0, 1 - (f_p - f_q)): the ranking SVM (Joachims 2002), in O(n log n).
+
+    Its dual value is ``sum_p u_p`` where supplies u_p and demands -u_q are met by a flow 0 <= v_pq <= C, else -inf.
+    There is one (Gale 1957, Ryser 1957) if and only if in every group both have the same sum, and for every k the k
+    largest supplies are at most ``sum_q min(-u_q, k C)``: of the n-sample cuts between them these are the least.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        -1 and +1.
+    groups : array-like of shape (n_samples,), optional
+        Names of groups, such as queries; pairs are within them. By default there is one group.
+    C : float or ndarray of shape (n_groups,)
+        Price of a unit of slack of a pair, above 0; of every group its own in an array, in the order of their names.
+        1 over the number of pairs makes the loss their mean, which bounds one less the area under the curve.
+
+    Examples
+    --------
+    >>> loss = PairwiseHinge([1, 1, -1], C=0.5)
+    >>> round(loss.value(np.array([2.0, 0.5, 0.0])), 12), loss.multipliers(np.array([2.0, 0.5, 0.0]))
+    (0.25, array([ 0. ,  0.5, -0.5]))
+    """
+
+    y: Array
+    groups: Any = None
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def _model(self, differences: Any, prices: Array) -> Any:
+        return cp.sum(cp.multiply(prices, cp.pos(1 - differences)))
+
+    def value(self, z: Array) -> float:
+        f = self.centre(z)
+        counts, sums = self.sum_over_partners(f, np.stack([np.ones(len(f)), f]))
+        return float((self.price_of * (sums - (f - 1) * counts))[self.positive].sum())
+
+    def magnitude(self, z: Array) -> float:
+        f = self.centre(z)
+        counts = self.sum_over_partners(f, np.ones(len(f)))
+        # every sum over partners is a difference of sums over all samples before
+        sizes = counts * (1 + np.abs(z)) + (counts > 0) * float(np.abs(z).sum())
+        return float((self.price_of * sizes)[self.positive].sum())
+
+    def dual_value(self, u: Array) -> float:
+        return float(np.maximum(u, 0.0)[self.positive].sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        return float(np.abs(u).sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C times the number of partners that are not 1 below, or above."""
+        f = self.centre(z)
+        return self.y * self.price_of * self.sum_over_partners(f, np.ones(len(f)))
+
+    def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
+        """Return the fewest and the most partners that count, where scores may be off by `near`."""
+        f = self.centre(z)
+        sure, possible = (
+            self.y * self.price_of * self.sum_over_partners(f, np.ones(len(f)), beyond)
+            for beyond in (2 * near, np.nextafter(-2 * near, -1.0))
+        )
+        return np.minimum(sure, possible), np.maximum(sure, possible)
+
+    def smoothed(self, width: float) -> _RoundedHinge:
+        """Return the loss with the kink of every pair rounded off over a width; its multipliers are feasible here."""
+        return _RoundedHinge(self, width)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Scale supplies and demands of every group down until there is a flow, which is checked in whole numbers."""
+        balanced, repaired = self.balance(u), np.zeros(len(self.y))
+        for p, q, C in self.members:
+            supplies, demands = fit_flow(balanced[p], -balanced[q], C)
+            repaired[p], repaired[q] = supplies, -demands
+        return repaired
+
+    def dual_violation(self, u: Array) -> float:
+        """Return the largest wrong sign, difference of supply and demand, or lack of capacity; relative."""
+        lacking = max((find_shortage(u[p], -u[q], C) for p, q, C in self.members), default=0.0)
+        return max(PairLoss.dual_violation(self, u), lacking / max(float(np.abs(u).sum()), TINY))
+
+
+@dataclass(frozen=True, eq=False)
+class _RoundedHinge:
+    """sum over pairs C times the hinge s_+ of s = 1 - (f_p - f_q), rounded off: (s_+^2 - (s - d)_+^2) / (2 d)."""
+
+    loss: PairwiseHinge
+    d: float
+
+    def value(self, z: Array) -> float:
+        f = self.loss.centre(z)
+        whole, beyond = (sum_squares(self.loss, f, after) for after in (0.0, self.d))
+        return float((self.loss.price_of * (whole - beyond))[self.loss.positive].sum()) / (2 * self.d)
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C times the sums of min(s_+, d) / d over the partners."""
+        f, ones = self.loss.centre(z), np.ones(len(z))
+        sums = sum_slacks(self.loss, f, ones) - sum_slacks(self.loss, f, ones, self.d)
+        return self.loss.y * self.loss.price_of * np.maximum(sums, 0.0) / self.d
+
+    def curve(self, z: Array, X: Array) -> Array:
+        """Return the second derivatives in the weights of the columns X (n_columns, n_samples)."""
+        return curve_pairs(self.loss, z, X, self.d) / self.d
+
+
+def sum_slacks(loss: PairLoss, f: Array, weights: Array, beyond: float = 0.0) -> Array:
+    """Sum weights (n_samples,) times ``max(0, s - beyond)``, s = 1 - f_p + f_q, over the partners of every sample."""
+    sums, moments = loss.sum_over_partners(f, np.stack([weights, weights * f]), beyond)
+    # at p: sum (f_q - f_p + 1), at q: sum (1 - f_p + f_q)
+    far = 1 - beyond
+    return np.maximum(np.where(loss.positive, moments - (f - far) * sums, (f + far) * sums - moments), 0.0)
+
+
+def sum_squares(loss: PairLoss, f: Array, beyond: float = 0.0, weights: Array | None = None) -> Array:
+    """Sum weights times ``max(0, s - beyond)^2`` over the partners of every positive; others are of no meaning."""
+    w, t = np.ones(len(f)) if weights is None else weights, f - (1 - beyond)
+    counts, sums, squares = loss.sum_over_partners(f, np.stack([w, w * f, w * f * f]), beyond)
+    return squares - 2 * t * sums + t * t * counts
+
+
+def curve_pairs(loss: PairLoss, z: Array, X: Array, width: float = np.inf) -> Array:
+    """Return ``sum C (x_p - x_q)(x_p - x_q)'`` over the pairs with 0 < s < width, for columns X (n_columns, n_samples).
+
+    Among the negatives in the order of their groups and scores, the partners of a positive are in a row.
+    """
+    f, price = loss.centre(z), loss.price_of
+    p, negatives = np.flatnonzero(loss.positive), np.flatnonzero(~loss.positive)
+    q = negatives[np.lexsort((f[negatives], loss.groups[negatives]))]
+    first, last = (loss.count_below(f, beyond) for beyond in (0.0, width))
+    of_p, of_q = X[:, p], X[:, q]
+    sums = np.concatenate([np.zeros((len(X), 1)), np.cumsum(of_q, axis=1)], axis=1)
+    cross = (of_p * price[p]) @ (sums[:, last] - sums[:, first]).T
+    # how often a negative is a partner, by what is paid for that
+    of_rows = np.zeros(len(q) + 1)
+    np.add.at(of_rows, first, price[p])
+    np.add.at(of_rows, last, -price[p])
+    squares = (of_p * (price[p] * (last - first))) @ of_p.T + (of_q * np.cumsum(of_rows)[:-1]) @ of_q.T
+    return np.asarray(squares - cross - cross.T)
+
+
+def find_shortage(supplies: NDArray[Any], demands: NDArray[Any], capacity: float) -> float:
+    """Return how much of the supplies cannot reach the demands, where every pair carries at most the capacity.
+
+    The least cut has the k largest supplies on one side, for some k, and what the demands can take from k samples.
+
+    Examples
+    --------
+    >>> find_shortage(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0), find_shortage(np.ones(2), np.ones(2), 1.0)
+    (1.0, 0.0)
+    """
+    # from so many samples on a demand is met as a whole; more of them would overflow whole numbers
+    enough = int(demands.max(initial=0) // capacity) + 1
+    reach = capacity * np.minimum(np.arange(1, len(supplies) + 1), enough)
+    largest, demands = np.cumsum(np.sort(supplies)[::-1]), np.sort(demands)
+    small = np.searchsorted(demands, reach, "right")
+    totals = np.concatenate([np.zeros(1, demands.dtype), np.cumsum(demands)])
+    takes = totals[small] + reach * (len(demands) - small)
+    return float(max((largest - takes).max(), 0))
+
+
+def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, Array]:
+    """Scale supplies and demands down until a flow within the capacities meets both exactly, by as little as it takes.
+
+    They are rounded down to a grid on which sums are exact, so that the conditions hold in real numbers.
+
+    Examples
+    --------
+    >>> fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 2.0)
+    (array([3., 1.]), array([2., 2.]))
+    >>> supplies, demands = fit_flow(np.array([3.0, 1.0]), np.array([2.0, 2.0]), 1.0)
+    >>> supplies.round(6), demands.round(6)
+    (array([2., 1.]), array([1.5, 1.5]))
+    """
+    # no sample has more than the capacity of all its pairs
+    supplies, demands = np.minimum(supplies, capacity * len(demands)), np.minimum(demands, capacity * len(supplies))
+    size = float(min(supplies.sum(), demands.sum()))
+    if not 0 < size < np.inf:
+        return np.zeros(len(supplies)), np.zeros(len(demands))
+    supplies, demands = supplies * (size / supplies.sum()), demands * (size / demands.sum())
+    exponent = BITS - int(np.frexp(size)[1])
+    # a capacity beyond all of them together is as good as none
+    units = int(min(np.floor(np.ldexp(capacity, exponent)), 2.0 ** (BITS + 1)))
+
+    def try_share(share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        a = np.ldexp(share * supplies, exponent).astype(np.int64)
+        b = np.ldexp(share * demands, exponent).astype(np.int64)
+        surplus = int(a.sum() - b.sum())
+        (a, b) = (_take(a, surplus), b) if surplus > 0 else (a, _take(b, -surplus))
+        return (a, b) if find_shortage(a, b, units) == 0 else None
+
+    found, low, high = try_share(1.0), 0.0, 1.0
+    lost = 2.0**-BITS
+    while found is None and lost < 1:
+        high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
+        found = try_share(low)
+    if found is not None and low > 0 and high - low > 1e-9:
+        for _ in range(40):
+            middle = (low + high) / 2
+            between = try_share(middle)
+            low, high, found = (middle, high, between) if between is not None else (low, middle, found)
+    a, b = found if found is not None else (np.zeros(len(supplies), np.int64), np.zeros(len(demands), np.int64))
+    return np.ldexp(a.astype(np.float64), -exponent), np.ldexp(b.astype(np.float64), -exponent)
+
+
+def _take(units: NDArray[np.int64], surplus: int) -> NDArray[np.int64]:
+    """Take a few units away from whole numbers, from the largest ones first and evenly."""
+    units = units.copy()
+    while surplus > 0:
+        largest = np.argsort(-units, kind="stable")[: max(1, min(surplus, int(np.count_nonzero(units))))]
+        each = np.minimum(units[largest], max(surplus // len(largest), 1))
+        units[largest] -= each
+        surplus -= int(each.sum())
+    return units
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseExponential(PairLoss):
+    """sum over pairs C exp(-(f_p - f_q)), the loss of RankBoost (Freund, Iyer, Schapire & Singer 2003), in O(n).
+
+    It is a product of sums in every group. Its dual value is the largest ``sum v - v ln(v / C)`` over flows v, that of
+    ``v_pq = u_p (-u_q) / S`` with the S that both sides add up to: ``S (1 + ln S + ln C) - sum |u_i| ln |u_i|``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        -1 and +1.
+    groups : array-like of shape (n_samples,), optional
+        Names of groups, such as queries; pairs are within them. By default there is one group.
+    C : float or ndarray of shape (n_groups,)
+        Price of a pair, above 0; of every group its own in an array, in the order of their names.
+
+    Examples
+    --------
+    >>> loss = PairwiseExponential([1, 1, -1], C=0.5)
+    >>> round(loss.value(np.array([0.0, np.log(2.0), 0.0])), 12)
+    0.75
+    """
+
+    y: Array
+    groups: Any = None
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def _model(self, differences: Any, prices: Array) -> Any:
+        return cp.sum(cp.multiply(prices, cp.exp(-differences)))
+
+    def _logarithms(self, z: Array) -> tuple[Array, Array]:
+        """Return ``-y f``, and its log-sum-exp over the other side of the group of every sample, (n_samples,)."""
+        exponents = -self.y * self.centre(z)
+        of_group = np.full((2, self.n_groups), -np.inf)
+        for side, mask in enumerate((self.positive, ~self.positive)):
+            largest = np.full(self.n_groups, -np.inf)
+            np.maximum.at(largest, self.groups[mask], exponents[mask])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = np.exp(exponents[mask] - largest[self.groups[mask]])
+                of_group[side] = largest + np.log(np.bincount(self.groups[mask], shares, self.n_groups))
+        return exponents, np.where(self.positive, of_group[1][self.groups], of_group[0][self.groups])
+
+    def value(self, z: Array) -> float:
+        """Evaluate the loss; inf where it overflows."""
+        return float(np.abs(self.multipliers(z))[self.positive].sum())
+
+    def magnitude(self, z: Array) -> float:
+        """Return the value times one more than the sizes of the exponents, whose rounding it multiplies."""
+        return self.value(z) * (1 + 2 * float(np.abs(z).max(initial=0.0)))
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C times the product of a sample's exponential and the sum of those of the other side."""
+        exponents, of_partners = self._logarithms(z)
+        with np.errstate(over="ignore"):
+            return self.y * self.price_of * np.exp(exponents + np.nan_to_num(of_partners, neginf=-np.inf))
+
+    def dual_value(self, u: Array) -> float:
+        sums = np.bincount(self.groups, np.maximum(u, 0.0), self.n_groups)
+        entropies = np.bincount(self.groups, xlogy(np.abs(u), np.abs(u)), self.n_groups)
+        return float((sums + xlogy(sums, sums * self.prices) - entropies).sum())
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return ``S (1 + |ln S| + |ln C|)`` of every group, and ``sum |u_i| (1 + |ln |u_i||)``."""
+        sums, sizes = np.bincount(self.groups, np.maximum(u, 0.0), self.n_groups), np.abs(u)
+        of_sums = sums * (1 + np.abs(np.log(self.prices))) + np.abs(xlogy(sums, sums))
+        return float(of_sums.sum() + (sizes + np.abs(xlogy(sizes, sizes))).sum())
+
+    def smoothed(self, width: float) -> PairwiseExponential:
+        """Return the loss itself, which is smooth."""
+        return self
+
+    def curve(self, z: Array, X: Array) -> Array:
+        """Return the second derivatives in the weights of the columns X (n_columns, n_samples).
+
+        They are ``sum v_pq (x_p - x_q)(x_p - x_q)'`` over pairs: a diagonal less two products for each group.
+        """
+        u = self.multipliers(z)
+        sizes, (a, b) = np.abs(u), self.split(u)
+        sums = np.bincount(self.groups, a, self.n_groups)
+        members = csr_array((np.ones(len(sizes)), (np.arange(len(sizes)), self.groups)), (len(sizes), self.n_groups))
+        of_a, of_b = (X * a) @ members, (X * b) @ members
+        cross = (of_a / np.where(sums > 0, sums, 1.0)) @ of_b.T
+        return np.asarray((X * sizes) @ X.T - cross - cross.T)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseSquaredHinge(PairLoss):
+    """sum over pairs C/2 max(0, 1 - (f_p - f_q))^2 (Chapelle & Keerthi 2010), in O(n log n).
+
+    Its dual value is ``sum_p u_p - |v|^2 / (2 C)`` for the flow v >= 0 of the least norm between supplies u_p and
+    demands -u_q. The least flow is ``v_pq = C max(0, 1 - f_p + f_q)`` for some scores f, its potentials; any flow
+    bounds the dual value from below. Of multipliers of known scores they are known; of others they are looked for. What
+    such a flow lacks or has too much is made up for by scaling its rows and columns and adding a product (Altschuler,
+    Weed & Rigollet 2017), whose norm is a sum over pairs as well.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        -1 and +1.
+    groups : array-like of shape (n_samples,), optional
+        Names of groups, such as queries; pairs are within them. By default there is one group.
+    C : float or ndarray of shape (n_groups,)
+        Price of a pair, above 0; of every group its own in an array, in the order of their names.
+
+    Examples
+    --------
+    >>> loss = PairwiseSquaredHinge([1, 1, -1], C=2.0)
+    >>> loss.value(np.array([2.0, 0.5, 0.0]))
+    0.25
+    """
+
+    y: Array
+    groups: Any = None
+    C: float | Array = 1.0
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def _model(self, differences: Any, prices: Array) -> Any:
+        return cp.sum(cp.multiply(prices / 2, cp.square(cp.pos(1 - differences))))
+
+    @cached_property
+    def _known(self) -> deque[tuple[Array, Array]]:
+        """Multipliers, less their length, and the scores that they are of."""
+        return deque(maxlen=REMEMBERED)
+
+    def value(self, z: Array) -> float:
+        return float((self.price_of / 2 * sum_squares(self, self.centre(z)))[self.positive].sum())
+
+    def magnitude(self, z: Array) -> float:
+        f = self.centre(z)
+        counts, size = self.sum_over_partners(f, np.ones(len(f))), np.abs(z)
+        sizes = (1 + size) ** 2 * counts + (counts > 0) * float((2 * (1 + size.max()) * size).sum())
+        return float((self.price_of * sizes)[self.positive].sum())
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C times the sum of what the pairs of a sample lack; they and z are remembered."""
+        f = self.centre(z)
+        u = sum_slacks(self, f, np.ones(len(f)))
+        u = self.y * self.price_of * u
+        self._remember(u, f)
+        return u
+
+    def _remember(self, u: Array, f: Array) -> None:
+        length = float(np.linalg.norm(u))
+        if length > 0:
+            self._known.append((u / length, f))
+
+    def _find_potentials(self, u: Array) -> Array:
+        """Return scores whose flow is, up to its length, the least one between the supplies and demands u."""
+        length = float(np.linalg.norm(u))
+        unit = u / length
+        distances = [float(np.linalg.norm(unit - known)) for known, _ in self._known]
+        if distances and min(distances) <= ALIKE:
+            return self._known[int(np.argmin(distances))][1]
+
+        def dual(f: Array) -> tuple[float, Array]:
+            at = self.centre(f)
+            return self.value(at) + float(u @ at), u - self.y * self.price_of * sum_slacks(self, at, np.ones(len(at)))
+
+        f = self.centre(minimize(dual, np.zeros(len(u)), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x)
+        self._remember(u, f)
+        return f
+
+    def dual_value(self, u: Array) -> float:
+        """Return ``sum_p u_p - |v|^2 / (2 C)`` for a flow v that is the least one where its potentials are known."""
+        a, b = self.split(u)
+        if not a.any():
+            return 0.0
+        f, price = self._find_potentials(u), self.price_of
+        flow = price * sum_slacks(self, f, np.ones(len(f)))
+        supply, known = (np.bincount(self.groups, part * self.positive, self.n_groups) for part in (a, flow))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            length = np.nan_to_num(supply / known, posinf=0.0)[self.groups]
+            # rows, and then columns, are scaled down to what they may carry
+            of_rows = np.where(self.positive, np.minimum(np.nan_to_num(a / (length * flow), posinf=1.0), 1.0), 1.0)
+            columns = length * price * sum_slacks(self, f, np.where(self.positive, of_rows, 0.0))
+            of_columns = np.where(self.positive, 1.0, np.minimum(np.nan_to_num(b / columns, posinf=1.0), 1.0))
+        scales = of_rows * of_columns
+        carried = scales * length * price * sum_slacks(self, f, scales)
+        left = np.maximum(np.where(self.positive, a, b) - carried, 0.0)
+        missing = np.bincount(self.groups, left * self.positive, self.n_groups)
+        share = left / np.sqrt(np.where(missing > 0, missing, 1.0))[self.groups]
+        # |v|^2 of v = length C x_p x_q (1 - f_p + f_q)_+ + share_p share_q, by price: over C it is the loss of the flow
+        own = (length**2 * price * scales**2 * sum_squares(self, f, weights=scales**2))[self.positive]
+        mixed = (2 * length * scales * share * sum_slacks(self, f, scales * share))[self.positive]
+        given, taken = (
+            np.bincount(self.groups, share**2 * side, self.n_groups) for side in (self.positive, ~self.positive)
+        )
+        of_rest = given * taken / self.prices
+        return float(a.sum() - (own.sum() + mixed.sum() + of_rest.sum()) / 2)
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return the sizes of what is added up for the norm of the flow, and ``sum |u|``."""
+        if not u.any():
+            return 0.0
+        f = self._find_potentials(u)
+        length = float(np.abs(u).sum()) / max(float((self.price_of * sum_slacks(self, f, np.ones(len(f)))).sum()), TINY)
+        return float(np.abs(u).sum()) + length**2 * self.magnitude(f)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Make supply and demand equal in real numbers; the potentials stay what they are."""
+        return PairLoss.repair(self, u, y)
+
+    def smoothed(self, width: float) -> PairwiseSquaredHinge:
+        """Return the loss itself, which is smooth."""
+        return self
+
+    def curve(self, z: Array, X: Array) -> Array:
+        """Return the second derivatives in the weights of the columns X (n_columns, n_samples)."""
+        return curve_pairs(self, z, X)

@@ -1,0 +1,201 @@
+"""Vertices of linear programs over all hypotheses, over the rationals.
+
+With S the columns of positive weight, F the samples with 0 < u_i < price and U those at their price, a vertex has
+
+    y_i (sum_S w_j h_j(x_i) + b) = 1   for i in F,     sum_F u_i y_i h_j(x_i) = 1 - sum_U C_i y_i h_j(x_i)   for j in S,
+
+and objective and bound are equal. S, F and U are those of the simplex method in floats. Every hypothesis is then priced
+with these u, in integers; those whose edges are too large enter, and the vertex is found anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+from scipy.optimize import linprog
+
+from cvxens.proofs.forms import Form, Key, Point, Term
+from cvxens.proofs.rational import independent_rows, solve_rationals, to_integers
+from cvxens.types import Array
+
+MOST_ROUNDS = 20
+"""Rounds of exact column generation: a float run to 1e-9 has all columns but a few."""
+
+AT_BOUND = 1e-11
+"""The distance from a bound, relative to the largest value, up to which the simplex method's numbers are at it."""
+
+MOST_BITS = 6_000
+"""Binary digits of numbers in a proof: the checker reads 4,300 decimal ones, and values are products of two numbers."""
+
+LARGEST_OF_DOUBLES = 100
+"""Unknowns up to which a vertex over a pool is solved: entries have 53 digits, and a solution the sum of all."""
+
+
+def find_vertex(form: Form, X: Array, y: Array, terms: Sequence[Term]) -> Point | None:
+    """Find the optimum over all hypotheses over the rationals; None where that fails."""
+    pricing = Pricing.from_sample(form, X)
+    columns = {(feature, threshold): 1.0 if weight > 0 else -1.0 for feature, threshold, weight in terms}
+    if not columns:
+        # of an ensemble without weights: the best stumps under equal multipliers to begin with
+        columns = {key: sign for key, (_, sign) in pricing.price(y.astype(int).tolist()).items()}
+    for _ in range(MOST_ROUNDS):
+        if (vertex := _solve_vertex(form, X, y, columns)) is None:
+            return None
+        weights, intercept, u, limit = vertex
+        numerators, denominator = to_integers(u)
+        entering = pricing.price([v * int(sign) for v, sign in zip(numerators, y.tolist(), strict=True)])
+        too_large = {key: sign for key, (edge, sign) in entering.items() if edge > limit * denominator}
+        if not too_large:
+            found = [(*key, int(columns[key]) * weight) for key, weight in zip(columns, weights, strict=True) if weight]
+            point = Point(found, intercept, numerators, denominator)
+            return point if is_short(point) else None
+        if all(columns.get(key) == sign for key, sign in too_large.items()):
+            return None
+        columns |= too_large
+    return None
+
+
+def is_short(point: Point) -> bool:
+    """Return True if the numbers of a point are short enough for the checker."""
+    lengths = [point.denominator.bit_length(), *(v.bit_length() for v in point.numerators)]
+    return max(lengths + [w.denominator.bit_length() for *_, w in point.terms or ()]) <= MOST_BITS
+
+
+def _evaluate_columns(X: Array, y: Array, columns: dict[Key, float]) -> Array:
+    """Evaluate ``y_i sign h(x_i)`` for every column, shape (n_samples, n_columns)."""
+
+    def evaluate(feature: int | None, threshold: float | None) -> Array:
+        if feature is None:
+            return np.ones(len(X))
+        return X[:, feature] if threshold is None else np.where(X[:, feature] >= threshold, 1.0, -1.0)
+
+    return y[:, np.newaxis] * np.column_stack([sign * evaluate(*key) for key, sign in columns.items()])
+
+
+def _solve_vertex(
+    form: Form, X: Array, y: Array, columns: dict[Key, float]
+) -> tuple[list[Fraction], Fraction, list[Fraction], Fraction] | None:
+    """Solve the linear program over some columns: weights, intercept, multipliers, and what edges may be at most.
+
+    The unknowns are the weights, then rho of the soft minimum, then b. The simplex method finds the vertex in floats.
+    """
+    G, n, k = _evaluate_columns(X, y, columns), len(y), len(columns)
+    soft, simplex = form.loss != "hard", form.penalty == "simplex"
+    extra = [-np.ones((n, 1))] * simplex + [y[:, np.newaxis]] * form.intercept
+    rows = np.hstack([G, *extra])
+    rhs = [Fraction(0 if simplex else 1)] * n
+    cost = [Fraction(0) if simplex else form.weight] * k + [Fraction(-1)] * simplex + [Fraction(0)] * form.intercept
+    n_free = len(cost) - k
+    prices = np.array([float(price) for price in form.prices])
+    program = linprog(
+        [*map(float, cost), *(prices if soft else [])],
+        A_ub=-np.hstack([rows, np.eye(n)] if soft else [rows]),
+        b_ub=-np.array([float(value) for value in rhs]),
+        A_eq=np.hstack([np.ones((1, k)), np.zeros((1, n_free + n * soft))]) if simplex else None,
+        b_eq=[1.0] if simplex else None,
+        bounds=[(0, None)] * k + [(None, None)] * n_free + [(0, None)] * (n * soft),
+        method="highs-ds",
+        # the postsolve may leave a point inside a face
+        options={"presolve": False},
+    )
+    if program.status != 0:
+        return None
+    x, u = program.x[: len(cost)], -program.ineqlin.marginals
+    caps = prices if soft else np.full(n, np.inf)
+    tiny = AT_BOUND * max(float(u.max()), 1e-300)
+    support = [*np.flatnonzero(x[:k] > AT_BOUND * max(float(x[:k].max()), 1e-300)).tolist(), *range(k, len(cost))]
+    free, at_cap = np.flatnonzero((u > tiny) & (u < caps - tiny)), np.flatnonzero(u >= caps - tiny)
+    slack = np.abs(rows @ x - np.array([float(value) for value in rhs]))
+    tight = np.flatnonzero(slack < 1e-9 * max(1.0, float(np.abs(x).max())))
+    order = np.concatenate([free, np.setdiff1d(tight, free)])
+    # primal: the rows of `order`, and the sum of the weights of a simplex
+    summing = np.array([[1.0 if j < k else 0.0 for j in support]])
+    equations = np.vstack([rows[np.ix_(order, support)], *([summing] * simplex)])
+    values = [*(rhs[i] for i in order.tolist()), *([Fraction(1)] * simplex)]
+    chosen = independent_rows(np.vstack([equations[len(order) :], equations[: len(order)]]), simplex + len(free))
+    chosen = np.where(chosen < simplex, chosen + len(order), chosen - simplex)
+    if len(chosen) != len(support) or (form.is_pool and len(support) > LARGEST_OF_DOUBLES):
+        return None
+    on_support = solve_rationals(equations[chosen], [values[i] for i in chosen.tolist()])
+    # dual: for every unknown the multipliers add up to its cost, less beta, the multiplier of a simplex's sum; first
+    # for those of the support, then for others whose edge is as large, as a degenerate vertex has them in its basis
+    beta = float(program.eqlin.marginals[0]) if simplex else 0.0
+    reduced = np.array([float(value) for value in cost]) - rows.T @ u - beta * (np.arange(len(cost)) < k)
+    level = np.flatnonzero(np.abs(reduced) < 1e-9 * max(1.0, float(np.abs(u).sum())))
+    level = np.concatenate([support, np.setdiff1d(level, support)]).astype(np.intp)
+    due = [
+        cost[j] - sum((form.prices[i] * Fraction(rows[i, j]) for i in at_cap.tolist()), Fraction(0))
+        for j in level.tolist()
+    ]
+    sums = -(level < k).astype(float)[:, np.newaxis]
+    balances = np.hstack([rows[np.ix_(free, level)].T, *([sums] * simplex)])
+    chosen = independent_rows(balances, len(support))
+    if on_support is None or len(chosen) != balances.shape[1]:
+        return None
+    on_free = solve_rationals(balances[chosen], [due[j] for j in chosen.tolist()])
+    if on_free is None:
+        return None
+    found, multipliers = [Fraction(0)] * len(cost), [Fraction(0)] * n
+    for j, value in zip(support, on_support, strict=True):
+        found[j] = value
+    for i in at_cap.tolist():
+        multipliers[i] = form.prices[i]
+    for i, value in zip(free.tolist(), on_free, strict=False):
+        multipliers[i] = value
+    limit = on_free[-1] if simplex else form.weight
+    feasible = all(v >= 0 for v in found[:k]) and all(
+        v >= 0 and (not soft or v <= c) for v, c in zip(multipliers, form.prices, strict=True)
+    )
+    return (found[:k], found[-1] if form.intercept else Fraction(0), multipliers, limit) if feasible else None
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """Finds the best hypotheses under any multipliers, in integers; every feature is sorted once."""
+
+    form: Form
+    X: Array
+    cuts: list[tuple[list[int], list[tuple[int, float]]]]
+    """For every feature the samples in order, and after how many of them a stump cuts, with its threshold."""
+    pool: list[tuple[list[int], int]]
+    """For every column of a pool its values, as integers over one denominator."""
+
+    @classmethod
+    def from_sample(cls, form: Form, X: Array) -> Pricing:
+        """Sort every feature, or bring every column of a pool to one denominator."""
+        if form.is_pool:
+            return cls(form, X, [], [to_integers(list(map(Fraction, column))) for column in X.T.tolist()])
+        cuts = []
+        for column in X.T:
+            order = column.argsort(kind="stable")
+            at = column[order]
+            # the threshold is the value above the cut: a sample on it counts as above
+            places = np.flatnonzero(at[:-1] < at[1:])
+            cuts.append((order.tolist(), list(zip(places.tolist(), at[places + 1].tolist(), strict=True))))
+        return cls(form, X, cuts, [])
+
+    def price(self, s: list[int]) -> dict[Key, tuple[Fraction, float]]:
+        """Return the best stump of every feature and the constant, or every column of a pool, with edge and sign."""
+        total = sum(s)
+        edges: dict[Key, Fraction] = (
+            {(None, None): Fraction(total)} if self.form.hypotheses == "stumps and constant" else {}
+        )
+        for feature, (order, places) in enumerate(self.cuts):
+            below = list(accumulate(s[i] for i in order))
+            if places:
+                edge, threshold = max(((total - 2 * below[k], threshold) for k, threshold in places), key=_size)
+                edges[feature, threshold] = Fraction(edge)
+        for feature, (values, denominator) in enumerate(self.pool):
+            edges[feature, None] = Fraction(sum(v * e for v, e in zip(values, s, strict=True)), denominator)
+        if self.form.hypotheses == "one-sided pool":
+            return {key: (edge, 1.0) for key, edge in edges.items()}
+        return {key: (abs(edge), 1.0 if edge >= 0 else -1.0) for key, edge in edges.items()}
+
+
+def _size(found: tuple[int, float]) -> int:
+    """Return the size of an edge."""
+    return abs(found[0])

@@ -1,0 +1,188 @@
+"""Formulations along an interval of prices: bounds that hold in between, and polygons with all their corners."""
+
+import warnings
+from itertools import pairwise
+from math import inf
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from cvxens.colgen import Ending, Formulation, column_generation, formulations, solve_path
+from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems import Problem
+from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, SquaredL2
+
+
+def draw(n_samples=12, n_features=2, seed=0):
+    """Return a few samples of few different values, and noisy labels."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 5, (n_samples, n_features)).astype(float)
+    y = np.where(X.sum(axis=1) + 2 * random.normal(size=n_samples) > 4, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+def all_stumps(X):
+    """Return the values of every stump that differs on the sample, of one sign, and the constant."""
+    columns = [np.where(X[:, j] >= t, 1.0, -1.0) for j in range(X.shape[1]) for t in np.unique(X[:, j])[1:]]
+    return np.stack([np.ones(len(X)), *columns], axis=1)
+
+
+def soft_margin_optimum(H, y, C):
+    """Solve LL08 P4 over the columns and their negations by HiGHS."""
+    M = y[:, None] * np.hstack([H, -H])
+    n, k = M.shape
+    result = linprog(np.r_[np.ones(k), np.full(n, C)], A_ub=-np.hstack([M, np.eye(n)]), b_ub=-np.ones(n))
+    return result.fun
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_polygon_is_found_with_all_its_corners(seed):
+    X, y = draw(seed=seed)
+    H, ends = all_stumps(X), (0.02, 4.0)
+    path = solve_path(formulations.soft_margin, Stumps(X), y, prices=ends, tol=1e-9)
+    assert path.ending is Ending.OPTIMAL
+    assert path.relative_gap <= 1e-9
+    corners = path.breakpoints
+    prices = np.r_[ends[0], corners, ends[1]]
+    # linear between corners, by an independent road
+    for low, high in pairwise(prices):
+        at = [soft_margin_optimum(H, y, C) for C in (low, (low + high) / 2, high)]
+        assert at[1] == pytest.approx((at[0] + at[2]) / 2, rel=1e-8)
+    # and each corner is one
+    for k, corner in enumerate(corners, start=1):
+        step = min(corner - prices[k - 1], prices[k + 1] - corner) / 2
+        below, here, above = (soft_margin_optimum(H, y, C) for C in (corner - step, corner, corner + step))
+        assert here > (below + above) / 2 + 1e-10
+
+
+FAMILIES = {
+    "P4": formulations.soft_margin,
+    "P1": formulations.svm,
+    "l1 hinge with an intercept": lambda C: Formulation(Hinge(C), L1(), intercept=True),
+    "l1 logistic": lambda C: Formulation(Logistic(C), L1(), intercept=True),
+    "price of the penalty": lambda t: Formulation(Logistic(1.0), SquaredL2(t), intercept=True),
+    "an expression": lambda C: Formulation(lambda z: C * cp.sum(cp.pos(1 - z)), L1(), intercept=True),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_bounds_hold_between_the_points(name):
+    X, y = draw(seed=5)
+    oracle = Pool(all_stumps(X)[:, 1:])
+    path = solve_path(FAMILIES[name], oracle, y, prices=(0.05, 2.0), tol=0.01)
+    assert path.ending is Ending.OPTIMAL
+    assert path.relative_gap <= 0.01
+    assert not set(path.prices) & {0.1, 0.3, 1.1}
+    for price in (0.1, 0.3, 1.1):
+        lower, upper = path.bounds(price)
+        run = column_generation(FAMILIES[name](price), oracle, y, tol=1e-7)
+        assert lower <= run.certificate.primal * (1 + 1e-12)
+        assert run.certificate.dual * (1 - 1e-12) <= upper
+        assert (upper - lower) <= 0.01 * upper
+        # what is handed out has the objective that was said, and multipliers of the bound
+        chosen = path.at(price)
+        scores = chosen.decision_function(oracle.sample)
+        problem = FAMILIES[name](price)
+        value = problem.terms[0].value(y * scores) + problem.terms[1].value(chosen.weights)
+        assert value == pytest.approx(chosen.certificate.primal, rel=1e-10)
+        assert chosen.certificate.primal + chosen.certificate.rounding == pytest.approx(upper, rel=1e-10)
+        assert chosen.certificate.dual == pytest.approx(lower, rel=1e-12)
+        assert chosen.certificate.holds(0.01)
+        # an expression's multipliers are repaired anew
+        again = Problem(problem, oracle.sample, y).certify(u=chosen.u)
+        assert again.dual >= lower * (1 - 1e-6)
+
+
+def test_the_optimum_of_lpboost_follows():
+    """With U the optimum of P4 at C, that of LPBoost at D = C / U is 1 / U (DESIGN, DBS02): one path serves both."""
+    X, y = draw(seed=1)
+    path = solve_path(formulations.soft_margin, Stumps(X), y, prices=(0.15, 1.0), tol=1e-9)
+    for C in (0.2, 0.7):
+        U = float(path.bounds(C)[1])
+        run = column_generation(formulations.lpboost(C / U), Stumps(X), y, tol=1e-9)
+        assert run.certificate.primal == pytest.approx(1 / U, rel=1e-8)
+
+
+def test_points_are_told_and_may_end_the_path():
+    X, y = draw()
+    told = []
+    path = solve_path(
+        formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6, callback=lambda p: told.append(p) or len(told) == 3
+    )
+    assert path.ending is Ending.STOPPED
+    assert sorted(point.price for point in told) == path.prices.tolist()
+    assert path.relative_gap > 1e-6
+
+
+def test_limits_end_a_path_with_what_is_proven():
+    X, y = draw()
+    few = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6, max_points=3)
+    assert (few.ending, len(few.points)) == (Ending.MAX_ROUNDS, 3)
+    brief = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), max_time=1e-9)
+    assert (brief.ending, len(brief.points)) == (Ending.MAX_TIME, 2)
+    lower, upper = brief.bounds(np.linspace(0.1, 1.0, 5))
+    assert (lower <= upper).all()
+    assert list(brief.runs) == [0.1, 1.0]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_an_interrupted_path_has_both_ends(number):
+    X, y = draw()
+    whole = len(solve_path(formulations.soft_margin, Stumps(X), y, prices=(0.1, 1.0), tol=1e-6).points)
+    oracle = Stumps(X)
+    price, asked = oracle.price, []
+
+    def interrupted(s, exclude=()):
+        asked.append(s)
+        if len(asked) == number:
+            raise KeyboardInterrupt
+        return price(s, exclude)
+
+    oracle.price = interrupted
+    path = solve_path(formulations.soft_margin, oracle, y, prices=(0.1, 1.0), tol=1e-6)
+    assert path.ending is Ending.INTERRUPTED
+    assert 2 <= len(path.points) < whole
+    lower, upper = path.bounds(0.5)
+    assert lower <= upper
+
+
+@pytest.mark.parametrize(
+    ("formulate", "found"),
+    [
+        (lambda t: Formulation(Logistic(t**2), L1()), "not linear in the price"),
+        (formulations.lpboost, "found a maximum"),
+        (lambda t: t, "found 0.1"),
+    ],
+)
+def test_families_that_are_none_are_refused(formulate, found):
+    X, y = draw()
+    with pytest.raises(InvalidInput, match=found):
+        solve_path(formulate, Stumps(X), y, prices=(0.1, 1.0))
+
+
+@pytest.mark.parametrize("prices", [(1.0, 0.1), (0.0, 1.0), (1.0, 1.0), (1.0, inf)])
+def test_intervals_that_are_none_are_refused(prices):
+    X, y = draw()
+    with pytest.raises(InvalidInput, match="prices"):
+        solve_path(formulations.svm, Stumps(X), y, prices=prices)
+
+
+def test_an_oracle_without_a_bound_is_refused():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = draw()
+    with warnings.catch_warnings(), pytest.raises(InvalidInput, match=r"nothing is proven at the price 0\.1"):
+        solve_path(formulations.svm, SklearnLearner(DecisionTreeClassifier(max_depth=1), X), y, prices=(0.1, 1.0))
+
+
+def test_prices_outside_the_path_are_refused():
+    X, y = draw()
+    path = solve_path(formulations.svm, Stumps(X), y, prices=(0.1, 1.0), tol=0.1)
+    for ask in (path.bounds, path.at):
+        with pytest.raises(InvalidInput, match=r"stay within the path's, from 0\.1 to 1"):
+            ask(2.0)

@@ -1,0 +1,65 @@
+"""Trees and rules: a part of the random cases, and that a wrong answer would be found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from interactions import KINDS, check, check_pricing, draw, list_rules, list_trees, thresholds_of
+
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import DepthTwoTrees, PairRules
+from cvxens.problems import SLSSVM, SVMPrimal, simplex_codes
+
+PLACES, EACH = 4, 30
+
+
+@pytest.mark.parametrize("place", range(PLACES))
+def test_answers_are_those_of_the_whole_list(place):
+    assert [text for number in range(place, PLACES * EACH, PLACES) for text in check(number)] == []
+
+
+def test_all_kinds_are_drawn_the_same_again():
+    cases = [draw(number) for number in range(100, 112)]
+    texts = " ".join(case.text for case in cases)
+    assert all(kind in texts for kind, *_ in KINDS)
+    again = [draw(number) for number in range(100, 112)]
+    assert all(np.array_equal(one.H, other.H) for one, other in zip(cases, again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"edge_bound": 0.9}, "a bound below the edge"),
+        ({"outside_bound": 1.1}, "bound outside"),
+        ({"edge_square_sum": 0.9}, "sum of squares"),
+    ],
+)
+def test_lies_are_found(monkeypatch, changed, told):
+    case = draw(4)
+    answer = case.oracle.price
+
+    def lie(s, exclude=()):
+        priced = answer(s, exclude)
+        return replace(priced, **{name: factor * getattr(priced, name) for name, factor in changed.items()})
+
+    monkeypatch.setattr(case.oracle, "price", lie)
+    assert told in " ".join(check_pricing(case, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "n_bins", "enumerate_all"), [(DepthTwoTrees, 2, list_trees), (PairRules, 3, list_rules)]
+)
+def test_penalties_on_squares_reach_the_optimum_over_all_as_they_are_written(make, n_bins, enumerate_all):
+    random = np.random.default_rng(1)
+    X = random.integers(0, 3, (30, 2)).astype(float)
+    y = np.where(X[:, 0] * X[:, 1] + random.normal(size=30) > 1, 1.0, -1.0)
+    oracle = make(X, n_bins=n_bins)
+    listed = list(enumerate_all(thresholds_of(X, oracle), {(0, 1), (1, 0)}))
+    H = np.array([[*(value(row) for _, value in listed), 1.0] for row in X.tolist()])
+    assert oracle.n_hypotheses == H.shape[1]
+    run = column_generation(formulations.svm(0.3), oracle, y, tol=1e-7)
+    assert run.certificate.holds(1e-7)
+    assert run.certificate.primal == pytest.approx(SVMPrimal(H, y, 0.3).solve().objective, rel=1e-6)
+    codes = simplex_codes(3)[np.digitize(X[:, 0], [0.5, 1.5])]
+    several = column_generation(formulations.simplex_least_squares(codes, 0.5), oracle, tol=1e-7)
+    assert several.certificate.primal == pytest.approx(SLSSVM(H, codes, 0.5).solve().objective, rel=1e-6)
