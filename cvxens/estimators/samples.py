@@ -28,6 +28,7 @@ from cvxens.colgen.oracles import (
     Perceptrons,
     Pool,
     QuantileStumps,
+    Ramps,
     SklearnLearner,
     Stumps,
     Trees,
@@ -120,6 +121,7 @@ class Sample:
     places: NDArray[np.intp]  # (n_samples,), the kept sample that each given one is part of
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
+    names: tuple[str, ...] = ()  # of the columns of X, where they have any
 
     @classmethod
     def read(
@@ -145,7 +147,9 @@ class Sample:
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
-        return cls(X, labels, classes, weights[kept], masses[kept], places, kept.astype(np.float64), features)
+        names = tuple(getattr(estimator, "feature_names_in_", ()))
+        shares = kept.astype(np.float64)
+        return cls(X, labels, classes, weights[kept], masses[kept], places, shares, features, names)
 
     @property
     def signs(self) -> Array:
@@ -334,6 +338,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "depth_two_trees": DepthTwoTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "ramps": Ramps,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -343,7 +348,7 @@ ACCEPTS: Mapping[Any, Accepts] = {
     QuantileStumps: Accepts(sparse=("csc",)),
     **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
-    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
+    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""
 
@@ -369,6 +374,27 @@ def find_accepted(oracle: str | OracleFactory) -> Accepts:
         return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
     known = (found for kind, found in ACCEPTS.items() if isinstance(function, type) and issubclass(function, kind))
     return next(known, Accepts(sparse=AS_GIVEN if callable(function) else ()))
+
+
+def find_factory(oracle: str | OracleFactory) -> Any:
+    """Return what makes an oracle: that of a name, or the function of a partial one."""
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    return getattr(factory, "func", factory)
+
+
+def offers(oracle: str | OracleFactory, parameter: str) -> bool:
+    """Return True if an oracle takes a parameter that is not bound yet.
+
+    Examples
+    --------
+    >>> offers("stumps", "signs"), offers("perceptrons", "signs")
+    (True, False)
+    """
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    try:
+        return parameter in signature(factory).parameters and parameter not in getattr(factory, "keywords", {})
+    except (TypeError, ValueError):
+        return False
 
 
 def make_oracle(

@@ -43,6 +43,7 @@ from cvxens.hypotheses import (
     Negated,
     Perceptron,
     Points,
+    Ramp,
     Rule,
     Scaled,
     SignedTree,
@@ -67,7 +68,7 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    *(Branch, Rule, Interval),
+    *(Branch, Rule, Interval, Ramp),
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),

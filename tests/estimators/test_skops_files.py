@@ -70,6 +70,7 @@ TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
     "trees of depth 2": (LPBoostClassifier(oracle="depth_two_trees", tol=0.1), TREES_OF_DEPTH_TWO),
+    "ramps": (LPBoostClassifier(oracle="ramps", tol=0.1), {"Certificate", "Round", "Ramp"}),
     "rules": (LPBoostClassifier(oracle="pair_rules", tol=0.1), {"Certificate", "Round", "Rule", "Interval"}),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
