@@ -25,7 +25,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited
+from cvxens.estimators.base import BinaryClassifier, Certified, ClassWeighted, Limited
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -273,7 +273,7 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
     """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
 
     Parameters
