@@ -24,6 +24,7 @@ from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
+from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import LPBoostClassifier as LPBoostClassifier
 from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import MultiBoostClassifier as MultiBoostClassifier

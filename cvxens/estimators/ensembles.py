@@ -179,8 +179,9 @@ class Ensemble(Vote):
             best, columns = step.incumbent.solution, step.incumbent.columns
 
             def own() -> Mapping[str, Array]:
-                H = [column.values for column in columns]
-                f = np.tensordot(np.asarray(H).reshape(len(H), -1).T, best.w, 1) + best.b
+                f = best.b + np.zeros(best.s.shape)
+                for column, w in zip(columns, best.w, strict=True):
+                    f += np.multiply.outer(column.values, w)
                 return formulation.own_values(f if y is None else y * f, best.w)
 
             def fitted() -> dict[str, Any]:

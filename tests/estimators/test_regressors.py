@@ -7,14 +7,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR
 
-from cvxens import ColumnGenerationClassifier, ColumnGenerationRegressor, LPBoostRegressor, load_model
+from cvxens import (
+    ColumnGenerationClassifier,
+    ColumnGenerationRegressor,
+    InfiniteEnsembleSVR,
+    LPBoostRegressor,
+    load_model,
+)
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.regressors import measure_deviation
 from cvxens.export import to_onnx
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.target_losses import EpsilonInsensitive
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.integers(0, 6, (30, 2)).astype(float)
@@ -181,8 +190,46 @@ def test_squares_over_a_finite_set():
         (ColumnGenerationRegressor(Formulation(cp.norm1, L1(), scores=True)), "^formulation: "),
         (ColumnGenerationRegressor(lambda X, t, s: Formulation(cp.norm1, L1())), "^formulation: "),
         (LPBoostRegressor(oracle="none"), "^oracle: "),
+        (InfiniteEnsembleSVR("precomputed"), "^kernel: "),
+        (InfiniteEnsembleSVR(C="large"), "^C: "),
+        (InfiniteEnsembleSVR(epsilon=-1.0), "^epsilon: "),
     ],
 )
 def test_what_cannot_be_fitted_is_refused_by_name(model, words):
     with pytest.raises(InvalidInput, match=words):
         model.fit(X, T)
+
+
+@pytest.mark.parametrize("kernel", ["stump", "gaussian", "laplacian"])
+def test_support_vector_regression_is_that_of_cvxpy_and_libsvm(kernel):
+    model = InfiniteEnsembleSVR(kernel, C=0.7, epsilon=0.3, tol=1e-8).fit(X, T)
+    K = model._kernel.function(X, X)
+    loss, J = EpsilonInsensitive(T, 0.3, 0.7), np.eye(30) - 1 / 30
+    u = cp.Variable(30)
+    dual = T @ u - 0.3 * cp.norm1(u) - cp.quad_form(u, cp.psd_wrap(J @ K @ J)) / 2
+    optimum = cp.Problem(cp.Maximize(dual), [cp.abs(u) <= 0.7, cp.sum(u) == 0]).solve(solver="CLARABEL")
+    assert model.certificate_.holds(1e-8)
+    assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)
+    assert loss.dual_value(model.dual_weights_) - model.dual_weights_ @ K @ model.dual_weights_ / 2 == pytest.approx(
+        optimum, rel=1e-6
+    )
+    libsvm = SVR(kernel="precomputed", C=0.7, epsilon=0.3, tol=1e-9).fit(K - K.min(), T)
+    assert_allclose(model.predict(X), libsvm.predict(K - K.min()), atol=1e-3)
+
+
+def test_support_vector_regression_is_kept_certified_and_follows_weights(tmp_path):
+    model = InfiniteEnsembleSVR(tol=1e-6).fit(X, T)
+    model.save(tmp_path / "model")
+    assert_array_equal(load_model(tmp_path / "model").predict(NEW), model.predict(NEW))
+    assert model.certify(X, T).holds(1e-5)
+    assert model.certify(X, T, weights=0.9 * model.dual_coef_).relative_gap > 1e-4
+    assert model.certify(X[:20], T[:20]).relative_gap > 1e-3
+    weights = np.arange(30) % 3
+    limits = {"C": 1.0, "epsilon": 0.2, "tol": 1e-9}
+    weighted = InfiniteEnsembleSVR(**limits).fit(X, T, weights)
+    repeated = InfiniteEnsembleSVR(**limits).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
+    assert_allclose(weighted.predict(NEW), repeated.predict(NEW), rtol=1e-9)
+    # units of the targets do not matter
+    assert_allclose(InfiniteEnsembleSVR(tol=1e-6).fit(X, 1e3 * T).predict(NEW), 1e3 * model.predict(NEW), rtol=1e-2)
+    with pytest.warns(ConvergenceWarning, match="InfiniteEnsembleSVR: "):
+        InfiniteEnsembleSVR(max_time=1e-9, tol=1e-12).fit(X, T)

@@ -54,6 +54,7 @@ BY_DEFAULT = {
     "ColumnGenerationRegressor": VOTE | {"absolute_errors"},
     "InfiniteEnsembleSVC": STUMP,
     "InfiniteEnsembleSVCCV": STUMP | {"InfiniteEnsembleSVC"},
+    "InfiniteEnsembleSVR": EXPANSION | {"Stump", "SimplifiedStump"},
     "LPBoostClassifier": VOTE,
     "LPBoostRegressor": VOTE,
     "MultiBoostClassifier": VOTE,
