@@ -229,8 +229,8 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     kernel : str, Kernel or callable
         The set of hypotheses, as of `InfiniteEnsembleSVC`; kernel values themselves are not taken.
     C : float or "scale"
-        The price of a unit of deviation of a sample of weight 1. "scale" is the mean absolute deviation of the targets from
-        their median, over the variance of the sample in the space of the kernel.
+        The price of a unit of deviation of a sample of weight 1. "scale" is the mean absolute deviation of the targets
+        from their median, over the variance of the sample in the space of the kernel.
     epsilon : float, optional
         The deviation that costs nothing; by default a tenth of the mean absolute deviation from the median.
     gamma : float, optional
