@@ -402,6 +402,41 @@ class Indicator:
 
 
 @dataclass(frozen=True)
+class Ramp:
+    """The hypothesis h(x) = slope (x[feature] - threshold), on one side of the threshold and else 0, or a line.
+
+    Examples
+    --------
+    >>> for ramp in (Ramp(0, 2.0, 1, 0.5), Ramp(0, 2.0, -1, -0.5), Ramp(0, 2.0, 0, 0.5)):
+    ...     print(ramp, ramp([[1.0], [4.0]]))
+    0.5 max(x[0] - 2, 0) [0. 1.]
+    -0.5 max(2 - x[0], 0) [-0.5 -0. ]
+    0.5 (x[0] - 2) [-0.5  1. ]
+    """
+
+    feature: int
+    threshold: float
+    side: int  # 1 above the threshold, -1 below it, where the ramp is slope (threshold - x[feature]); 0 for a line
+    slope: float  # above 0 for a convex ramp
+
+    def __call__(self, X: Any, /) -> Array:
+        beyond = np.asarray(column(X, self.feature), np.float64) - self.threshold
+        return self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
+
+    def __neg__(self) -> Ramp:
+        return replace(self, slope=-self.slope)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        return np.array([self.feature]), np.ones(1)
+
+    def __str__(self) -> str:
+        name, at = f"x[{self.feature}]", f"{self.threshold:.6g}"
+        text = {1: f"max({name} - {at}, 0)", -1: f"max({at} - {name}, 0)", 0: f"({name} - {at})"}[self.side]
+        return f"{self.slope:.6g} {text}"
+
+
+@dataclass(frozen=True)
 class Perceptron(_Tested):
     """The hypothesis h(x) = sign if theta'x >= alpha else -sign.
 

@@ -38,7 +38,7 @@ X, y = make_twonorm(150, n_features=2, random_state=4)
 # ## Three ensembles of stumps
 #
 # Two normal classes in two dimensions, $y = -1$ red and $y = 1$ blue; the best boundary is the diagonal
-# $x_0 + x_1 = 0$. (As LL08 Figure 3.)
+# $x_0 + x_1 = 0$. (After LL08 Figure 3, which has 300 samples, and AdaBoost beside these.)
 #
 # 1. **P4**, boosting: $\min \sum_j w_j + C \sum_i \xi_i$, $w \ge 0$. A sparse choice of *middle stumps*: those with
 #    thresholds halfway between two neighbouring values. Between those the sample cannot tell.

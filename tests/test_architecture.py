@@ -159,6 +159,7 @@ SHOWN_ELSEWHERE = {
     "ConicMaster": "made by column_generation, which shows it",
     "CvxpyMaster": "made by column_generation, which shows it",
     "DenseColumns": "made of an array by every problem",
+    "Failure": "what cvxens reproduce tells of",
     "Feature": "what a Table consists of",
     "HighsMaster": "made by column_generation, which shows it",
     "HingeMaster": "made by column_generation, which shows it",

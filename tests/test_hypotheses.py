@@ -27,6 +27,7 @@ from cvxens.hypotheses import (
     Negated,
     Perceptron,
     Points,
+    Ramp,
     Rule,
     Scaled,
     SignedTree,
@@ -57,6 +58,7 @@ EVERY = {
     "tabulated": TabulatedColumn(1, 3, 1),
     "scaled": Scaled(Stump(1, 0.5, -1), 0.25),
     "branch": Branch(0, 0.5, Stump(1, 0.0, 1), Constant(-1)),
+    "ramp": Ramp(1, 0.5, -1, 0.25),
     "rule": Rule((Interval(0, -0.5, 0.5), Interval(2, 0.0, inf)), -1),
     "formula": Formula(XOR, (Stump(0, 0.0, 1), Perceptron((0.0, 0.6, 0.8), 0.0, -1)), -1),
 }

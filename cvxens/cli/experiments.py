@@ -96,11 +96,11 @@ def reproduce(
     differs from the published one is a result, and no error. Progress is shown on standard error: a bar if that is a
     terminal, else a line for every trial.
 
-    Exit status 130 where Ctrl-C ended it early: the trials that were being measured are dropped, all others are kept,
-    printed, and written to FILE.
+    Exit status 1 where a method failed, which is told of and ends nothing else; 130 where Ctrl-C ended it early: the
+    trials that were being measured are dropped, all others are kept, printed, and written to FILE.
     """
     from cvxens.cli.reports import describe_experiments, print_cells, print_names, print_plan
-    from cvxens.experiments import ALL, EXPERIMENTS, Cell, Plan, Store, of_paper, tasks_of
+    from cvxens.experiments import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper, tasks_of
     from cvxens.experiments.pages import write_pages
 
     if paper is None or (table is None and paper != ALL):
@@ -115,14 +115,19 @@ def reproduce(
     plan = Plan.make(tasks, lacking, store, minutes, jobs)
     write("--json", json_file)
     print_plan(plan, cells)
-    done = list(plan.done)
+    done, failures = list(plan.done), list[Failure]()
     bar = _progress_bar()
     task = bar.add_task("first trial", total=len(plan.tasks))
     try:
         with bar, closing(plan.run(store, jobs)) as measured:
             for trial in measured:
+                bar.update(task, advance=1)
+                if isinstance(trial, Failure):
+                    failures.append(trial)
+                    click.echo(f"failed: {trial.task}: {trial.error}", err=True)
+                    continue
                 done.append(trial)
-                bar.update(task, advance=1, description=f"{trial.row}: {trial.column}")
+                bar.update(task, description=f"{trial.row}: {trial.column}")
                 if bar.disable:
                     figure = f"{trial.value:.4g}, {trial.seconds:.3g} s"
                     click.echo(f"{trial.row}: {trial.column}: split {trial.split}: {figure}", err=True)
@@ -139,7 +144,7 @@ def reproduce(
         write_json(json_file, {"random_state": random_state, "lacking": lacking, "experiments": reports})
         if page is not None:
             write_pages(page, experiments, store, random_state)
-    return 0
+    return 1 if failures else 0
 
 
 def _progress_bar() -> Progress:

@@ -9,25 +9,25 @@ ensemble, so it is **concave** in t. Two facts follow, for any such formulation:
 
 Where two neighbouring lines cross, their gap to the chord is largest. A run there cuts it; where F is a polygon, as of
 linear programs, and the crossing lies on it, both sides are exact, and F bends there (Eisner & Severance 1976; in
-convex optimisation this is called a sandwich algorithm). So runs go to where the certified gap is largest until it is
-small everywhere, and each starts from the hypotheses of its neighbours.
+convex optimisation this is called a sandwich algorithm). The mean of two neighbouring ensembles costs no run, and its
+line lies below the crossing, as loss and penalty are convex. So runs go to where the certified gap is largest until it
+is small everywhere, and each starts from the hypotheses of its neighbours.
 """
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.certificates import ROUNDING, relative
+from cvxens.certificates import ROUNDING, Certificate, relative
 from cvxens.colgen.loop import Run, column_generation
-from cvxens.colgen.protocols import Column, Oracle
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle
 from cvxens.errors import InvalidInput
 from cvxens.limits import Ending, limit_time, time_is_up
 from cvxens.problems.formulation import Formulation
@@ -44,6 +44,38 @@ STRAIGHT = 1e-9
 """How far an objective may be from linear in the price, relative to it: its sums are rounded."""
 
 
+@dataclass(frozen=True)
+class Line:
+    """The objective of one ensemble at every price t of an interval, ``at_zero + t slope``.
+
+    Parameters
+    ----------
+    at_zero, slope : float
+    rounding : float
+        How far at most rounding has moved it within the interval, together with the certified bound beside it.
+
+    Examples
+    --------
+    >>> Line(1.0, 2.0, 0.0)(np.array([0.5, 3.0]))
+    array([2., 7.])
+    """
+
+    at_zero: float
+    slope: float
+    rounding: float
+
+    def __call__(self, price: Any) -> Any:
+        """Evaluate it at a price, or at several."""
+        return self.at_zero + price * self.slope
+
+    def cross(self, other: Line, low: float, high: float) -> float | None:
+        """Return the price from `low` to `high` at which two lines cross; None where they do not."""
+        if self.slope == other.slope:
+            return None
+        price = (other.at_zero - self.at_zero) / (self.slope - other.slope)
+        return price if low <= price <= high else None
+
+
 @dataclass(frozen=True, eq=False)
 class PathPoint:
     """A run at one price, and what its ensemble costs at others.
@@ -54,33 +86,46 @@ class PathPoint:
         What it was solved for.
     run : Run
         Its columns are those with a weight, and have no values.
-    line : tuple of float
-        ``(a, c)``: at the price t the objective of its ensemble is ``a + t c``.
-    rounding : float
-        How far at most rounding has moved that line within the interval, and the certified bound, together.
+    line : Line
+        The objective of its ensemble at the prices of the interval.
 
     Examples
     --------
     >>> from cvxens.colgen import formulations, oracles
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), [1.0, -1.0, 1.0]
     >>> first = solve_path(formulations.soft_margin, oracles.Stumps(X), y, prices=(0.1, 3.0)).points[0]
-    >>> first.price, first.objective(np.array([0.1, 0.2]))
+    >>> first.price, first.line(np.array([0.1, 0.2]))
     (0.1, array([0.3, 0.6]))
     """
 
     price: float
     run: Run
-    line: tuple[float, float]
-    rounding: float
-
-    def objective(self, price: Any) -> Any:
-        """Evaluate the ensemble's objective at another price, or at several."""
-        return self.line[0] + price * self.line[1]
+    line: Line
 
     @property
     def bound(self) -> float:
         """The certified bound on the optimum at the own price."""
         return self.run.certificate.dual
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of two neighbours' ensembles, ``(1 - share) w + share w'`` over the columns of both."""
+
+    left: PathPoint
+    right: PathPoint
+    share: float
+    line: Line
+
+    @property
+    def lines(self) -> tuple[Line, Line, Line]:
+        """Of the left neighbour, itself and the right one."""
+        return self.left.line, self.line, self.right.line
+
+    @property
+    def crossing(self) -> float | None:
+        """The price at which the lines of the neighbours cross; None where that is not between them."""
+        return self.left.line.cross(self.right.line, self.left.price, self.right.price)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +136,8 @@ class Path:
     ----------
     points : tuple of PathPoint
         By price, from one end of the interval to the other.
+    means : tuple of Mean
+        One between every two neighbours.
     ending : Ending
         OPTIMAL if the relative gap is within `tol` at every price of the interval; why not else.
 
@@ -106,6 +153,7 @@ class Path:
     """
 
     points: tuple[PathPoint, ...]
+    means: tuple[Mean, ...]
     ending: Ending
 
     @property
@@ -121,7 +169,7 @@ class Path:
     @property
     def relative_gap(self) -> float:
         """The largest certified relative gap at any price of the interval."""
-        return max(_largest_gap(*neighbours)[0] for neighbours in pairwise(self.points))
+        return max(map(_largest_gap, self.means))
 
     @property
     def breakpoints(self) -> Array:
@@ -131,10 +179,10 @@ class Path:
         """
         low, high = self.points[0].price, self.points[-1].price
         found: list[float] = []
-        for left, right in pairwise(self.points):
-            price, turn = _crossing(left, right), left.line[1] - right.line[1]
+        for mean in self.means:
+            price, (before, _, after) = mean.crossing, mean.lines
             # the same line, but for rounding, goes on; and a point at a bend has the lines of both sides cross there
-            if price is None or turn <= STRAIGHT * abs(left.line[1]) or not low < price < high:
+            if price is None or before.slope - after.slope <= STRAIGHT * abs(before.slope) or not low < price < high:
                 continue
             if not found or price - found[-1] > STRAIGHT * price:
                 found.append(price)
@@ -144,13 +192,42 @@ class Path:
         """Return a bound below the optimum and the objective of the best ensemble, at any prices of the interval."""
         given = self._check(prices)
         lower = np.interp(given, self.prices, [point.bound for point in self.points])
-        upper = np.min([point.objective(given) + point.rounding for point in self.points], axis=0)
+        lines = [*(point.line for point in self.points), *(mean.line for mean in self.means)]
+        upper = np.min([line(given) + line.rounding for line in lines], axis=0)
         return lower, upper
 
     def at(self, price: float) -> Run:
-        """Return the run whose ensemble has the lowest objective at a price of the interval; `bounds` says how low."""
-        self._check(price)
-        return min(self.points, key=lambda point: point.objective(price)).run
+        """Return the best ensemble at a price of the interval, of a point or the mean of two, certified at that price.
+
+        Its multipliers are those that the bound rests on, the mean of the neighbours'; it has no history.
+        """
+        price = float(self._check(price))
+        mean = next(mean for mean in self.means if price <= mean.right.price)
+        share = (price - mean.left.price) / (mean.right.price - mean.left.price)
+        left, right = mean.left.run, mean.right.run
+        line = min(mean.lines, key=lambda line: line(price))
+        # the mean of both, or one of them alone
+        take = mean.share if line is mean.line else float(line is mean.right.line)
+        columns, weights = _join(mean.left, mean.right, take)
+        certificate = Certificate.between(
+            line(price),
+            (1 - share) * mean.left.bound + share * mean.right.bound,
+            residuals={},
+            repair={},
+            rounding=line.rounding,
+            note="by the bounds at the prices on both sides",
+        )
+        return Run(
+            certificate,
+            columns,
+            weights,
+            (1 - take) * left.intercept + take * right.intercept,
+            (1 - share) * left.u + share * right.u,
+            (),
+            self.ending,
+            {name: (1 - take) * value + take * right.variables[name] for name, value in left.variables.items()},
+            left.decide,
+        )
 
     def _check(self, prices: Any) -> Array:
         given = np.asarray(validation.finite_array("prices", np.atleast_1d(prices), ndim=1))
@@ -218,42 +295,50 @@ def solve_path(
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [1.0, -1.0, 1.0, 1.0]
     >>> path = solve_path(lambda C: Formulation(Logistic(C), L1()), oracles.Stumps(X), y, prices=(0.1, 10), tol=0.01)
     >>> path.relative_gap < 0.01, len(path.points)
-    (True, 14)
+    (True, 10)
     """
     low, high = (validation.positive("prices", price) for price in prices)
     validation.positive("tol", tol)
     validation.whole("max_points", max_points, least=2)
     if low >= high:
         raise InvalidInput("prices", f"found {prices!r}", "give the lower end and a higher one")
-    solve = _Solver(formulate, oracle, y, (low, high), {"tol": SHARE * tol, **options})
-    points: list[PathPoint] = []
+    solver = _Solver(formulate, oracle, y, (low, high), {"tol": SHARE * tol, **options})
+    means: list[Mean] = []
     ending: Ending | None = None
     with limit_time(max_time) as clock:
-        while ending is None:
-            # the ends first, then where the gap is largest
-            price = (low, high)[len(points)] if len(points) < 2 else _find_widest(points, tol)[1]
-            point = solve(price, points)
-            insort(points, point, key=lambda each: each.price)
-            stopped = callback is not None and callback(point)
-            if point.run.ending is Ending.INTERRUPTED:
+        ends: list[PathPoint] = []
+        for price in (low, high):
+            ends.append(solver.solve(price, ends))
+            stopped = callback is not None and bool(callback(ends[-1]))
+            if ends[-1].run.ending is Ending.INTERRUPTED:
+                # the other end is brief then
                 clock.interrupt()
-            if len(points) < 2:
-                continue
-            gap, following = _find_widest(points, tol)
+        means = [solver.take_mean(*ends)]
+        while True:
+            widest = max(means, key=_largest_gap)
+            price = _find_next(widest)
             if clock.interrupted:
                 ending = Ending.INTERRUPTED
-            elif gap <= tol:
-                # nothing is wide but, where a limit ended a run, its own gap
-                ending = _find_reason(points, tol)
+            elif _largest_gap(widest) <= tol:
+                ending = Ending.OPTIMAL
             elif stopped:
                 ending = Ending.STOPPED
             elif time_is_up():
                 ending = Ending.MAX_TIME
-            elif len(points) >= max_points:
+            elif len(means) >= max_points - 1:
                 ending = Ending.MAX_ROUNDS
-            elif any(following == each.price for each in points):
-                ending = Ending.ROUNDING
-    return Path(tuple(points), ending)
+            elif not widest.left.price < price < widest.right.price:
+                # the gap is that of a run at its own price
+                ending = _find_reason(widest)
+            if ending is not None:
+                break
+            point = solver.solve(price, (widest.left, widest.right))
+            stopped = callback is not None and bool(callback(point))
+            if point.run.ending is Ending.INTERRUPTED:
+                clock.interrupt()
+            place = means.index(widest)
+            means[place : place + 1] = [solver.take_mean(widest.left, point), solver.take_mean(point, widest.right)]
+    return Path((means[0].left, *(mean.right for mean in means)), tuple(means), ending)
 
 
 class _Solver:
@@ -272,43 +357,55 @@ class _Solver:
         self.y = y
         self.ends = ends
         self.options = options
+        self.scores: dict[float, Array] = {}
+        """Of the ensembles on the sample, by their prices."""
 
-    def __call__(self, price: float, points: Sequence[PathPoint]) -> PathPoint:
+    def solve(self, price: float, neighbours: Sequence[PathPoint]) -> PathPoint:
         """Run at a price from the hypotheses of its neighbours."""
         formulation = self.formulate(price)
         validation.instance("formulate", formulation, Formulation)
         if formulation.maximise:
             raise InvalidInput("formulate", "found a maximum", "state it as a minimum, such as soft_margin for lpboost")
-        nearest = sorted(points, key=lambda point: abs(point.price - price))[:2]
-        start = dict.fromkeys(column.hypothesis for point in nearest for column in point.run.columns)
+        start = dict.fromkeys(column.hypothesis for point in neighbours for column in point.run.columns)
         run = column_generation(formulation, self.oracle, self.y, **{"start": list(start), **self.options})
         certificate = run.certificate
         if not certificate.proven and run.ending not in {Ending.INTERRUPTED, Ending.MAX_TIME}:
             found = f"found one with which nothing is proven at the price {price:g}: {certificate.note}"
             raise InvalidInput("oracle", found, "give one that bounds the edges of all its hypotheses")
-        slope, rounding = self._find_slope(run)
+        scores = np.zeros(run.u.shape) + run.intercept
+        if run.columns:
+            scores = scores + np.stack([column.values for column in run.columns], axis=1) @ run.weights
+        self.scores[price] = scores
+        line = self._find_line(scores, run.weights)
         used = np.flatnonzero(run.weights.any(axis=tuple(range(1, run.weights.ndim))))
         # without the values of columns, which would be kept for every point
         columns = tuple(Column(c.hypothesis, c.sample, c.edge) for c in (run.columns[j] for j in used.tolist()))
         kept = replace(run, columns=columns, weights=run.weights[used])
         # through the objective that is certified
-        line = certificate.primal - slope * price, slope
-        return PathPoint(price, kept, line, certificate.rounding + rounding)
+        at_zero = certificate.primal - line.slope * price
+        return PathPoint(price, kept, Line(at_zero, line.slope, certificate.rounding + line.rounding))
 
-    def _find_slope(self, run: Run) -> tuple[float, float]:
-        """Return c of the objective ``a + t c`` of a run's ensemble, by three prices, and how far rounding moves it."""
-        scores = np.zeros(run.u.shape) + run.intercept
-        if run.columns:
-            scores = scores + np.stack([column.values for column in run.columns], axis=1) @ run.weights
+    def take_mean(self, left: PathPoint, right: PathPoint) -> Mean:
+        """Return the mean of two neighbours' ensembles that suits the price where their lines cross."""
+        price = left.line.cross(right.line, left.price, right.price)
+        share = 0.5 if price is None else (price - left.price) / (right.price - left.price)
+        scores = (1 - share) * self.scores[left.price] + share * self.scores[right.price]
+        line = self._find_line(scores, _join(left, right, share)[1])
+        rounding = max(left.line.rounding, right.line.rounding) + line.rounding
+        return Mean(left, right, share, replace(line, rounding=rounding))
+
+    def _find_line(self, scores: Array, w: Array) -> Line:
+        """Return an ensemble's objective as a line, by three prices."""
         low, high = self.ends
-        values = [self._evaluate(price, scores, run.weights) for price in (low, (low + high) / 2, high)]
+        values = [self._evaluate(price, scores, w) for price in (low, (low + high) / 2, high)]
         size = max(map(abs, values))
         if not isfinite(size):
             raise InvalidInput("formulate", "found weights that are not feasible at every price", "solve one by one")
         if abs((values[0] + values[2]) / 2 - values[1]) > STRAIGHT * size:
             found = "found an objective that is not linear in the price where the weights stay"
             raise InvalidInput("formulate", found, "give one such as `penalty + price * loss`")
-        return (values[2] - values[0]) / (high - low), ROUNDING * size
+        slope = (values[2] - values[0]) / (high - low)
+        return Line(values[0] - slope * low, slope, ROUNDING * size)
 
     def _evaluate(self, price: float, scores: Array, w: Array) -> float:
         formulation = self.formulate(price)
@@ -316,51 +413,51 @@ class _Solver:
         return float(loss.value(formulation.signs(self.y, len(scores)) * scores) + penalty.value(w))
 
 
-def _find_widest(points: Sequence[PathPoint], tol: float) -> tuple[float, float]:
-    """Return the largest gap between neighbours that another run can lower, and where it is; 0 if there is none."""
-    widest = 0.0, points[0].price
-    for left, right in pairwise(points):
-        gap, price = _largest_gap(left, right)
-        if gap > max(tol, widest[0]) and left.price < price < right.price:
-            widest = gap, price
-    return widest
+def _join(left: PathPoint, right: PathPoint, share: float) -> tuple[tuple[Column, ...], Array]:
+    """Return the columns of two points, and ``(1 - share) w + share w'`` of them; at 0 and 1 those of one alone."""
+    if share in {0.0, 1.0}:
+        run = (right if share else left).run
+        return tuple(run.columns), run.weights
+    weights: dict[Hypothesis, Array] = {}
+    columns: dict[Hypothesis, Column] = {}
+    for point, part in ((left, 1 - share), (right, share)):
+        for column, w in zip(point.run.columns, point.run.weights, strict=True):
+            columns.setdefault(column.hypothesis, column)
+            weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + part * w
+    shape = left.run.weights.shape[1:]
+    return tuple(columns.values()), np.array([weights[h] for h in columns]).reshape(len(columns), *shape)
 
 
-def _find_reason(points: Sequence[PathPoint], tol: float) -> Ending:
-    """Return OPTIMAL if all gaps are within `tol`, else how a run has ended that is not."""
-    if all(_largest_gap(*neighbours)[0] <= tol for neighbours in pairwise(points)):
-        return Ending.OPTIMAL
-    endings = {point.run.ending for point in points} - {Ending.OPTIMAL}
-    return min(endings, key=lambda ending: ending.name, default=Ending.ROUNDING)
+def _measure_gaps(mean: Mean) -> list[tuple[float, float]]:
+    """Return the relative gaps between two neighbours where they may be largest, each with its price.
 
-
-def _crossing(left: PathPoint, right: PathPoint) -> float | None:
-    """Return the price between two points at which their lines cross; None where they do not."""
-    (a, c), (d, e) = left.line, right.line
-    if c <= e:
-        return None
-    price = (d - a) / (c - e)
-    return price if left.price <= price <= right.price else None
-
-
-def _largest_gap(left: PathPoint, right: PathPoint) -> tuple[float, float]:
-    """Return the largest relative gap between two neighbours, and the price at which it is.
-
-    The lower line of the two is linear on both sides of the crossing, and so is the chord; the ratio of two linear
-    functions without a sign change is monotone, so the largest gap is at an end or at the crossing. Where the optimum
-    changes its sign in between, no relative gap is small.
+    The lowest of the lines is linear between crossings, and the chord is; the ratio of two linear functions without a
+    sign change is monotone, so the largest gap is at an end or at a crossing. Where the optimum changes its sign in
+    between, no relative gap is small.
     """
-    crossing = _crossing(left, right)
-    at = [left.price, right.price] if crossing is None else [left.price, crossing, right.price]
-    gaps, signs = [], set()
-    for price in at:
+    left, right = mean.left, mean.right
+    crossings = [one.cross(other, left.price, right.price) for one, other in combinations(mean.lines, 2)]
+    found, signs = [], set()
+    for price in (left.price, *(each for each in crossings if each is not None), right.price):
         share = (price - left.price) / (right.price - left.price)
         bound = (1 - share) * left.bound + share * right.bound
-        value = min(left.objective(price), right.objective(price)) + max(left.rounding, right.rounding)
-        gaps.append(relative(value - bound, value, bound) if isfinite(bound) else inf)
+        value = min(line(price) for line in mean.lines) + mean.line.rounding
+        found.append((relative(value - bound, value, bound) if isfinite(bound) else inf, price))
         signs |= {np.sign(value), np.sign(bound)}
-    if {-1.0, 1.0} <= signs:
-        gaps = [inf] * len(gaps)
-    if crossing is not None:
-        return max(gaps), crossing
-    return max(gaps), at[int(np.argmax(gaps))]
+    return [(inf, price) for _, price in found] if {-1.0, 1.0} <= signs else found
+
+
+def _largest_gap(mean: Mean) -> float:
+    """Return the largest relative gap between two neighbours."""
+    return max(gap for gap, _ in _measure_gaps(mean))
+
+
+def _find_next(mean: Mean) -> float:
+    """Return where a run lowers the gap most: where the neighbours' lines cross, or else where it is."""
+    return max(_measure_gaps(mean))[1] if mean.crossing is None else mean.crossing
+
+
+def _find_reason(mean: Mean) -> Ending:
+    """Return how a run has ended whose gap is too wide at its own price; else rounding is in the way."""
+    endings = {point.run.ending for point in (mean.left, mean.right)} - {Ending.OPTIMAL}
+    return min(endings, key=lambda ending: ending.name, default=Ending.ROUNDING)

@@ -454,6 +454,15 @@ def translate_overflow(estimator: Any) -> Iterator[None]:
         raise SolverFailed([Attempt(type(estimator).__name__, "failed", 0.0, str(error))]) from error
 
 
+def multipliers_of_fit(model: Any, n_samples: int) -> Array:
+    """Return the multipliers of a fit, one for each sample; `InvalidInput` where it had another number of samples."""
+    u: Array = model.dual_weights_
+    if u.shape != (n_samples,):
+        found = f"found {n_samples} samples where the fit had {len(u)}"
+        raise InvalidInput("X", found, "give the sample of the fit, or as_fitted=False")
+    return u
+
+
 def check_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Array:
     """Return foreign values as an array of the shape of the fitted ones."""
     array = validation.finite_array(argument, values)

@@ -32,11 +32,19 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.protocols import Incumbent
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, check_shape, refuse_intercept
+from cvxens.estimators.base import (
+    BinaryClassifier,
+    Classifier,
+    ClassWeighted,
+    check_shape,
+    multipliers_of_fit,
+    refuse_intercept,
+)
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -124,6 +132,9 @@ class Ensemble(Vote):
     def _columns_per_round(self) -> int | None:
         return self.columns_per_round
 
+    def _check_solver(self) -> str:
+        return validation.one_of("solver", self.solver, SOLVERS)
+
     def _oracle(self, sample: Sample, formulation: Formulation) -> Oracle:
         """Return the oracle over a sample; it finds sums of squared edges only where the penalty needs them."""
         return make_oracle(
@@ -132,7 +143,12 @@ class Ensemble(Vote):
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            **self._shape(sample),
         )
+
+    def _shape(self, sample: Sample) -> dict[str, Any]:
+        """Return what oracles are offered of constraints of shape."""
+        return {}
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
@@ -197,7 +213,7 @@ class Ensemble(Vote):
 
         y = None if formulation.on_scores else sample.signs
         limits: dict[str, Any] = {
-            "master": SOLVERS[validation.one_of("solver", self.solver, SOLVERS)],
+            "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
             "max_columns": self.max_columns,
             "max_time": time_limit(self),
@@ -272,8 +288,9 @@ class EnsembleClassifier(Ensemble, Classifier):
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`, where that takes them; above 0.
         as_fitted : bool
-            True for a proof of how far the ensemble is from the optimum as it was fitted; False for one of the best
-            ensemble, which is found over the rationals where the formulation is a linear program.
+            True for a proof of how far the ensemble is from the optimum as it was fitted, by its ``dual_weights_``, of
+            the sample of the fit; False for one of the best ensemble, which is found over the rationals where the
+            formulation is a linear program.
         tol, max_time : float
             The relative gap and the seconds at which the run in floats stops that the proof starts from.
         layout : cvxens.proofs.Layout, optional
@@ -304,11 +321,14 @@ class EnsembleClassifier(Ensemble, Classifier):
         if statement is None:
             found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
             raise InvalidInput("oracle", found, "take 'stumps'")
-        start = self.weak_learners_
-        run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
-        hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
         if as_fitted:
+            u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
+        else:
+            start = self.weak_learners_
+            run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
+            hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
+            u = run.u
         negative, positive = map(str, sample.classes.tolist())
         over, table = statement
         return prove(
@@ -318,7 +338,7 @@ class EnsembleClassifier(Ensemble, Classifier):
             hypotheses,
             weights,
             float(intercept),
-            u=run.u,
+            u=u,
             over=over,
             as_given=as_fitted,
             layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
@@ -351,13 +371,14 @@ def certify_ensemble(
         point["b"] = check_shape("intercept", intercept, outputs)
     solution = restricted.evaluate(restricted.shift(point))
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(restricted.y * u)
-    bound = restricted.problem.bound(u, Edges(priced.edge_bound, priced.edge_square_sum))
+    square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
+    bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
 
 
 @final
 @estimator
-class LPBoostClassifier(EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(Shaped, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -427,13 +448,13 @@ class CGEns(ClassWeighted, EnsembleClassifier):
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         if self.min_edge is None:
             return super()._fit(sample, formulation, oracle, start)
-        min_edge = validation.positive("min_edge", self.min_edge)
+        min_edge, solver = validation.positive("min_edge", self.min_edge), self._check_solver()
         if not start:
             # SL (6) with alpha_i in proportion to C_i, and (13) with U_it so
             u = sample.weights
             s = np.outer(u, np.ones(formulation.outputs or 1)) if formulation.on_scores else sample.signs * u
             start = [column.hypothesis for column in with_negations(oracle).price(s).columns]
-        master = self._exact_master if self.solver == "fast" else SOLVERS[self.solver]
+        master = self._exact_master if solver == "fast" else SOLVERS[solver]
         return self._run(
             sample,
             formulation,
@@ -449,7 +470,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(CGEns, BinaryClassifier):
+class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -480,7 +501,9 @@ class CGEnsClassifier(CGEns, BinaryClassifier):
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return formulations.svm(validation.positive("C", self.C) * sample.weights)
+        formulation = formulations.svm(validation.positive("C", self.C) * sample.weights)
+        # weak learners of one side have weights of one sign
+        return replace(formulation, nonnegative=True) if self.monotone or self.curvature else formulation
 
 
 @final

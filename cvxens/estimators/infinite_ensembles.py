@@ -23,7 +23,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import formulations
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import check_shape
+from cvxens.estimators.base import check_shape, multipliers_of_fit
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     SCALE,
@@ -253,7 +253,7 @@ class InfiniteEnsembleSVC(KernelMachine):
         if not sample.shares.all():
             raise InvalidInput("sample_weight", "found a weight of 0", "leave those samples out of X and y")
         if as_fitted:
-            u, b = check_shape("X", self.dual_weights_, (len(sample.X),)), float(self.intercept_)
+            u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
         else:
             room = find_room(self.cache_size)
             trainer = make_trainer(self._kernel, merged.X, "auto", room, limited=max_time < inf)

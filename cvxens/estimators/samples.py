@@ -28,6 +28,7 @@ from cvxens.colgen.oracles import (
     Perceptrons,
     Pool,
     QuantileStumps,
+    Ramps,
     SklearnLearner,
     Stumps,
     Trees,
@@ -49,12 +50,12 @@ class Accepts:
 
     def new(self, estimator: Any, X: Any) -> Any:
         """Check new samples, whose features have to be those that the estimator was fitted to."""
-        return self._numbers(self._checked(estimator, self._coded(estimator, X, reset=False), reset=False))
+        return self._checked(estimator, self._coded(estimator, X, reset=False), reset=False)
 
     def labelled(self, estimator: Any, X: Any, y: Any, *, reset: bool = True, **more: Any) -> tuple[Any, NDArray]:
         """Check X and y as scikit-learn's `validate_data` does; short types of numbers are kept."""
         X, y = self._checked(estimator, self._coded(estimator, X, reset=reset), y, reset=reset, **more)
-        return self._numbers(X), y
+        return X, y
 
     def _coded(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """Return X, with codes in place of the categories that the estimator has learnt of it, or learns now.
@@ -83,7 +84,10 @@ class Accepts:
     def _checked(self, estimator: Any, *data: Any, **more: Any) -> Any:
         """Check X, and y if given, by `validate_data`; where X has no numbers, name the columns of a table at fault."""
         try:
-            return validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            found = validate_data(estimator, *data, accept_sparse=list(self.sparse) or False, **self._kinds, **more)
+            return (self._numbers(found[0]), *found[1:]) if isinstance(found, tuple) else self._numbers(found)
+        except InvalidInput:
+            raise
         except OverflowError as error:
             raise InvalidInput("X", f"found a number that is too large ({error})", "give float64 numbers") from None
         except ValueError:
@@ -116,6 +120,7 @@ class Weighted:
     places: NDArray[np.intp]  # (n_samples,), the kept sample that each given one is part of
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
+    names: tuple[str, ...] = ()  # of the columns of X, where they have any
 
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
@@ -150,8 +155,9 @@ class TargetSample(Weighted):
         sizes = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         features = getattr(estimator, "features_", None)
+        names = tuple(getattr(estimator, "feature_names_in_", ()))
         X = X if kept.all() else X[rows]
-        return cls(X, y[kept].astype(np.float64), places=places, features=features, **sizes)
+        return cls(X, y[kept].astype(np.float64), places=places, features=features, names=names, **sizes)
 
     def merge(self) -> TargetSample:
         """Make one sample of those that are alike, features and target, with the sum of their weights."""
@@ -191,8 +197,9 @@ class Sample(Weighted):
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
+        names = tuple(getattr(estimator, "feature_names_in_", ()))
         sizes = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
-        return cls(X, labels, classes, places=places, features=features, **sizes)
+        return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
 
     @property
     def signs(self) -> Array:
@@ -373,6 +380,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "depth_two_trees": DepthTwoTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "ramps": Ramps,
     "trees": Trees,
 }
 """The oracles that have a name."""
@@ -382,7 +390,7 @@ ACCEPTS: Mapping[Any, Accepts] = {
     QuantileStumps: Accepts(sparse=("csc",)),
     **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
-    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool), Accepts()),
+    **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""
 
@@ -408,6 +416,27 @@ def find_accepted(oracle: str | OracleFactory) -> Accepts:
         return Accepts(sparse=AS_GIVEN if tags.sparse else (), missing=tags.allow_nan)
     known = (found for kind, found in ACCEPTS.items() if isinstance(function, type) and issubclass(function, kind))
     return next(known, Accepts(sparse=AS_GIVEN if callable(function) else ()))
+
+
+def find_factory(oracle: str | OracleFactory) -> Any:
+    """Return what makes an oracle: that of a name, or the function of a partial one."""
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    return getattr(factory, "func", factory)
+
+
+def offers(oracle: str | OracleFactory, parameter: str) -> bool:
+    """Return True if an oracle takes a parameter that is not bound yet.
+
+    Examples
+    --------
+    >>> offers("stumps", "signs"), offers("perceptrons", "signs")
+    (True, False)
+    """
+    factory: Any = ORACLES.get(oracle) if isinstance(oracle, str) else oracle
+    try:
+        return parameter in signature(factory).parameters and parameter not in getattr(factory, "keywords", {})
+    except (TypeError, ValueError):
+        return False
 
 
 def make_oracle(

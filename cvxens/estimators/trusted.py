@@ -44,6 +44,7 @@ from cvxens.hypotheses import (
     Negated,
     Perceptron,
     Points,
+    Ramp,
     Rule,
     Scaled,
     SignedTree,
@@ -56,7 +57,7 @@ from cvxens.kernels.finite import Centred
 from cvxens.kernels.kernel import Clipped, Product, Sum
 from cvxens.kernels.kernel import Scaled as ScaledKernel
 from cvxens.kernels.logic import Logical
-from cvxens.kernels.tree_ensemble import PassesNode, ThresholdTree, ThresholdTrees
+from cvxens.kernels.tree_ensemble import OwnTrees, PassesNode, ThresholdTree, ThresholdTrees
 from cvxens.problems import losses, penalties
 from cvxens.solvers import LeastSquaresExperts, Level
 from cvxens.solvers.additive import AdditiveModel
@@ -68,11 +69,11 @@ from cvxens.trees.tree import Nodes
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
     *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
-    *(Branch, Rule, Interval),
+    *(Branch, Rule, Interval, Ramp),
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),
     *(AdditiveModel, Expansion, FixedKernel, TrainingKernel, Clipped, PartialSVM),
-    *(LeastSquaresExperts, ThresholdTrees, ThresholdTree),
+    *(LeastSquaresExperts, OwnTrees, ThresholdTrees, ThresholdTree),
     *(TableEncoder, NumericColumn, NominalColumn, LeftOutColumn, Numerals, Dates),
 )
 """The records in the attributes of fitted estimators."""

@@ -4,7 +4,7 @@ from cvxens.experiments.catalogue import ALL, EXPERIMENTS, experiment_of, of_pap
 from cvxens.experiments.experiment import Cell, Experiment, Trial
 from cvxens.experiments.methods import ErrorOf, Method, Outcome, Proof
 from cvxens.experiments.published import Published
-from cvxens.experiments.run import Plan, Task, cells, tasks_of
+from cvxens.experiments.run import Failure, Plan, Task, cells, tasks_of
 from cvxens.experiments.splits import Draw, Generated, OwnTest, Partitioned, PerClass, Realised, Source, Split
 from cvxens.experiments.store import Store
 
@@ -15,6 +15,7 @@ __all__ = [
     "Draw",
     "ErrorOf",
     "Experiment",
+    "Failure",
     "Generated",
     "Method",
     "Outcome",

@@ -6,16 +6,27 @@ from collections.abc import Sequence
 
 from cvxens.errors import InvalidInput
 from cvxens.experiments import (
+    kie06_figure1,
+    kie06_figure2,
     kie06_table1,
+    ll08_figure1,
+    ll08_figure2,
+    ll08_figure3,
     ll08_table2,
     ll08_table3,
     ll08_table4,
     ll08_table5,
     ll08_table6,
+    sl_figure1,
+    sl_figure5,
     sl_table1,
     sl_table3,
     sl_table4,
     tk07_figure1,
+    tk07_table2,
+    tt06_figure1,
+    tt06_figure2,
+    tt06_figure3,
     tt06_table2,
 )
 from cvxens.experiments.experiment import Experiment
@@ -26,12 +37,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ll08_table4.TABLE,
     ll08_table5.TABLE,
     ll08_table6.TABLE,
+    ll08_figure1.TABLE,
+    ll08_figure2.TABLE,
+    ll08_figure3.TABLE,
     tk07_figure1.TABLE,
+    tk07_table2.TABLE,
+    tt06_figure1.TABLE,
+    tt06_figure2.TABLE,
+    tt06_figure3.TABLE,
     tt06_table2.TABLE,
     kie06_table1.TABLE,
+    kie06_figure1.TABLE,
+    kie06_figure2.TABLE,
     sl_table1.TABLE,
     sl_table3.TABLE,
     sl_table4.TABLE,
+    sl_figure1.TABLE,
+    sl_figure5.TABLE,
 )
 """Every experiment, by paper."""
 

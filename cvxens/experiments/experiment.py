@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import partial
+from inspect import signature
 from math import hypot, nan, sqrt
 from typing import Any
 
@@ -83,21 +84,21 @@ class Experiment:
 
 
 def spell(thing: Any) -> str:
-    """Spell out sources, methods and estimators with all their parameters, the same in every process.
+    """Spell out sources, methods and estimators with the parameters that are not as by default, alike in all processes.
 
     Examples
     --------
     >>> from cvxens.datasets import make_twonorm
     >>> from cvxens.experiments import Generated
     >>> spell(Generated(make_twonorm, mislabelled=0.1))
-    'Generated(make=cvxens.datasets.synthetic.make_twonorm, n_samples=300, n_new=3000, mislabelled=0.1)'
+    'Generated(make=cvxens.datasets.synthetic.make_twonorm, mislabelled=0.1)'
     """
     if isinstance(thing, partial):
         return f"partial({', '.join(map(spell, (thing.func, thing.args, thing.keywords)))})"
     if isinstance(thing, BaseEstimator):
         parameters = thing.get_params(deep=False)
     elif is_dataclass(thing) and not isinstance(thing, type):
-        parameters = {each.name: getattr(thing, each.name) for each in fields(thing)}
+        parameters = {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}
     elif isinstance(thing, Mapping):
         return f"{{{', '.join(f'{key!r}: {spell(value)}' for key, value in thing.items())}}}"
     elif isinstance(thing, list | tuple):
@@ -106,7 +107,11 @@ def spell(thing: Any) -> str:
         return f"{thing.__module__}.{thing.__qualname__}"
     else:
         return repr(thing)
-    return f"{type(thing).__name__}({', '.join(f'{name}={spell(value)}' for name, value in parameters.items())})"
+    # a parameter that is new, and not used, is not another protocol
+    defaults = {name: spell(each.default) for name, each in signature(type(thing)).parameters.items()}
+    spelled = {name: spell(value) for name, value in parameters.items()}
+    changed = (f"{name}={text}" for name, text in spelled.items() if text != defaults.get(name))
+    return f"{type(thing).__name__}({', '.join(changed)})"
 
 
 @dataclass(frozen=True)

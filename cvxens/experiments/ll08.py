@@ -89,3 +89,11 @@ SVM_DEC = choose_svm("laplacian", LARGE_PRICES, WIDTHS)
 SVM_GAUSS = choose_svm("gaussian", LARGE_PRICES, WIDTHS)
 # both signs of a middle stump with r = 1/2 make half of what the library's kernel is
 SVM_MID = choose_svm("middle-stump", [C / 2 for C in PRICES])
+
+OF_STUMPS: Mapping[str, ErrorOf] = {
+    "SVM-Stump": SVM_STUMP,
+    "SVM-Mid": SVM_MID,
+    "AdaBoost-Stump": choose_rounds("stumps"),
+    "LPBoost-Stump": choose_lpboost("stumps"),
+}
+"""The methods of Table 2 and Figure 3."""

@@ -9,12 +9,7 @@ TABLE = Experiment(
     title="stumps: SVMs over all of them and over the middle ones, against boosting",
     protocol=ll08.PROTOCOL,
     rows=ll08.DATA,
-    columns={
-        "SVM-Stump": ll08.SVM_STUMP,
-        "SVM-Mid": ll08.SVM_MID,
-        "AdaBoost-Stump": ll08.choose_rounds("stumps"),
-        "LPBoost-Stump": ll08.choose_lpboost("stumps"),
-    },
+    columns=ll08.OF_STUMPS,
     home=ll08.HOME,
     other_data=ll08.OTHER_DATA,
 )

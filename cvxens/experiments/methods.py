@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from cvxens.certificates import Certificate
 from cvxens.experiments.splits import Split
+from cvxens.types import Array
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,83 @@ class ErrorOf:
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
         value = percent_wrong(model.predict(split.X_test), split.y_test, balanced=self.balanced)
         return Outcome(value, proofs_of(model), choice_of(model, wall, processor))
+
+
+@dataclass(frozen=True)
+class BoundaryOf:
+    """The test error of a classifier of two features, as `ErrorOf` has it, and its scores on a grid, to be drawn."""
+
+    estimator: Any
+    n_points: int = 80  # on a side of the grid
+
+    def __call__(self, split: Split, /) -> Outcome:
+        """Fit the estimator, seeded, and evaluate it on a grid around the samples to train on."""
+        model = seeded(self.estimator, split.random_state).fit(split.X, split.y)
+        low, high = split.X.min(axis=0), split.X.max(axis=0)
+        low, high = low - 0.1 * (high - low), high + 0.1 * (high - low)
+        sides = [np.linspace(low[d], high[d], self.n_points) for d in (0, 1)]
+        across, up = np.meshgrid(*sides)
+        scores = model.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
+        shown = {"scores": rounded(scores), "range": rounded([low, high]), "X": rounded(split.X), "y": rounded(split.y)}
+        value = percent_wrong(model.predict(split.X_test), split.y_test)
+        return Outcome(value, proofs_of(model), shown)
+
+
+@dataclass(frozen=True)
+class ErrorOrRms:
+    """The test error in percent of a classifier; where the targets are numbers, the root mean square of a regressor's.
+
+    Classes are -1 and +1 here.
+    """
+
+    classifier: Any
+    regressor: Any
+
+    def __call__(self, split: Split, /) -> Outcome:
+        """Fit the one that the targets are for."""
+        if set(np.unique(split.y)) <= {-1.0, 1.0}:
+            return ErrorOf(self.classifier)(split)
+        model = seeded(self.regressor, split.random_state).fit(split.X, split.y)
+        errors = model.predict(split.X_test) - split.y_test
+        return Outcome(float(np.sqrt(np.mean(errors**2))), proofs_of(model))
+
+
+@dataclass(frozen=True)
+class CurveOf:
+    """The errors of an estimator for several values of a parameter, one fit each, and their seconds, to be drawn.
+
+    The value is the test error of the last.
+    """
+
+    estimator: Any
+    parameter: str
+    values: tuple[int, ...]
+
+    def __call__(self, split: Split, /) -> Outcome:
+        """Fit for every value."""
+        trained, tested, seconds, proofs = [], [], [], list[Proof]()
+        for value in self.values:
+            start = time.process_time()
+            model = seeded(self.estimator, split.random_state).set_params(**{self.parameter: value})
+            model.fit(split.X, split.y)
+            seconds.append(time.process_time() - start)
+            trained.append(percent_wrong(model.predict(split.X), split.y))
+            tested.append(percent_wrong(model.predict(split.X_test), split.y_test))
+            proofs += proofs_of(model)
+        curves = {"at": list(self.values), "training": rounded(trained), "test": rounded(tested)}
+        return Outcome(tested[-1], tuple(proofs), curves | {"seconds": rounded(seconds)})
+
+
+def rounded(values: Any, digits: int = 3) -> Any:
+    """Return numbers as lists, to so many significant digits: what a figure needs.
+
+    Examples
+    --------
+    >>> rounded([[0.123456, 12345.0]])
+    [[0.123, 12300.0]]
+    """
+    array = np.asarray(values, np.float64)
+    return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[float])(array).tolist()
 
 
 def seeded(estimator: Any, random_state: int) -> Any:
@@ -172,3 +250,7 @@ class StagedCV(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray:
         """Classify samples (n_samples, n_features), as the best estimator does."""
         return self.best_estimator_.predict(X)
+
+    def decision_function(self, X: Any) -> Array:
+        """Score samples (n_samples, n_features), as the best estimator does."""
+        return self.best_estimator_.decision_function(X)

@@ -36,6 +36,14 @@ from cvxens.experiments.store import Store
 from cvxens.limits import limit_threads
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A trial that could not be measured."""
+
+    task: str  # its name
+    error: str
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A trial to be measured."""
@@ -54,6 +62,13 @@ class Task:
     def __str__(self) -> str:
         """Name the trial."""
         return f"{self.experiment.name}, {self.row}: {self.column}, split {self.split}"
+
+    def attempt(self) -> Trial | Failure:
+        """Measure, whatever goes wrong in a method: others are to be measured still."""
+        try:
+            return self.measure()
+        except Exception as error:
+            return Failure(str(self), f"{type(error).__name__}: {error}")
 
     def measure(self) -> Trial:
         """Draw the split, train and test; what warns is noted, not shown."""
@@ -74,7 +89,7 @@ class Task:
             split.random_state,
             outcome.proofs,
             outcome.more,
-            Counter(f"{each.category.__name__}: {each.message!s:.200}" for each in told),
+            dict(Counter(f"{each.category.__name__}: {each.message!s:.200}" for each in told)),
             _versions(),
         )
 
@@ -128,11 +143,11 @@ class Plan:
             (kept if fits else left_out).append(task)
         return cls(done, kept, left_out, damaged, lacking)
 
-    def run(self, store: Store, jobs: int = 1) -> Generator[Trial, None, None]:
+    def run(self, store: Store, jobs: int = 1) -> Generator[Trial | Failure, None, None]:
         """Measure what is to be measured, side by side in so many processes, and keep every trial as it is done.
 
-        A trial is on disk, whole, before it is handed over. Whoever stops, by Ctrl-C or by closing the iterator, drops
-        the trials that are being measured, and nothing else.
+        A trial is on disk, whole, before it is handed over; what fails is handed over too, and ends nothing. Whoever
+        stops, by Ctrl-C or by closing the iterator, drops the trials that are being measured, and nothing else.
         """
         if validation.whole("jobs", jobs) == 1:
             yield from self._run_here(store)
@@ -141,13 +156,14 @@ class Plan:
         with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs)(work)
 
-    def _run_here(self, store: Store) -> Iterator[Trial]:
+    def _run_here(self, store: Store) -> Iterator[Trial | Failure]:
         """Measure in this process, one trial after the other."""
         with _interrupts() as check:
             for task in self.tasks:
-                trial = task.measure()
+                trial = task.attempt()
                 check()
-                store.write(task.experiment, trial)
+                if isinstance(trial, Trial):
+                    store.write(task.experiment, trial)
                 yield trial
 
 
@@ -218,11 +234,12 @@ def _interrupts() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _measure_and_keep(task: Task, store: Store) -> Trial:
+def _measure_and_keep(task: Task, store: Store) -> Trial | Failure:
     # a fit takes an interrupt for its end, and would hand over what it has: it is for the process that started this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    trial = task.measure()
-    store.write(task.experiment, trial)
+    trial = task.attempt()
+    if isinstance(trial, Trial):
+        store.write(task.experiment, trial)
     return trial
 
 

@@ -79,6 +79,34 @@ class Generated:
 
 
 @dataclass(frozen=True)
+class OneDraw:
+    """New samples for every split, of one draw: the first to train on, the others to test on.
+
+    Examples
+    --------
+    >>> from cvxens.datasets import make_random_function
+    >>> split = OneDraw(make_random_function, 50, 100).open()(0, np.random.default_rng(0))
+    >>> split.X.shape, split.X_test.shape
+    ((50, 20), (100, 20))
+    """
+
+    make: Callable[..., tuple[Array, Array]]  # as `make_random_function`
+    n_samples: int  # to train on
+    n_new: int  # to test on
+    needs: ClassVar[tuple[str, ...]] = ()
+    most: ClassVar[int | None] = None
+
+    def open(self) -> Draw:
+        """Return what draws splits; nothing is to be read."""
+        return self._draw
+
+    def _draw(self, _number: int, random: np.random.Generator) -> Split:
+        X, y = self.make(self.n_samples + self.n_new, random_state=random)
+        n = self.n_samples
+        return Split(X[:n], y[:n], X[n:], y[n:], draw_seed(random))
+
+
+@dataclass(frozen=True)
 class Partitioned:
     """A part of the samples to train on, others to test on, without regard to the classes.
 

@@ -24,7 +24,7 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class Objectives:
-    """The objective u'K~u after each update, from uniform weights; its value is the last over the optimum.
+    """The objective u'K~u after each update, from uniform weights; its value is the last.
 
     The proof is that of the optimum, which an active-set method finds.
     """
@@ -40,7 +40,7 @@ class Objectives:
         objectives = [float(update.value) for update in islice(path, MOST)]
         curve = {"objective": [float(f"{value:.4g}") for value in objectives]}
         proofs = (Proof.from_certificate(problem.certify(optimum)),)
-        return Outcome(objectives[-1] / optimum.objective, proofs, curve)
+        return Outcome(objectives[-1], proofs, curve)
 
 
 TABLE = Experiment(
@@ -50,13 +50,17 @@ TABLE = Experiment(
     protocol="""
 The first realisation; the paper does not say which it drew. The kernel is exp(-|x - x'|^2 / beta), beta the mean
 squared distance of the samples to train on from their mean; hard margin, uniform start, 1,000 updates, or as many
-as there are. The figures are the last objective over the optimum.
+as there are; the fixed eta are of the rule of Cristianini et al., whose multipliers have no sum given. The figures are
+the last objectives.
 """,
     rows={name: tk07.DATA[name] for name in ("cancer", "waveform")},
     columns={
         "adaptive": Objectives(adaptive_updates),
-        **{f"eta = {eta:g}": Objectives(partial(fixed_updates, eta=eta)) for eta in (0.005, 0.01, 0.02, 0.04)},
+        **{
+            f"eta = {eta:g}": Objectives(partial(fixed_updates, eta=eta, normalised=False))
+            for eta in (0.005, 0.01, 0.02, 0.04)
+        },
     },
-    measure="last objective / optimum",
+    measure="last objective",
     draw=drawing.draw_curves,
 )

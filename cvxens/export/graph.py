@@ -71,9 +71,13 @@ class Graph:
         reached = self.put("GreaterOrEqual", values, thresholds)
         return [self.total(self.put("Where", reached, *pair)) for pair in zip(above.T, below.T, strict=True)]
 
+    def read(self, feature: int) -> str:
+        """Add the values (n,) of a feature."""
+        return self.put("Gather", "X", np.array(feature), axis=1)
+
     def reach(self, feature: int, threshold: float) -> str:
         """Add the truth values (n,) of `x[feature] >= threshold`."""
-        return self.put("GreaterOrEqual", self.put("Gather", "X", np.array(feature), axis=1), threshold)
+        return self.put("GreaterOrEqual", self.read(feature), threshold)
 
     def meet(self, intervals: Sequence[Interval]) -> str:
         """Add the truth values (n,) of `low <= x[feature] < high` for all of some intervals, of which there is one."""

@@ -20,7 +20,7 @@ from cvxens.estimators.ensembles import OfAnyFormulation
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, Negated, Rule, Scaled
+from cvxens.hypotheses import Branch, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -180,6 +180,10 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
             return graph.put("Where", graph.reach(hypothesis.feature, hypothesis.threshold), above, below)
         case Rule():
             return graph.put("Where", graph.meet(hypothesis.intervals), float(hypothesis.sign), 0.0)
+        case Ramp():
+            beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
+            part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
+            return graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     found = f"found a {type(hypothesis).__name__} as a weak learner, which is no stump, tree of depth 2 or rule"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis
+from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
@@ -365,10 +365,10 @@ class Trees(Protocol):
 
 
 def trees_of(forest: Any) -> Trees:
-    """Return the trees of a fitted estimator, or of a sequence of trees; `ThresholdTrees` are what they are."""
+    """Return the trees of a fitted estimator, or of a sequence of trees; trees as arrays are what they are."""
     if hasattr(forest, "apply") and (hasattr(forest, "tree_") or hasattr(forest, "estimators_")):
         return SklearnTrees(forest)
-    if isinstance(forest, ThresholdTrees):
+    if isinstance(forest, ThresholdTrees | OwnTrees):
         return forest
     if isinstance(forest, Sequence) and forest and all(isinstance(tree, Tree) for tree in forest):
         return OwnTrees(tuple(forest))
@@ -448,18 +448,22 @@ class ThresholdTrees(FieldsOnly):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnTrees:
-    """Trees of `cvxens.trees`."""
+class OwnTrees(FieldsOnly):
+    """Trees of `cvxens.trees`; coded if samples are arrays of numbers and of codes of categories, else tables."""
 
-    trees: Sequence[Tree]
+    trees: tuple[Tree, ...]
+    coded: bool = False
 
     @property
     def parents(self) -> Sequence[Indices]:
         return [tree.parents for tree in self.trees]
 
     def leaves(self, X: Any) -> Indices:
+        # the trees of a forest have the same features: samples are read once
+        known = {tree.features for tree in self.trees}
+        read = {features: (decode_table if self.coded else match)(features, X).columns for features in known}
         # samples without a known value go where most of the training weight went
-        return np.stack([_descend_branches(tree, match(tree.features, X).columns) for tree in self.trees])
+        return np.stack([_descend_branches(tree, read[tree.features]) for tree in self.trees])
 
 
 def _iterate_trees(forest: Any) -> Iterator[Any]:

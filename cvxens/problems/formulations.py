@@ -471,7 +471,8 @@ def simplex_codes(n_classes: int) -> Array:
     Returns
     -------
     ndarray of shape (n_classes, n_classes - 1)
-        The corners of a regular simplex around the origin; for two classes +1 and -1.
+        The corners of a regular simplex around the origin (SL section V, where R^m is an error for R^l, l = n_classes -
+        1); for two classes +1 and -1.
 
     Examples
     --------

@@ -7,8 +7,6 @@ minimise ``loss(z) + penalty(w)`` with margins ``z_i = y_i (f(x_i) + b)``. For e
 y_i u_i = 0`` where there is an intercept, weak duality says, whoever made u, w and b,
 
     optimum  >=  min_z [loss(z) + u'z]  -  max_w [edges'w - penalty(w)],      edge of h = sum_i u_i y_i h(x_i).
-
-Both sides are computed anew here, in integers; roots, exp and ln are bounded to the safe side.
 """
 
 import csv
@@ -16,6 +14,7 @@ import hashlib
 import json
 import re
 import sys
+from bisect import bisect_left
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -139,24 +138,26 @@ def evaluate_edges(X, s, hypotheses):
 
 def evaluate_scores(X, terms, hypotheses):
     """Return the scores f, and the weights, one for each hypothesis, as integers."""
-    scores, seen, weights = [0] * len(X), set(), []
+    weights, columns, pool = {}, list(zip(*X, strict=True)), "pool" in hypotheses
+    tables = [sorted(column) for column in columns]
     for term in terms:
         feature, threshold, weight = fields(term, "feature, threshold, weight", "a term of the model")
-        constant, pool = feature is None and hypotheses == "stumps and constant", "pool" in hypotheses
-        require(
-            constant or (type(feature) is int and 0 <= feature < len(X[0])), "a term of a feature that is not there"
-        )
-        h = [1 if constant else Fraction(row[feature]) for row in X]
-        require((threshold is None) == (constant or pool), "a threshold too many, or none")
-        if threshold is not None:
-            at = parse(threshold)
-            require(isinstance(at, float) and min(h) < at <= max(h), "a stump that does not split the samples")
-            h = [1 if value >= at else -1 for value in h]
-        seen.add((feature, pool or sum(h)))  # thresholds between the same neighbours are one stump
-        weights.append(whole(weight))
-        scores = [f + weights[-1] * value for f, value in zip(scores, h, strict=True)]
-    require(len(seen) == len(weights), "a hypothesis with two weights")
-    return scores, weights
+        constant = feature is None and hypotheses == "stumps and constant"
+        require(constant or (type(feature) is int and 0 <= feature < len(columns)), "a feature that is not there")
+        # thresholds between the same neighbours are one stump: its place is the number of samples below
+        place = None if threshold is None else bisect_left(tables[feature], parse(threshold))
+        require(place is None if constant or pool else 0 < place < len(X), "a stump that does not split the samples")
+        require((feature, place) not in weights, "a hypothesis with two weights")
+        weights[feature, place] = whole(weight)
+    scores = [weights.get((None, None), 0) - sum(w for (_, place), w in weights.items() if place)] * len(X)
+    for feature, column in enumerate(columns):
+        if pool:
+            scores = [f + weights.get((feature, None), 0) * Fraction(v) for f, v in zip(scores, column, strict=True)]
+            continue
+        jumps = [weights.get((feature, place), 0) for place in range(len(X))]
+        for i, below in zip(sorted(range(len(X)), key=column.__getitem__), accumulate(jumps), strict=True):
+            scores[i] += 2 * below  # minus all weights, plus twice those of the stumps that it is not below
+    return scores, list(weights.values())
 
 
 def multiply_kernel(X, v, kernel, gamma):

@@ -47,7 +47,7 @@ def prove_kernel(
         That of all stumps, ``-|x - x'|_1``; of all perceptrons, ``-|x - x'|_2``; ``exp(-gamma |x - x'|_1)``;
         ``exp(-gamma |x - x'|_2^2)``; whatever constant it has.
     u : array-like of shape (n_samples,)
-        Multipliers; they are clipped to what is feasible, and balanced.
+        Multipliers: the doubles that they are, clipped to what is feasible, and balanced.
     intercept : float
         b, which goes with the kernel without its constant.
     gamma : float, optional
@@ -80,5 +80,6 @@ def prove_kernel(
     if (gamma is not None) != KERNELS[kernel]:
         raise InvalidInput("gamma", f"found {gamma!r} for the {kernel} kernel", "give one to those that have it")
     form = Form.from_formulation(formulation, len(signs), f"functions of the {kernel} kernel", gamma or 0.0)
-    point = Point(None, Fraction(float(intercept)), *round_multipliers(form, X, signs, np.asarray(u, dtype=float)))
+    multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=True)
+    point = Point(None, Fraction(float(intercept)), *multipliers)
     return write_proof(form, X, signs, point, layout or Layout.of_width(X.shape[1]))

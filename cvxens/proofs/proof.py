@@ -33,6 +33,9 @@ from cvxens.types import Array
 GRID = 60
 """Binary digits to which multipliers are rounded, below the largest price: what that costs is far below a double's."""
 
+MOST_MORE = 140
+"""Binary digits beside these that multipliers may have which are to stay as they are: for sizes down to 1e-60."""
+
 WEIGHT_GRID = 44
 """Binary digits of weights, below the largest: fewer than a double has, so that sums stay short."""
 
@@ -240,7 +243,8 @@ def prove(
         X, with their negations or without.
     as_given : bool
         False if the optimum itself is to be found over the rationals where that is possible: the model of the proof is
-        then the vertex that the weights are near. True for a proof of the weights as they are, rounded to 44 digits.
+        then the vertex that the weights are near. True for a proof of the weights as they are, rounded to 44 digits,
+        and of the multipliers as they are, if they are feasible.
     layout : Layout, optional
         Where the numbers stand in the data file; by default as `Proof.save` writes it.
 
@@ -274,13 +278,16 @@ def prove(
         if weight
     ]
     terms = _merge_stumps(X, terms)
-    found = None
+    found, exact = None, as_given
     if len(terms) * len(X) > LARGEST_PROGRAM or isinstance(u, Proof):
         as_given = True
     if not as_given and form.is_linear:
         found = find_vertex(form, X, signs, terms)
     if found is None:
-        multipliers = u.multipliers if isinstance(u, Proof) else round_multipliers(form, X, signs, np.asarray(u, float))
+        if isinstance(u, Proof):
+            multipliers = u.multipliers
+        else:
+            multipliers = round_multipliers(form, X, signs, np.asarray(u, dtype=float), exact=exact)
         found = Point(*_round_weights(form, X, signs, terms, float(intercept)), *multipliers)
     return write_proof(form, X, signs, found, layout or Layout.of_width(X.shape[1]))
 
@@ -373,11 +380,17 @@ def _round_weights(
     return [(j, t, weight * scale) for j, t, weight in rounded], b * scale
 
 
-def round_multipliers(form: Form, X: Array, y: Array, u: Array) -> tuple[list[int], int]:
-    """Round multipliers to integers over one denominator; clip, balance, add up and scale them to feasibility."""
+def round_multipliers(form: Form, X: Array, y: Array, u: Array, *, exact: bool = False) -> tuple[list[int], int]:
+    """Round multipliers to integers over one denominator; clip, balance, add up and scale them to feasibility.
+
+    Those that are feasible stay the doubles that they are if it is to be `exact`, unless these differ too much in size.
+    """
     caps, of_prices = to_integers(form.prices)
     largest = float(max(u.max(initial=0.0), 1e-300))
     shift = GRID - int(np.frexp(largest)[1])
+    if exact:
+        digits = max((Fraction(value).denominator.bit_length() for value in u.tolist()), default=0) - 1
+        shift = min(max(shift, digits), shift + MOST_MORE)
     q = of_prices * 2 ** max(shift, 0)
     caps = [cap * 2 ** max(shift, 0) for cap in caps]
     values = [max(round(Fraction(value) * q), 0) for value in u.tolist()]

@@ -204,6 +204,9 @@ def solve_slssvm(problem: SLSSVM) -> Solution:
 def solve_regularized_least_squares(problem: RegularizedLeastSquares) -> Solution:
     """Solve TT06 (5): ``(m gamma I + K) c = y``.
 
+    With K = X X' the fitted values K c are those of ridge regression, ``X (X'X + g I)^-1 X'y = (K + g I)^-1 K y`` with
+    g = m gamma: TT06 (6) and (7), which have gamma for g.
+
     Parameters
     ----------
     problem : RegularizedLeastSquares

@@ -4,25 +4,29 @@ A *case* is a sample with a weight, the part of it that is at a node. A sample w
 divided: it goes down every branch, in the proportion of the weights of the others. Growing (Quinlan 1993, chapters 2
 and 3, with the cuts of release 8) divides the cases by the test of the best gain ratio until none gains; pruning
 (chapter 4) goes back up and replaces a subtree by a leaf or by its largest branch where that predicts no more errors.
+A random forest grows many trees without pruning, each on a bootstrap sample, with a few features drawn at each node.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import inf, isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numba import njit
 from scipy.special import betaincinv
 
 from cvxens.errors import InvalidInput
-from cvxens.limits import check_time
+from cvxens.limits import check_time, map_in_threads
 from cvxens.trees.tables import Table
 from cvxens.trees.tree import Codes, Nodes, Tree
 from cvxens.types import Array
-from cvxens.validation import labels, positive, weights
+from cvxens.validation import RandomState, generator, labels, positive, weights, whole
+from cvxens.validation import n_jobs as checked_jobs
 
 TINY = 1e-10
 """Gains (in bits), ratios and weights that differ by less count as equal: they are sums in different orders."""
@@ -130,6 +134,76 @@ def fit_tree(
     ['stay', 'play', 'play']
     """
     options = Options(max_depth, min_cases, confidence)
+    table, data, classes = _read_training(X, y)
+    mass = np.ones(len(table)) if sample_weight is None else weights("sample_weight", sample_weight, len(table))
+    everything = (np.arange(len(table.features)),)
+    nodes, cases = grow(data, table.distinct, _present(mass), options, lambda: everything)
+    if options.confidence is not None:
+        nodes = prune(nodes, cases, data, options.confidence)
+    return Tree(table.features, classes, nodes)
+
+
+def fit_forest(
+    X: Any,
+    y: Any,
+    n_trees: int = 100,
+    *,
+    max_features: int | None = None,
+    min_cases: float = 1,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> tuple[Tree, ...]:
+    """Grow a random forest: trees as of `fit_tree`, to full depth, each on a bootstrap sample (Breiman 2001).
+
+    At each node the best split is that among `max_features` features drawn at random; where none of them splits, as
+    many others are drawn. Nothing is pruned.
+
+    Parameters
+    ----------
+    X, y
+        As for `fit_tree`.
+    n_trees : int
+        At least 1.
+    max_features : int, optional
+        At least 1; by default the root of the number of features, rounded down.
+    min_cases : float
+        As for `fit_tree`.
+    random_state : int, Generator, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Trees grown at a time, as joblib counts, on threads. It does not change the forest.
+
+    Returns
+    -------
+    tuple of Tree
+
+    Examples
+    --------
+    >>> X = [["sunny", 85], ["sunny", 70], ["rain", 80], ["rain", None], ["overcast", 90], ["overcast", 60]]
+    >>> forest = fit_forest(X, ["stay", "play", "play", "play", "play", "play"], 5, random_state=0)
+    >>> len(forest), forest[0].classes
+    (5, ('play', 'stay'))
+    """
+    options, (table, data, classes) = Options(None, min_cases, None), _read_training(X, y)
+    n_features = len(table.features)
+    size = isqrt(n_features) if max_features is None else min(whole("max_features", max_features), n_features)
+    seeds = generator(random_state).integers(2**63, size=whole("n_trees", n_trees))
+
+    def fit(seed: int) -> Tree:
+        random = np.random.default_rng(seed)
+        mass = np.bincount(random.integers(len(table), size=len(table)), minlength=len(table)).astype(np.float64)
+
+        def draw() -> Iterable[Codes]:
+            order = random.permutation(n_features)
+            return (order[first : first + size] for first in range(0, n_features, size))
+
+        return Tree(table.features, classes, grow(data, table.distinct, _present(mass), options, draw)[0])
+
+    return tuple(map_in_threads(fit, seeds.tolist(), effective_n_jobs(checked_jobs(n_jobs))))
+
+
+def _read_training(X: Any, y: Any) -> tuple[Table, Training, tuple[Any, ...]]:
+    """Return the samples as a table, the same with class codes, and the classes."""
     table = Table.read(X)
     y = labels("y", y, len(table))
     if y.dtype.kind == "f" and np.isnan(y).any():
@@ -138,13 +212,14 @@ def fit_tree(
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise InvalidInput("y", f"found labels that cannot be sorted ({error})", "give labels of one type") from None
-    mass = np.ones(len(table)) if sample_weight is None else weights("sample_weight", sample_weight, len(table))
-    data = Training(table.columns, np.array([feature.n_values for feature in table.features]), codes, len(classes))
+    n_values = np.array([feature.n_values for feature in table.features])
+    return table, Training(table.columns, n_values, codes, len(classes)), tuple(classes.tolist())
+
+
+def _present(mass: Array) -> Cases:
+    """Return the samples of positive mass as cases."""
     present = np.flatnonzero(mass > 0)
-    nodes, cases = grow(data, table.distinct, Cases(present, mass[present]), options)
-    if options.confidence is not None:
-        nodes = prune(nodes, cases, data, options.confidence)
-    return Tree(table.features, tuple(classes.tolist()), nodes)
+    return Cases(present, mass[present])
 
 
 # The search for the best split: gains in bits, compiled.
@@ -233,15 +308,15 @@ def numeric_split(data: Training, f: int, cases: Cases, min_cases: float) -> tup
 
 
 @njit(cache=True)
-def best_split(data: Training, cases: Cases, min_cases: float) -> tuple[int, float]:
-    """Return (feature, cut) of the best split of `cases`, feature -1 if there is none.
+def best_split(data: Training, cases: Cases, min_cases: float, tried: Codes) -> tuple[int, float]:
+    """Return (feature, cut) of the best split of `cases` on one of the features `tried`, feature -1 for none.
 
     Of the splits with a gain, those with at least the average of their gains compete by gain ratio; ties go to the
     first feature and the lowest cut. `min_cases` is the weight that at least two branches must reach.
     """
     n_features = len(data.columns)
     gains, infos, cuts = np.zeros(n_features), np.zeros(n_features), np.full(n_features, np.nan)
-    for f in range(n_features):
+    for f in tried:
         if data.n_values[f] > 0:
             gains[f], infos[f] = nominal_split(data, f, cases, min_cases)
         else:
@@ -288,8 +363,17 @@ def divide(column: Array, n_branches: int, cut: float, cases: Cases) -> tuple[Co
     return samples, weights, starts
 
 
-def grow(data: Training, distinct: tuple[Array, ...], cases: Cases, options: Options) -> tuple[Nodes, list[Cases]]:
-    """Grow a tree, breadth first, and return its nodes and the cases at each; `distinct` as in `Table`."""
+def grow(
+    data: Training,
+    distinct: tuple[Array, ...],
+    cases: Cases,
+    options: Options,
+    draw: Callable[[], Iterable[Codes]],
+) -> tuple[Nodes, list[Cases]]:
+    """Grow a tree, breadth first, and return its nodes and the cases at each; `distinct` as in `Table`.
+
+    At each node `draw` yields sets of features, of which the first one with a split is split on.
+    """
     max_depth = inf if options.max_depth is None else options.max_depth
     at, depth = [cases], [0]
     feature, cut, first, counts = [], [], [], []
@@ -300,7 +384,8 @@ def grow(data: Training, distinct: tuple[Array, ...], cases: Cases, options: Opt
         # two branches need min_cases each, and cases of one class need no test
         large_enough, mixed = total >= 2 * options.min_cases - TINY, counts[node].max() < total - TINY
         if depth[node] < max_depth and large_enough and mixed:
-            split, value = best_split(data, here, options.min_cases)
+            found = (best_split(data, here, options.min_cases, tried) for tried in draw())
+            split, value = next((each for each in found if each[0] >= 0), (-1, np.nan))
         if not np.isnan(value):
             # the largest value of the whole table up to the midpoint
             value = float(distinct[split][np.searchsorted(distinct[split], value, side="right") - 1])

@@ -172,6 +172,19 @@ def test_missing_data(capsys, tmp_path, monkeypatch, quick):
     assert "note: ll08 table2, heart: the data directory lacks heart" in err
 
 
+def fail(_split):
+    raise ArithmeticError("no root")
+
+
+def test_what_fails_is_told_of_and_ends_nothing(capsys, quick):
+    quick(columns={"fails": fail, "quick": Constant()})
+    status, out, err = run(capsys, "reproduce", "ll08", "table2", "--splits", 1, "--data", "twonorm")
+    assert status == 1
+    assert "failed: ll08 table2, twonorm: fails, split 0: ArithmeticError: no root" in err
+    assert "quick" in out
+    assert "fails" not in out
+
+
 def press(_split):
     os.kill(os.getpid(), signal.SIGINT)
     raise AssertionError("the signal comes first")

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from cvxens.colgen import Ending, Formulation, column_generation, formulations, solve_path
 from cvxens.colgen.oracles import Pool, SklearnLearner, Stumps
 from cvxens.errors import InvalidInput
+from cvxens.problems import Problem
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -83,12 +84,18 @@ def test_bounds_hold_between_the_points(name):
         assert lower <= run.certificate.primal * (1 + 1e-12)
         assert run.certificate.dual * (1 - 1e-12) <= upper
         assert (upper - lower) <= 0.01 * upper
-        # what is handed out has the objective that was said
+        # what is handed out has the objective that was said, and multipliers of the bound
         chosen = path.at(price)
         scores = chosen.decision_function(oracle.sample)
         problem = FAMILIES[name](price)
         value = problem.terms[0].value(y * scores) + problem.terms[1].value(chosen.weights)
-        assert value == pytest.approx(upper, rel=1e-10)
+        assert value == pytest.approx(chosen.certificate.primal, rel=1e-10)
+        assert chosen.certificate.primal + chosen.certificate.rounding == pytest.approx(upper, rel=1e-10)
+        assert chosen.certificate.dual == pytest.approx(lower, rel=1e-12)
+        assert chosen.certificate.holds(0.01)
+        # an expression's multipliers are repaired anew
+        again = Problem(problem, oracle.sample, y).certify(u=chosen.u)
+        assert again.dual >= lower * (1 - 1e-6)
 
 
 def test_the_optimum_of_lpboost_follows():

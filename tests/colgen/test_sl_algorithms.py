@@ -121,6 +121,11 @@ def test_a_least_edge_is_above_zero(min_edge):
     assert caught.value.argument == "min_edge"
 
 
+def test_a_solver_that_there_is_not_is_refused_with_a_least_edge():
+    with pytest.raises(InvalidInput, match="solver"):
+        CGEnsClassifier(min_edge=1.0, solver="liblinear").fit(X, Y)
+
+
 def test_a_warm_start_goes_on_from_the_last_learners():
     model = CGEnsClassifier(0.3, oracle=features, min_edge=1.0, warm_start=True).fit(X, Y)
     before = chosen(model)

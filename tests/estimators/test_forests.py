@@ -199,6 +199,40 @@ def test_mixed_types_in_a_pipeline():
     assert model.fit(frame, y).score(frame, y) > 0.9
 
 
+def make_mixed(n, random_state):
+    """A frame with nominal columns and gaps, the sign and the value of a function of it."""
+    rng = np.random.default_rng(random_state)
+    sky = rng.choice(["clear", "grey", "red"], n)
+    frame = pd.DataFrame({"sky": pd.Categorical(sky), "heat": rng.normal(size=n), "wet": rng.random(n) < 0.5})
+    value = frame["heat"] * np.where(sky == "grey", -1.0, 1.0) + np.where(frame["wet"], 0.5, -0.5)
+    holed = frame.astype({"wet": object})
+    holed.loc[::11, "heat"], holed.loc[5::13, "sky"], holed.loc[3::17, "wet"] = np.nan, None, None
+    return holed, value.to_numpy()
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=called)
+def test_mixed_tables_with_gaps(estimator, tmp_path):
+    (frame, value), (new, other) = make_mixed(90, 0), make_mixed(60, 1)
+    y, expected = (np.sign(value), np.sign(other)) if estimator is BOTH[0] else (value, other)
+    model = clone(estimator).set_params(n_experts=15).fit(frame, y)
+    assert [feature.categories is None for feature in model.features_] == [False, True, False]
+    assert model.certificate_.holds(1e-8)
+    assert model.certify(frame, y).proven
+    assert model.score(new, expected) > (0.8 if estimator is BOTH[0] else 0.5)
+    # what was never seen counts as missing
+    unknown, missing = new.astype({"sky": object}), new.astype({"sky": object})
+    unknown["sky"], missing["sky"] = "violet", None
+    assert_array_equal(model.predict(unknown), model.predict(missing))
+    again = load_model(model.save(tmp_path / "model") or tmp_path / "model")
+    assert_array_equal(again.predict(new), model.predict(new))
+    refitted = clone(again).fit(frame, y)
+    assert_array_equal(refitted.predict(new), model.predict(new))
+    with pytest.raises(InvalidInput, match="found no data frame"):
+        model.predict(np.zeros((2, 3)))
+    with pytest.raises(InvalidInput, match="found no numbers in the columns sky"):
+        clone(estimator).set_params(forest=DecisionTreeRegressor()).fit(frame, y)
+
+
 @pytest.mark.parametrize("estimator", BOTH, ids=called)
 def test_inside_scikit_learn(estimator):
     y = targets_of(estimator)
@@ -314,7 +348,7 @@ def test_bad_use(estimator):
     ("estimator", "Z", "y"), [(BOTH[0], X, Y), (BOTH[0], X3, Y3), (BOTH[1], X, TARGET)], ids=["two", "three", "real"]
 )
 def test_conjugate_gradients_find_what_the_closed_form_does(estimator, Z, y, kernel, monkeypatch):
-    model = clone(estimator).set_params(kernel=kernel)
+    model = clone(estimator).set_params(kernel=kernel, gamma=1e-3)
     closed = clone(model).fit(Z, y)
     monkeypatch.setattr(forests, "WRITTEN_OUT", 0)
     iterated = clone(model).fit(Z, y)

@@ -73,6 +73,7 @@ TREES_OF_DEPTH_TWO = {"Certificate", "Round", "Branch", "Stump"}
 VARIANTS = {
     "trees": (LPBoostClassifier(oracle="trees", tol=0.1), TREES),
     "trees of depth 2": (LPBoostClassifier(oracle="depth_two_trees", tol=0.1), TREES_OF_DEPTH_TWO),
+    "ramps": (LPBoostClassifier(oracle="ramps", tol=0.1), {"Certificate", "Round", "Ramp"}),
     "rules": (LPBoostClassifier(oracle="pair_rules", tol=0.1), {"Certificate", "Round", "Rule", "Interval"}),
     "perceptrons": (
         AdaBoostClassifier("perceptrons", n_rounds=2, random_state=0),
@@ -197,7 +198,7 @@ def test_every_trusted_type_is_one_that_files_hold():
         *BY_DEFAULT.values(),
         *(types for _, types in VARIANTS.values()),
         BY_DEFAULT.keys(),
-        TREES_ALONE,
+        TREES_ALONE | {"OwnTrees"},
         TABLE,
         {"_take_values", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
         {"Staircase", "KernelExpansion", "Points"},

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -193,6 +194,19 @@ def test_a_trial_is_read_as_it_was_written(tmp_path):
     assert content["proofs"] == [{"primal": 1.0, "dual": 1.0, "relative_gap": 0.0, "proven": True}]
     assert content["versions"].keys() >= {"cvxens", "numpy", "python"}
     assert not list(tmp_path.rglob("*.partial"))
+
+
+def warn(_split):
+    for _ in range(2):
+        warnings.warn("slow", RuntimeWarning, stacklevel=1)
+    return Outcome(1.0)
+
+
+def test_warnings_are_kept_and_not_shown(tmp_path):
+    store, table = Store(tmp_path), experiment(columns={"warn": warn})
+    kept(store, table, data=["first"], splits=1)
+    [trial] = store.trials(table)
+    assert trial.warnings == {"RuntimeWarning: slow": 2}
 
 
 DAMAGES = {

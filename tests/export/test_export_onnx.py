@@ -43,7 +43,7 @@ from cvxens import (
 from cvxens.colgen.oracles import Constant, Stump
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
-from cvxens.hypotheses import Branch, Interval, Rule, Scaled
+from cvxens.hypotheses import Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
@@ -213,6 +213,9 @@ INTERACTIONS = st.one_of(
     st.builds(Branch, st.integers(0, 1), st.integers(-2, 2).map(float), LEARNERS, LEARNERS),
     st.builds(Rule, st.lists(INTERVALS, min_size=1, max_size=3).map(tuple), st.sampled_from([1, -1])),
     st.builds(Scaled, LEARNERS, st.sampled_from([0.5, 0.3])),
+    st.builds(
+        Ramp, st.integers(0, 1), st.sampled_from([0.3, -1.0]), st.sampled_from([1, -1, 0]), st.sampled_from([0.7])
+    ),
 )
 
 

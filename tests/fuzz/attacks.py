@@ -506,7 +506,11 @@ def exact_kernel(name, X):
     city = summed(distances(X), [Fraction(1)] * d)
     if name == "laplacian":
         return [[exact.exponential_less_one(-a / 8) for a in row] for row in city]
-    return [[(sum(ranges) - a) ** 2 for a in row] for row in city]
+    # LL08 Definition 17 with k = 2 Delta_S - |x - x'|_1: (K_1 + Delta_1)(K_S + Delta_S) = (k + 2 Delta_S) k, in a box a
+    # bit wider than the sample's, whose ends are floats
+    made = StumpRegion(2).with_ranges_of(np.array(X, np.float64))
+    total = sum(Fraction(high) - Fraction(low) for low, high in zip(made.low, made.high, strict=True))
+    return [[(2 * total - a) * (total - a) for a in row] for row in city]
 
 
 KERNELS = {

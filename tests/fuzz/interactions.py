@@ -23,7 +23,7 @@ ROUNDING = 1e-11
 """What sums of a few numbers below 10 are off by, with much to spare."""
 
 
-UNKNOWN = {"boxes": "sum of squares"}
+UNKNOWN = {"boxes": ("sum of squares", "sum of squares above 0")}
 """What an oracle does not tell."""
 
 
@@ -37,6 +37,7 @@ class Case:
     X: np.ndarray
     hypotheses: list[Any]
     H: np.ndarray
+    sides: np.ndarray  # the sign that a hypothesis has alone, 0 for both
 
 
 def draw(number):
@@ -54,16 +55,29 @@ def draw(number):
         "forbidden": [p for p in pairs if random.random() < 0.2],
     }
     kind, make, enumerate_all = KINDS[number % len(KINDS)]
+    if kind == "rules" and random.random() < 0.5:
+        options["signs"] = random.choice([-1, 0, 1], d)
     oracle = make(X, **options)
     allowed = [(a, b) for a, b in pairs if options["interactions"] is None or (a, b) in options["interactions"]]
     allowed = [pair for pair in allowed if pair not in options["forbidden"]]
     listed = list(enumerate_all(thresholds_of(X, oracle), {*allowed, *((b, a) for a, b in allowed)}))
+    sided = [(h, value, side_of(h, options.get("signs", np.zeros(d)))) for h, value in listed]
+    sided = [each for each in sided if each[2] is not None]
     if options["constant"]:
-        listed.append((Constant(1), lambda x: 1.0))
-    if not listed:
+        sided.append((Constant(1), lambda x: 1.0, 0.0))
+    if not sided:
         return None
-    H = np.array([[value(row) for _, value in listed] for row in X.tolist()])
-    return Case(kind, f"{kind} {options} on {X.tolist()}", oracle, X, [h for h, _ in listed], H)
+    hypotheses, values, sides = zip(*sided, strict=True)
+    H = np.array([[value(row) for value in values] for row in X.tolist()])
+    return Case(kind, f"{kind} {options} on {X.tolist()}", oracle, X, list(hypotheses), H, np.array(sides))
+
+
+def side_of(hypothesis, signs):
+    """The sign that a rule must have to rise where it is to rise, 0 for both, None for neither."""
+    if not signs.any():
+        return 0.0
+    wanted = {signs[i.feature] * (1 if i.high == inf else -1) for i in hypothesis.intervals} - {0}
+    return None if len(wanted) > 1 else float(wanted.pop()) if wanted else 0.0
 
 
 def thresholds_of(X, oracle):
@@ -153,7 +167,9 @@ def check_pricing(case, number):
     k = int(random.integers(1, 3))
     s = random.integers(-3, 4, (n, k)).astype(float) if random.random() < 0.5 else random.normal(size=(n, k))
     edges = case.H.T @ s
-    sizes = np.abs(edges).max(axis=1)
+    of_side = edges * case.sides[:, None]
+    sizes = np.where(case.sides == 0, np.abs(edges).max(axis=1), of_side.max(axis=1))
+    rising = np.where(case.sides[:, None] == 0, edges, np.maximum(of_side, 0))
     ranked = np.argsort(-sizes, kind="stable")
     out = [*ranked[: random.integers(0, 30)].tolist(), *random.integers(0, len(sizes), 3).tolist()]
     exclude = [negate(case.hypotheses[j]) if random.random() < 0.5 else case.hypotheses[j] for j in out]
@@ -163,18 +179,19 @@ def check_pricing(case, number):
     for left_out, names in (([], []), (out, exclude)):
         priced = case.oracle.price(s, names)
         rest = np.delete(sizes, left_out)
-        best = float(rest.max(initial=0.0))
+        best = float(rest.max()) if rest.size else 0.0
         top = float(sizes.max())
         wrong += [
             f"{what} {found} for {truth}"
             for what, found, truth in (
                 ("edge bound", priced.edge_bound, top),
                 ("bound outside", priced.outside_bound, best),
-                ("best edge", priced.best_edge, best),
+                ("best edge", priced.columns[0].edge if priced.columns else 0.0, best),
+                ("sum of squares above 0", priced.rising_square_sum, float((rising**2).sum())),
                 ("sum of squares", priced.edge_square_sum, float((edges**2).sum())),
             )
-            if not abs(found - truth) <= ROUNDING * (1 + truth)
-            and not (found == inf and what == UNKNOWN.get(case.kind))
+            if not abs(found - truth) <= ROUNDING * (1 + abs(truth))
+            and not (found == inf and what in UNKNOWN.get(case.kind, ()))
         ]
         if priced.edge_bound < top - 1e-15 * n or priced.outside_bound < best - 1e-15 * n:
             wrong.append("a bound below the edge")
@@ -182,7 +199,7 @@ def check_pricing(case, number):
             own = column.hypothesis(case.X) @ s
             if {column.hypothesis, negate(column.hypothesis)} & set(names):
                 wrong.append(f"{column.hypothesis}, which was excluded")
-            if not abs(own.max() - column.edge) <= ROUNDING * (1 + column.edge):
+            if not abs(own.max() - column.edge) <= ROUNDING * (1 + abs(column.edge)):
                 wrong.append(f"{column.hypothesis} of the edge {own.max()}, not {column.edge}")
         if len({column.hypothesis for column in priced.columns}) < len(priced.columns):
             wrong.append("a hypothesis twice")
@@ -195,8 +212,9 @@ def check_optimum(case, number):
     y, C = np.where(random.random(n) < 0.5, 1.0, -1.0), float(10.0 ** random.uniform(-1, 1))
     y[:2] = 1.0, -1.0
     run = column_generation(formulations.soft_margin(C), case.oracle, y, tol=1e-8)
-    w = cp.Variable(case.H.shape[1])
-    objective = cp.norm1(w) + C * cp.sum(cp.pos(1 - cp.multiply(y, case.H @ w)))
+    H = np.hstack([case.H[:, case.sides >= 0], -case.H[:, case.sides <= 0]])
+    w = cp.Variable(H.shape[1], nonneg=True)
+    objective = cp.sum(w) + C * cp.sum(cp.pos(1 - cp.multiply(y, H @ w)))
     truth = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
     wrong = []
     if abs(run.certificate.primal - truth) > 1e-6 * (1 + abs(truth)):

@@ -4,7 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from interactions import KINDS, check, check_pricing, draw
+from interactions import KINDS, check, check_pricing, draw, list_rules, list_trees, thresholds_of
+
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import DepthTwoTrees, PairRules
+from cvxens.problems import SLSSVM, SVMPrimal, simplex_codes
 
 PLACES, EACH = 4, 30
 
@@ -40,3 +44,22 @@ def test_lies_are_found(monkeypatch, changed, told):
 
     monkeypatch.setattr(case.oracle, "price", lie)
     assert told in " ".join(check_pricing(case, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "n_bins", "enumerate_all"), [(DepthTwoTrees, 2, list_trees), (PairRules, 3, list_rules)]
+)
+def test_penalties_on_squares_reach_the_optimum_over_all_as_they_are_written(make, n_bins, enumerate_all):
+    random = np.random.default_rng(1)
+    X = random.integers(0, 3, (30, 2)).astype(float)
+    y = np.where(X[:, 0] * X[:, 1] + random.normal(size=30) > 1, 1.0, -1.0)
+    oracle = make(X, n_bins=n_bins)
+    listed = list(enumerate_all(thresholds_of(X, oracle), {(0, 1), (1, 0)}))
+    H = np.array([[*(value(row) for _, value in listed), 1.0] for row in X.tolist()])
+    assert oracle.n_hypotheses == H.shape[1]
+    run = column_generation(formulations.svm(0.3), oracle, y, tol=1e-7)
+    assert run.certificate.holds(1e-7)
+    assert run.certificate.primal == pytest.approx(SVMPrimal(H, y, 0.3).solve().objective, rel=1e-6)
+    codes = simplex_codes(3)[np.digitize(X[:, 0], [0.5, 1.5])]
+    several = column_generation(formulations.simplex_least_squares(codes, 0.5), oracle, tol=1e-7)
+    assert several.certificate.primal == pytest.approx(SLSSVM(H, codes, 0.5).solve().objective, rel=1e-6)

@@ -197,7 +197,7 @@ def test_what_cannot_be_proven_of_machines_is_named():
     model = InfiniteEnsembleSVC().fit(X, y)
     with pytest.raises(InvalidInput, match="weight of 0"):
         model.prove(X, y, sample_weight=np.arange(8.0))
-    with pytest.raises(InvalidInput, match="shape"):
+    with pytest.raises(InvalidInput, match="7 samples where the fit had 8"):
         model.prove(X[:-1], y[:-1], as_fitted=True)
     three = np.arange(8) % 3
     with pytest.raises(InvalidInput, match="3 classes"):

@@ -94,3 +94,16 @@ def test_a_penalty_lost_in_rounding_is_a_failure():
         solve_regularized_least_squares(RegularizedLeastSquares(K, [1.0, -1.0] * 3, 1e-300))
     with pytest.raises(SolverFailed, match="Cholesky: singular"):
         solve_slssvm(SLSSVM(np.arange(1.0, 7)[:, None], np.array([[1.0], [-1.0]] * 3), 1e300))
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from([1e-6, 1e-2, 10.0]))
+def test_fitted_values_are_those_of_ridge_regression(seed, n_features, gamma):
+    """TT06 (6) and (7), with m gamma of (5) for the gamma there."""
+    A, y = np.split(np.random.default_rng(seed).normal(size=(9, n_features + 1)), [n_features], axis=1)
+    K, y = A @ A.T, y[:, 0]
+    ridge = len(y) * gamma
+    c = solve_regularized_least_squares(RegularizedLeastSquares(K, y, gamma)).variables["c"]
+    primal = A @ np.linalg.solve(A.T @ A + ridge * np.eye(n_features), A.T @ y)
+    assert_allclose(K @ c, primal, atol=1e-7)
+    assert_allclose(np.linalg.solve(K + ridge * np.eye(len(y)), K @ y), primal, atol=1e-7)

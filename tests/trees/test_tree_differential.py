@@ -26,7 +26,7 @@ def test_best_split_equals_brute_force(problem, min_cases):
     table = Table.read([list(row) for row in rows])
     classes, y = np.unique(labels, return_inverse=True)
     data = Training(table.columns, np.array([len(c) for c in features]), y, len(classes))
-    feature, cut = best_split(data, Cases(np.arange(len(rows)), np.array(weights)), min_cases)
+    feature, cut = best_split(data, Cases(np.arange(len(rows)), np.array(weights)), min_cases, np.arange(len(features)))
     expected = choose(list(zip(rows, labels, weights, strict=True)), features, min_cases, len(classes))
     assert (feature, None if np.isnan(cut) else cut) == (expected or (-1, None))
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cvxens.errors import InvalidInput
-from cvxens.trees import fit_tree
+from cvxens.trees import fit_forest, fit_tree
 
 X = [["a", 1.0, None], ["a", 2.0, None], ["b", 3.0, None], ["b", 4.0, None]]
 Y = [0, 0, 1, 1]
@@ -87,3 +87,38 @@ def test_the_penalty_on_cuts_removes_splits_of_noise():
     rng = np.random.default_rng(0)
     tree = fit_tree(rng.normal(size=(40, 1)), rng.integers(0, 2, 40), confidence=None)
     assert tree.n_leaves == 1
+
+
+def test_a_forest_of_all_features_is_of_trees_on_bootstrap_samples():
+    rng = np.random.default_rng(0)
+    sample = [[float(v), str(rng.integers(3)), float(w)] for v, w in rng.normal(size=(30, 2))]
+    y = rng.integers(0, 2, 30)
+    forest = fit_forest(sample, y, 4, max_features=3, random_state=1)
+    seeds = np.random.default_rng(1).integers(2**63, size=4)
+    for tree, seed in zip(forest, seeds, strict=True):
+        counts = np.bincount(np.random.default_rng(seed).integers(30, size=30), minlength=30)
+        alone = fit_tree(sample, y, counts, min_cases=1, confidence=None)
+        # of features that are as good the first one that is drawn wins, and the order of the features is random
+        assert tree.nodes.counts[0].tolist() == alone.nodes.counts[0].tolist()
+        assert sorted(tree.nodes.feature) == sorted(alone.nodes.feature)
+    assert fit_forest(sample, y, 4, max_features=3, random_state=1, n_jobs=2) == forest
+    assert fit_forest(sample, y, 4, max_features=3, random_state=2) != forest
+
+
+def test_few_features_are_drawn_at_each_node_and_more_where_none_splits():
+    rng = np.random.default_rng(0)
+    sample = np.column_stack([rng.normal(size=(60, 3)), np.zeros((60, 6))])
+    y = (sample[:, 0] > 0).astype(int)
+    roots = {int(tree.nodes.feature[0]) for tree in fit_forest(sample, y, 30, max_features=1, random_state=0)}
+    assert roots == {0, 1, 2}
+    everything = {int(tree.nodes.feature[0]) for tree in fit_forest(sample, y, 30, max_features=9, random_state=0)}
+    assert everything == {0}
+    votes = np.mean([tree.predict(sample) for tree in fit_forest(sample, y, 30, random_state=0)], axis=0)
+    assert ((votes > 0.5) == y).all()
+
+
+@pytest.mark.parametrize("change", [{"n_trees": 0}, {"max_features": 0}, {"min_cases": 0}, {"n_jobs": 0}])
+def test_bad_arguments_of_a_forest_are_named(change):
+    with pytest.raises(InvalidInput) as caught:
+        fit_forest(X, Y, **change)
+    assert [caught.value.argument] == list(change)

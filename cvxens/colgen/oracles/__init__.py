@@ -9,6 +9,7 @@ from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.perceptrons import ParallelPerceptrons, Perceptrons
 from cvxens.colgen.oracles.pool import KernelColumns, Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
+from cvxens.colgen.oracles.ramps import Ramps
 from cvxens.colgen.oracles.rows import Rows
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.oracles.unions import Costed, Union
@@ -28,6 +29,7 @@ __all__ = [
     "Perceptrons",
     "Pool",
     "QuantileStumps",
+    "Ramps",
     "Rows",
     "SklearnLearner",
     "Stump",

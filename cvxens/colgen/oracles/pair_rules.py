@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
-from cvxens.colgen.oracles.stumps import FixedPoint
+from cvxens.colgen.oracles.stumps import FixedPoint, check_sides
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_slices, threads_for
@@ -44,6 +44,9 @@ class PairRules:
         The two features of a rule are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
     forbidden : collection of groups of features
         No rule has two features of such a group.
+    signs : array-like of shape (n_features,), optional
+        +1 for rules that rise with the feature alone, which vote 1 above a threshold or -1 below it, -1 for those that
+        fall, 0 for both, as by default. With w >= 0 the score is then monotone in that feature.
     constant : bool
         True if h(x) = 1 and h(x) = -1 belong to the set.
     columns_per_round : int
@@ -64,7 +67,6 @@ class PairRules:
     """
 
     source = "Friedman & Popescu 2008"
-    negations = True
     largest = 1.0
 
     def __init__(
@@ -74,6 +76,7 @@ class PairRules:
         n_bins: int = 64,
         interactions: Groups | None = None,
         forbidden: Groups = (),
+        signs: Any = None,
         constant: bool = True,
         columns_per_round: int = 50,
         sample_weight: Any = None,
@@ -89,14 +92,24 @@ class PairRules:
         both = (self.binned.counts[a] > 0) & (self.binned.counts[b] > 0)
         # single features first, which are preferred among equal edges
         self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
+        self.sides = check_sides(signs, self.binned.n_features)
+        self.negations = not self.sides.any()
         self._codes = np.ascontiguousarray(self.binned.codes.T)
         self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
 
     @property
     def n_hypotheses(self) -> int:
         """The number of rules, h and -h counted once."""
-        counts = np.append(2 * self.binned.counts, 1)
-        return int(counts[self.pairs].prod(axis=1).sum()) + self.constant
+        counts, sided = np.append(2 * self.binned.counts, 1), np.append(self.sides != 0, False)
+        # half of the rules of two features of one side would rise in the one and fall in the other
+        halves = 1 + sided[self.pairs].all(axis=1)
+        return int((counts[self.pairs].prod(axis=1) // halves).sum()) + self.constant
+
+    def has_negation(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the hypothesis is of the set, and its negation too."""
+        if isinstance(hypothesis, Rule):
+            return not any(self.sides[interval.feature] for interval in hypothesis.intervals)
+        return isinstance(hypothesis, Constant)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best rule of every feature and pair of features and the constant, as `Oracle.price` says.
@@ -108,28 +121,29 @@ class PairRules:
         found, n_outputs = self._search(weights, exclude, row_norm), len(weights.totals)
         ranked = np.argsort(-found.sizes, kind="stable")[: self.columns_per_round].tolist()
         rules: list[tuple[float, Hypothesis]] = [
-            (float(found.sizes[k]), self._make_rule(k, found.rules[k])) for k in ranked if found.sizes[k] >= 0
+            (float(found.sizes[k]), self._make_rule(k, found.rules[k])) for k in ranked if found.sizes[k] > -inf
         ]
-        every, outside = float(found.largest.max(initial=0.0)), max((size for size, _ in rules), default=0.0)
+        every, outside = [float(found.largest.max(initial=-inf))], [size for size, _ in rules]
         totals = weights.totals.astype(np.float64)
-        squares, n_open = float(found.squares.sum()), len(rules)
+        squares = found.squares.sum(axis=0)
         if self.constant:
             total = float(row_sizes(totals[np.newaxis], row_norm)[0])
-            every, squares = max(every, total), squares + float((totals**2).sum())
+            every.append(total)
+            squares += float((totals**2).sum())
             if not {Constant(1), Constant(-1)} & set(exclude):
-                outside, n_open = max(outside, total), n_open + 1
+                outside.append(total)
                 sign = 1 if totals[np.abs(totals).argmax()] >= 0 else -1
                 insort(rules, (total, Constant(sign)), key=lambda pair: -pair[0])
         error = weights.error * (n_outputs ** (1 / row_norm) if row_norm < inf else 1)
         # conversions to floats, their powers, the sum of these and its root are rounded
         share = (n_outputs + 8) * EPSILON
         columns = [Column(h, self.sample, weights.real(size)) for size, h in rules[: self.columns_per_round]]
-        return Priced(
-            columns,
-            weights.raised(every + error, share),
-            self._bound_square_sum(weights, squares),
-            weights.raised(outside + error, share) if n_open else 0.0,
+        square_sum, rising = (self._bound_square_sum(weights, float(total)) for total in squares)
+        edge_bound, outside_bound = (
+            weights.raised(max(sizes) + error, share) if max(sizes, default=-inf) > -inf else 0.0
+            for sizes in (every, outside)
         )
+        return Priced(columns, edge_bound, square_sum, outside_bound, rising_square_sum=rising)
 
     def _search(self, weights: FixedPoint, exclude: Collection[Hypothesis], order: float) -> Found:
         """Return the best open rule of every feature and pair of features."""
@@ -140,12 +154,13 @@ class PairRules:
             integers, codes = integers[:, kept], codes[:, kept]
         closed = self._close(exclude)
         n_pairs, n_bins = len(self.pairs), self.binned.counts + 1
-        sizes, largest = np.full((2, n_pairs), -1.0)
-        found = Found(sizes, largest, np.zeros(n_pairs), np.zeros((n_pairs, 5), np.int64))
+        sizes, largest = np.full((2, n_pairs), -inf)
+        found = Found(sizes, largest, np.zeros((n_pairs, 2)), np.zeros((n_pairs, 5), np.int64))
+        layout = Layout(self.pairs, codes, n_bins, self.sides)
 
         def visit(part: slice) -> None:
             tasks = (part.start, part.stop)
-            _visit_pairs(tasks, self.pairs, integers, weights.totals, codes, n_bins, closed, order, found)
+            _visit_pairs(tasks, layout, integers, weights.totals, closed, order, found)
 
         map_slices(visit, n_pairs, threads_for(integers.size * n_pairs), guided=True)
         return found
@@ -185,28 +200,36 @@ class PairRules:
         return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
 
 
+class Layout(NamedTuple):
+    """A binned sample as compiled code visits it."""
+
+    pairs: Ints  # (n_pairs, 2), features; the second is -1 for rules of the first alone
+    codes: NDArray[np.uint8]  # (n_features, n_samples)
+    n_bins: Ints  # (n_features,)
+    sides: Ints  # (n_features,), 1 for rules that rise with the feature alone, -1 for those that fall, 0 for both
+
+
 class Found(NamedTuple):
     """The best open rule of every feature and pair, in the units of the weights, (n_pairs,) each."""
 
-    sizes: Array  # its edge, or the norm of its edges; -1 where there is none
+    sizes: Array  # its edge, or the norm of its edges; -inf where there is none
     largest: Array  # the largest, open or closed
-    squares: Array  # the sum of squared edges
+    squares: Array  # (n_pairs, 2), the sum of squared edges, and of those above 0 where rules have one sign
     rules: Ints  # (n_pairs, 5): place and side of both conditions, and the sign
 
 
 @njit(cache=True, nogil=True)
 def _visit_pairs(
     tasks: tuple[int, int],
-    pairs: Ints,
+    layout: Layout,
     weights: Ints,
     totals: Ints,
-    codes: NDArray[np.uint8],
-    n_bins: Ints,
     closed: Ints,
     order: float,
     found: Found,
 ) -> None:
-    """Compare all rules of some pairs of features; the second of a pair is -1 for rules of the first alone."""
+    """Compare all rules of some pairs of features."""
+    pairs, codes, n_bins, sides = layout
     n_outputs, n_samples = weights.shape
     no_codes = np.zeros(n_samples, np.uint8)
     edges = np.zeros((4, n_outputs))
@@ -227,7 +250,7 @@ def _visit_pairs(
         last = first
         while last < len(closed) and closed[last, 0] == task:
             last += 1
-        size, largest, squares = -1.0, -1.0, 0.0
+        size, largest, squares, rising = -np.inf, -np.inf, 0.0, 0.0
         for i in range(1, n_a):
             below_both[:] = 0
             below_b[:] = 0
@@ -247,27 +270,41 @@ def _visit_pairs(
                     else:
                         edges[0, o], edges[2, o] = below_a[o], totals[o] - below_a[o]
                 for side in range(0, 4, 1 if b >= 0 else 2):
-                    here, most = _measure(edges[side], order)
+                    # the sign that it has above a threshold, of either feature; 0 if it may have both
+                    sign = sides[a] * (2 * (side // 2) - 1)
+                    of_b = sides[b] * (2 * (side % 2) - 1) if b >= 0 else 0
+                    if sign * of_b < 0:
+                        continue
+                    sign = sign if sign != 0 else of_b
+                    here, most = _measure(edges[side], sign, order)
                     for o in range(n_outputs):
                         squares += edges[side, o] * edges[side, o]
+                        counted = edges[side, o] if sign == 0 else max(sign * edges[side, o], 0.0)
+                        rising += counted * counted
                     largest = max(largest, here)
                     if here > size and not _is_closed((i, side // 2, j, side % 2), closed[first:last]):
                         size = here
                         found.rules[task, 0], found.rules[task, 1] = i, side // 2
                         found.rules[task, 2], found.rules[task, 3] = j, side % 2
                         found.rules[task, 4] = 1 if most >= 0 else -1
-        found.sizes[task], found.largest[task], found.squares[task] = size, largest, squares
+        found.sizes[task], found.largest[task] = size, largest
+        found.squares[task, 0], found.squares[task, 1] = squares, rising
 
 
 @njit(cache=True)
-def _measure(edges: Array, order: float) -> tuple[float, float]:
-    """Return the norm of the edges over the outputs, and the one of the largest size."""
-    most = 0.0
+def _measure(edges: Array, sign: int, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
+
+    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
+    either.
+    """
+    most, largest = 0.0, -np.inf
     for edge in edges:
         if abs(edge) > abs(most):
             most = edge
+        largest = max(largest, sign * edge)
     if order == np.inf:
-        return abs(most), most
+        return (abs(most), most) if sign == 0 else (largest, float(sign))
     total = 0.0
     for edge in edges:
         # times a power of two, so that no power of a size overflows

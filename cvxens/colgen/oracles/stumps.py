@@ -127,7 +127,7 @@ class Stumps:
         every = n_features * self.per_feature + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.sides = np.zeros(n_features, np.int64) if signs is None else _check_sides(signs, n_features)
+        self.sides = check_sides(signs, n_features)
         self.factors = np.ones(n_features) if costs is None else 1 / _check_costs(costs, n_features)
         self.negations = not self.sides.any()
         self._search = StumpSearch(self.features, every_place=square_sum)
@@ -275,10 +275,13 @@ class Stumps:
         return np.asarray(query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1])
 
 
-def _check_sides(signs: Any, n_features: int) -> Ints:
-    sides = finite_array("signs", signs, ndim=1)
+def check_sides(signs: Any, n_features: int, argument: str = "signs") -> Ints:
+    """Return the sides of features, -1, 0 or +1 each; 0 where none are given."""
+    if signs is None:
+        return np.zeros(n_features, np.int64)
+    sides = finite_array(argument, signs, ndim=1)
     if len(sides) != n_features or not np.isin(sides, [-1, 0, 1]).all():
-        raise InvalidInput("signs", f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
+        raise InvalidInput(argument, f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
     return sides.astype(np.int64)
 
 

@@ -1,0 +1,143 @@
+"""Constraints of shape in ensembles: monotone features and allowed interactions, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cvxens.certificates import Certificate
+from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.estimators.samples import Sample, find_factory, offers
+from cvxens.limits import TimeUp
+
+
+@dataclass(eq=False, repr=False)
+class Shaped:
+    """An ensemble whose score keeps a shape everywhere, not only on samples, and is optimal among all that do.
+
+    Parameters
+    ----------
+    monotone : mapping of features to +1 or -1, optional
+        Features in which the score never falls, +1, or never rises, -1: by name where X has names, or by index. Only
+        weak learners that keep this are found, and their weights are 0 or above. With "stumps" and
+        "quantile_stumps" and oracles that take `signs`; of two classes, the score is that of the second one.
+    curvature : mapping of features to +1 or -1, optional
+        Features in which the score is convex, +1, or concave, -1, everywhere; with oracle="ramps".
+    interactions : collection of groups of features, optional
+        Which features may be together in one weak learner, such as ``[("age", "dose"), (2, 3, 4)]``; an empty list for
+        none. With oracles that take it, such as "depth_two_trees"; stumps have no interactions.
+
+    Attributes
+    ----------
+    price_of_constraints_ : tuple of two floats, or None
+        How much worse the optimum of the formulation is by these constraints, at least and at most, by the certificates
+        of the fit and of another run without them; infinite where it cannot be bounded, None without constraints.
+    """
+
+    _: KW_ONLY
+    monotone: Mapping[Any, int] | None = None
+    curvature: Mapping[Any, int] | None = None
+    interactions: Collection[Sequence[Any]] | None = None
+    price_of_constraints_: tuple[float, float] | None = field(init=False)
+
+    def _check(self, sample: Sample) -> None:
+        parent: Any = super()
+        parent._check(sample)
+        for argument, given in (("monotone", self.monotone), ("curvature", self.curvature)):
+            if given and len(sample.classes) > 2:
+                found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
+                raise InvalidInput(argument, found, "give samples of two classes")
+        self._shape(sample)
+
+    def _shape(self, sample: Sample) -> dict[str, Any]:
+        """Return what oracles are offered of the constraints."""
+        found: dict[str, Any] = {}
+        oracle, n_features = self.oracle, sample.X.shape[1]  # type: ignore[attr-defined]
+        for argument, given, parameter, remedy in (
+            ("monotone", self.monotone, "signs", "take 'stumps', 'quantile_stumps', 'pair_rules' or 'ramps'"),
+            ("curvature", self.curvature, "curvature", "take 'ramps'"),
+        ):
+            if not given:
+                continue
+            if not offers(oracle, parameter):
+                raise InvalidInput(argument, f"found it with oracle={oracle!r:.100}, which cannot keep it", remedy)
+            found[parameter] = np.zeros(n_features)
+            for feature, sign in given.items():
+                if isinstance(sign, bool) or sign not in {-1, 0, 1}:
+                    raise InvalidInput(argument, f"found {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
+                found[parameter][find_feature(argument, feature, sample.names, n_features)] = sign
+        if self.interactions is not None:
+            groups = [
+                tuple(find_feature("interactions", feature, sample.names, n_features) for feature in group)
+                for group in self.interactions
+            ]
+            if offers(oracle, "interactions"):
+                found["interactions"] = groups
+            elif find_factory(oracle) not in {Stumps, QuantileStumps}:
+                found_oracle = f"found them with oracle={oracle!r:.100}, which does not take them"
+                raise InvalidInput("interactions", found_oracle, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
+        return found
+
+    def _solve(self, sample: Sample) -> dict[str, Any]:
+        parent: Any = super()
+        found: dict[str, Any] = parent._solve(sample)
+        price = self._price_constraints(sample, found) if self._shape(sample) else None
+        return {**found, "price_of_constraints_": price}
+
+    def _price_constraints(self, sample: Sample, found: dict[str, Any]) -> tuple[float, float]:
+        """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
+        free: Any = copy(self)
+        free.monotone = free.curvature = free.interactions = None
+        formulation: Formulation = free._formulation(sample)
+        oracle, start = free._oracle(sample, formulation), found["weak_learners_"]
+        try:
+            run = column_generation(formulation, oracle, sample.signs, tol=free.tol, start=start)
+        except TimeUp:
+            return 0.0, inf
+        return compare_optima(found["certificate_"], run.certificate, formulation.sense)
+
+
+def compare_optima(constrained: Certificate, free: Certificate, sense: float) -> tuple[float, float]:
+    """Bound how much worse one optimum is than another, both of a minimum (`sense` 1) or of a maximum (-1).
+
+    The optimum of a minimum is between the dual and the primal value; what is not proven bounds nothing.
+
+    Examples
+    --------
+    >>> from cvxens.certificates import Certificate
+    >>> loose, tight = (
+    ...     Certificate.between(primal, dual, residuals={}, repair={}, rounding=0.0)
+    ...     for primal, dual in ((3.0, 2.5), (1.0, 1.0))
+    ... )
+    >>> compare_optima(loose, tight, 1)
+    (1.5, 2.0)
+    """
+    rounding = (constrained.rounding or 0.0) + (free.rounding or 0.0)
+    least = sense * (constrained.dual - free.primal) - rounding if constrained.proven else 0.0
+    most = sense * (constrained.primal - free.dual) + rounding if free.proven else inf
+    return max(float(least), 0.0), max(float(most), 0.0)
+
+
+def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
+    """Return the index of a feature that is given by its name or by its index.
+
+    Examples
+    --------
+    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
+    (1, 0)
+    """
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+        return int(feature)
+    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
+    raise InvalidInput(
+        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
+    )

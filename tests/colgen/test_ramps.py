@@ -1,0 +1,97 @@
+"""Ramps: exact over all thresholds, convex, concave and monotone everywhere."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import linprog
+
+from cvxens.colgen import Checkpoint, column_generation, formulations
+from cvxens.colgen.oracles import Constant, Ramps
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Ramp, negate
+
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=(40, 2)).round(1)
+Y = np.where(np.abs(X[:, 0]) + 0.5 * RNG.normal(size=40) > 0.7, 1.0, -1.0)
+
+
+@st.composite
+def cases(draw):
+    n, d, k = draw(st.integers(2, 9)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    X = draw(arrays(float, (n, d), elements=st.integers(-2, 3)))
+    X[0, 0] = X[1, 0] + 1
+    s = draw(arrays(float, (n, k), elements=st.floats(-1, 1, width=32)))
+    sides = [draw(arrays(float, d, elements=st.sampled_from([-1.0, 0.0, 1.0]))) for _ in range(2)]
+    return X, s, *sides
+
+
+def every_ramp(X, curvature, signs, places):
+    """All ramps at some places between the ends of every feature, and the lines, of the signs that are allowed."""
+    for j in range(X.shape[1]):
+        low, high = X[:, j].min(), X[:, j].max()
+        if low == high:
+            continue
+        for side in (1, -1, 0):
+            for t in [*np.unique(X[:, j]), *(low + p * (high - low) for p in places)] if side else [(low + high) / 2]:
+                for sign in (1, -1):
+                    rises = sign * (side or 1)
+                    if signs[j] * rises >= 0 and (not side or curvature[j] * sign >= 0):
+                        yield Ramp(j, float(t), side, sign / (high - low))
+
+
+@settings(deadline=None, max_examples=80)
+@given(cases(), st.booleans(), st.lists(st.floats(0, 1), max_size=3), st.data())
+def test_no_ramp_at_any_threshold_is_better_than_the_bound_and_the_best_one_is_found(case, constant, places, data):
+    X, s, curvature, signs = case
+    oracle = Ramps(X, curvature=curvature, signs=signs, constant=constant)
+    every = [*every_ramp(X, curvature, signs, places), *([Constant(1), Constant(-1)] if constant else [])]
+    edges = {h: float((h(X) @ s).max()) for h in every}
+    priced = oracle.price(s)
+    top = max(edges.values(), default=0.0)
+    assert -1e-15 <= priced.edge_bound - top <= 1e-12
+    assert priced.outside_bound == priced.edge_bound
+    assert bool(priced.columns) == bool(every)
+    for column in priced.columns:
+        assert column.edge == pytest.approx((column.values @ s).max(), abs=1e-13)
+    exclude = data.draw(st.lists(st.sampled_from(list(edges)), max_size=4)) if every else []
+    rest = oracle.price(s, exclude)
+    assert rest.edge_bound == priced.edge_bound
+    assert not {h for c in rest.columns for h in (c.hypothesis, negate(c.hypothesis))} & set(exclude)
+    for h in every:
+        other = negate(h)
+        assert oracle.has_negation(h) == (other in edges)
+
+
+SHAPES = [([1, 0], None), ([-1, 1], None), ([1, -1], [1, -1]), ([0, 0], [0, 1])]
+
+
+@pytest.mark.parametrize(("curvature", "signs"), SHAPES)
+def test_the_optimum_is_that_of_all_values_and_its_shape_is_kept_everywhere(curvature, signs, tmp_path):
+    oracle = Ramps(X, curvature=curvature, signs=signs)
+    kept = Checkpoint(tmp_path / "run.checkpoint")
+    run = column_generation(formulations.soft_margin(0.2), oracle, Y, checkpoint=kept)
+    every = [*every_ramp(X, curvature, signs or [0, 0], []), Constant(1), Constant(-1)]
+    H = np.column_stack([h(X) for h in every])
+    A = -np.hstack([Y[:, None] * H, np.eye(40)])
+    cost = np.r_[np.ones(H.shape[1]), np.full(40, 0.2)]
+    assert run.certificate.holds(1e-6)
+    assert run.certificate.primal == pytest.approx(linprog(cost, A_ub=A, b_ub=-np.ones(40)).fun, rel=1e-6)
+    points = 3 * RNG.normal(size=(100_000, 2))
+    for j in range(2):
+        a, b = points.copy(), points.copy()
+        a[:, j], b[:, j] = -np.abs(points[:, 1 - j]), points[:, j] ** 2
+        middle = np.where(np.arange(2) == j, (a + b) / 2, points)
+        f_a, f_b, f_middle = map(run.decision_function, (a, b, middle))
+        assert (curvature[j] * (f_a / 2 + f_b / 2 - f_middle)).min() >= -1e-9
+        assert ((signs or [0, 0])[j] * (f_b - f_a)).min() >= -1e-9
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(InvalidInput, match="curvature: found"):
+        Ramps(X, curvature=[2, 0])
+    with pytest.raises(InvalidInput, match="signs: found"):
+        Ramps(X, signs=[1])
+    with pytest.raises(InvalidInput, match="X: found all rows alike"):
+        Ramps(np.ones((3, 2)))

@@ -1,0 +1,156 @@
+"""Monotone features and allowed interactions: kept everywhere, optimal among all that do, at a certified price."""
+
+from functools import partial
+from itertools import pairwise
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+from sklearn.base import clone
+
+from cvxens import CGEnsClassifier, LPBoostClassifier, load_model
+from cvxens.colgen import oracles
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Branch
+
+RNG = np.random.default_rng(8)
+X = RNG.normal(size=(60, 3)).round(1)
+Y = np.where(X[:, 0] - X[:, 1] + np.sin(3 * X[:, 2]) + 0.7 * RNG.normal(size=60) > 0, "up", "down")
+SIGNS = np.where(Y == "up", 1.0, -1.0)
+FRAME = pd.DataFrame(X, columns=["age", "dose", "height"])
+MONOTONE = {"age": 1, "dose": -1}
+MANY = RNG.normal(size=(1_000_000, 3))
+
+
+def all_stumps(sides):
+    """Every stump of the sides that are allowed, and both constants."""
+    columns = [np.ones(60), -np.ones(60)]
+    for j, side in enumerate(sides):
+        for low, high in pairwise(np.unique(X[:, j])):
+            rising = np.where((low + high) / 2 <= X[:, j], 1.0, -1.0)
+            columns += [sign * rising for sign in (1, -1) if sign * side >= 0]
+    return np.column_stack(columns)
+
+
+def linear_optimum(H, C):
+    """Min sum w + C sum xi, y H w >= 1 - xi, w and xi >= 0."""
+    A = -np.hstack([SIGNS[:, None] * H, np.eye(60)])
+    return linprog(np.r_[np.ones(H.shape[1]), np.full(60, C)], A_ub=A, b_ub=-np.ones(60), method="highs").fun
+
+
+@pytest.mark.parametrize("monotone", [MONOTONE, {0: 1, 1: -1}, {"age": 1, 1: -1, "height": 0}])
+def test_the_optimum_and_its_price_are_those_of_all_stumps_that_are_left(monotone):
+    model = LPBoostClassifier(C=0.1, monotone=monotone, tol=1e-6).fit(FRAME, Y)
+    held, free = linear_optimum(all_stumps([-1, 1, 0]), 0.1), linear_optimum(all_stumps([0, 0, 0]), 0.1)
+    rises = linear_optimum(all_stumps([1, -1, 0]), 0.1)
+    # classes are sorted, so that "up" is the second one and the score is for it
+    assert model.classes_.tolist() == ["down", "up"]
+    assert model.certificate_.holds(1e-6)
+    assert model.certificate_.primal == pytest.approx(rises, rel=1e-6)
+    assert held > rises > free
+    least, most = model.price_of_constraints_
+    assert least - 1e-9 <= rises - free <= most + 1e-9
+    assert most - least <= 3e-6 * held
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LPBoostClassifier(C=0.1),
+        LPBoostClassifier(nu=0.3),
+        LPBoostClassifier(C=0.1, oracle="quantile_stumps"),
+        LPBoostClassifier(C=0.2, oracle=partial(oracles.PairRules, n_bins=8)),
+    ],
+    ids=["stumps", "a margin", "quantiles", "rules"],
+)
+def test_a_million_points_keep_the_order(model):
+    model = clone(model).set_params(monotone={0: 1, 1: -1}, tol=1e-2).fit(X, Y)
+    assert model.certificate_.proven
+    scores = model.decision_function(MANY)
+    for feature, sign in ((0, 1), (1, -1)):
+        further = MANY.copy()
+        further[:, feature] += np.abs(MANY[:, 2])
+        assert (sign * (model.decision_function(further) - scores)).min() >= -1e-12
+    least, most = model.price_of_constraints_
+    assert 0 <= least <= most < np.inf
+
+
+def test_squared_weights_of_one_side():
+    model = CGEnsClassifier(C=0.1, oracle=partial(oracles.QuantileStumps, n_thresholds=4), monotone={0: 1, 1: -1})
+    model.fit(X, Y)
+    sides = np.array([1, -1, 0, 0])
+    stumps = oracles.QuantileStumps(X, n_thresholds=4, columns_per_round=99).price(np.ones(60)).columns
+    rising = [c.values * getattr(c.hypothesis, "sign", 1) for c in stumps]
+    at = [getattr(c.hypothesis, "feature", 3) for c in stumps]
+    H = np.column_stack([sign * h for h, j in zip(rising, at, strict=True) for sign in (1, -1) if sign * sides[j] >= 0])
+    w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
+    slack = cp.sum(cp.pos(1 - cp.multiply(SIGNS, H @ w + b)))
+    truth = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + 0.1 * slack)).solve(solver="CLARABEL")
+    assert model.certificate_.holds(1e-3)
+    assert model.certificate_.primal == pytest.approx(truth, rel=1e-3)
+    again = model.certify(X, Y)
+    assert again.holds(2e-3)
+
+
+def test_interactions_are_those_that_are_named():
+    model = LPBoostClassifier(C=0.3, oracle="depth_two_trees", interactions=[("age", "dose")], tol=0.01).fit(FRAME, Y)
+    trees = [h for h in model.weak_learners_ if isinstance(h, Branch)]
+    assert trees
+    assert all(set(tree.feature_shares[0].tolist()) <= {0, 1} or set(tree.feature_shares[0]) == {2} for tree in trees)
+    free = LPBoostClassifier(C=0.3, oracle="depth_two_trees", tol=0.01).fit(FRAME, Y)
+    least, most = model.price_of_constraints_
+    assert least <= model.certificate_.primal - free.certificate_.dual
+    assert most >= model.certificate_.dual - free.certificate_.primal
+    assert free.price_of_constraints_ is None
+    stumps = LPBoostClassifier(C=0.3, interactions=[]).fit(FRAME, Y)
+    assert stumps.price_of_constraints_ is None
+
+
+def test_files_keep_constraints_and_their_price(tmp_path):
+    model = LPBoostClassifier(C=0.1, monotone=MONOTONE, interactions=[("age", "dose")]).fit(FRAME, Y)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.price_of_constraints_ == model.price_of_constraints_
+    assert again.monotone == MONOTONE
+    assert clone(again).fit(FRAME, Y).to_text() == model.to_text()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"monotone": {"weight": 1}}, "monotone: found the feature 'weight'; give the names age, dose, height"),
+        ({"monotone": {3: 1}}, "monotone: found the feature 3; .*indices from 0 to 2"),
+        ({"monotone": {"age": 2}}, "monotone: found 2 for 'age'; give"),
+        ({"monotone": {"age": True}}, "monotone: found True for 'age'; give"),
+        ({"monotone": {"age": 1}, "oracle": "perceptrons"}, "monotone: found it with oracle='perceptrons'"),
+        ({"interactions": [("age", "weight")]}, "interactions: found the feature 'weight'"),
+        ({"interactions": [(0, 1)], "oracle": "trees"}, "interactions: found them with oracle='trees'"),
+        ({"interactions": [(0,)], "oracle": "boxes"}, "interactions: found .*give groups of at least two"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(parameters, told):
+    with pytest.raises(InvalidInput, match=told):
+        LPBoostClassifier(**parameters).fit(FRAME, Y)
+
+
+def test_three_classes_have_no_order():
+    with pytest.raises(InvalidInput, match="monotone: found it for 3 classes"):
+        LPBoostClassifier(monotone={0: 1}).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+
+
+def test_a_score_is_convex_where_it_is_to_be():
+    model = LPBoostClassifier(C=0.3, oracle="ramps", curvature={"age": -1}, monotone={"dose": -1}).fit(FRAME, Y)
+    assert model.certificate_.holds(1e-3)
+    least, most = model.price_of_constraints_
+    assert 0 <= least <= most
+    ends = [MANY[:100_000].copy(), MANY[:100_000] + np.abs(MANY[100_000:200_000]) * [1.0, 0, 0]]
+    low, high, middle = (
+        model.decision_function(pd.DataFrame(p, columns=FRAME.columns)) for p in (*ends, sum(ends) / 2)
+    )
+    assert (middle - low / 2 - high / 2).min() >= -1e-9
+    with pytest.raises(
+        InvalidInput, match="curvature: found it with oracle='stumps', which cannot keep it; take 'ramps'"
+    ):
+        LPBoostClassifier(curvature={"age": 1}).fit(FRAME, Y)
