@@ -31,8 +31,8 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
 from cvxens.problems.losses import Loss
-from cvxens.problems.modelling import cp
 from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.quantiles import quantiles_that_do_not_cross
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
 from cvxens.solvers.svm_solution import Level
 from cvxens.solvers.svr import SVRSolution, solve_svr
@@ -151,23 +151,6 @@ class LPBoostRegressor(Ensemble, Regressor):
     def _to_scores(self, F: Array) -> Array:
         # where samples have not kept them apart, sorted quantiles are no worse (Chernozhukov et al. 2010)
         return np.sort(F, axis=1) if F.ndim > 1 else F
-
-
-def quantiles_that_do_not_cross(t: Array, levels: Any, prices: Array) -> Formulation:
-    """Return the sum of the pinball losses of scores (n_samples, n_quantiles), which ascend, with an l1 penalty."""
-    q = validation.finite_array("quantile", levels, ndim=1)
-    if q.min() <= 0 or q.max() >= 1 or (np.diff(q) <= 0).any():
-        raise InvalidInput("quantile", f"found {levels!r:.100}", "give ascending levels above 0 and below 1")
-    T = np.repeat(t[:, np.newaxis], len(q), axis=1)
-    below, above = prices[:, np.newaxis] * q, prices[:, np.newaxis] * (1 - q)
-
-    def loss(F: Any) -> Any:
-        return cp.sum(cp.multiply(below, cp.pos(T - F)) + cp.multiply(above, cp.pos(F - T)))
-
-    def ascend(F: Any) -> list[Any]:
-        return [F[:, :-1] <= F[:, 1:]] if len(q) > 1 else []
-
-    return Formulation(loss, L1(), intercept=True, outputs=len(q), constraints=ascend)
 
 
 def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
