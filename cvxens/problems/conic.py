@@ -59,6 +59,9 @@ REGULARISATION = 1e-13
 
 REFINEMENTS = 4
 
+DENSE, FEW_DENSE = 10.0, 32
+"""Columns with more entries than so many times the root of their number count as dense, if there are few."""
+
 SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 """Shares of multipliers deep inside their cones, tried in turn to bring others into it: what a bound loses to it."""
 
@@ -475,25 +478,52 @@ class ConicFunction:
 
     def _mend(self, dual: Array, B: Any, target: Array) -> Array:
         """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
-        n_rows, n_columns = B.shape
-        if not n_columns:
+        if not B.shape[1]:
             return dual
         largest = float(np.abs(dual).max(initial=0.0)) or 1.0
         weights = np.clip(self.cones.depths(dual) / largest, BORDER, 1.0)
-        scaled = sparse.diags_array(weights) @ B
-        corner = sparse.diags_array(np.full(n_columns, -REGULARISATION))
-        system = sparse.block_array([[sparse.eye_array(n_rows), scaled], [scaled.T, corner]], format="csc")
-        factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
         for _ in range(REFINEMENTS):
             missed = B.T @ dual + target
             if not missed.any():
                 break
-            dual = dual + weights * factor.solve(np.concatenate([np.zeros(n_rows), -missed]))[:n_rows]
+            dual = dual + weights * system.solve(-missed)
         return dual
 
     def _rounding(self, bound: float) -> float:
         # b'l has one rounding, the offset and the charge one each
         return 4 * EPSILON * (abs(bound) + abs(self.offset)) if np.isfinite(bound) else 0.0
+
+
+class _LeastSquares:
+    """The least change r of rows with ``B'r = right``, from a factor of the augmented system.
+
+    Few columns that most rows are in, such as that of an intercept, would make the search for an order of elimination
+    take far longer than all else; they are eliminated last, by their Schur complement.
+    """
+
+    def __init__(self, B: sparse.csc_array) -> None:
+        n_rows, counts = B.shape[0], np.diff(B.indptr)
+        is_dense = counts > DENSE * np.sqrt(sum(B.shape))
+        self.dense = np.flatnonzero(is_dense) if is_dense.sum() <= FEW_DENSE else np.empty(0, np.intp)
+        self.thin = np.setdiff1d(np.arange(B.shape[1]), self.dense)
+        thin = B[:, self.thin]
+        corner = sparse.diags_array(np.full(len(self.thin), -REGULARISATION))
+        system = sparse.block_array([[sparse.eye_array(n_rows), thin], [thin.T, corner]], format="csc")
+        self.n_rows = n_rows
+        self.factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        self.border = np.zeros((system.shape[0], len(self.dense)))
+        self.border[:n_rows] = B[:, self.dense].toarray()
+        self.response = self.factor.solve(self.border)
+        self.complement = -REGULARISATION * np.eye(len(self.dense)) - self.border.T @ self.response
+
+    def solve(self, right: Array) -> Array:
+        """Return r, shape (n_rows,)."""
+        found = self.factor.solve(np.concatenate([np.zeros(self.n_rows), right[self.thin]]))
+        if len(self.dense):
+            missed = right[self.dense] - self.border.T @ found
+            found = found - self.response @ np.linalg.lstsq(self.complement, missed)[0]
+        return found[: self.n_rows]
 
 
 def _vanishes(B: Any, dual: Array, target: Array) -> bool:

@@ -254,7 +254,7 @@ class Hinge(SumOverSamples):
 
 @dataclass(frozen=True, eq=False)
 class Exponential(SumOverSamples):
-    """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (14) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
+    """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (5) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
 
     Parameters
     ----------
