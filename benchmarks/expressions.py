@@ -1,6 +1,8 @@
 """Losses given as cvxpy expressions over all stumps of 20,000 samples, beside the library's own of the same loss.
 
-Where the expression is a smooth sum of one function, a table of conic proofs gives slopes, curvatures and bounds.
+Where the expression is a smooth sum of one function, a table of conic proofs gives slopes, curvatures and bounds. Kinks
+and constraints go to the conic master: the mean scores of two groups are held together, or the mean hinge of one class
+is (Neyman & Pearson).
 """
 
 from __future__ import annotations
@@ -8,24 +10,36 @@ from __future__ import annotations
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import take_least
 from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.oracles import Stumps
 from cvxens.datasets import make_threenorm
-from cvxens.problems.losses import Logistic
+from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1
 
 N, TOL, SECONDS = 20_000, 1e-3, 120.0
 
 
-def losses() -> dict[str, tuple[str, Any]]:
-    """Return the losses, each with the name of what it is beside."""
+def losses(X: NDArray, y: NDArray) -> dict[str, tuple[str, Any, Any]]:
+    """Return the losses, each with the name of what it is beside, and constraints."""
+    noise = np.random.default_rng(1).normal(size=len(y))
+    group, positive = X[:, 0] + noise > 0, y > 0
+    difference = (group / group.sum() - ~group / (~group).sum()) * y
     return {
-        "Logistic": ("Logistic", Logistic(1.0)),
-        "sum logistic(-z)": ("Logistic", lambda z: cp.sum(cp.logistic(-z))),
-        "sum huber(pos(1 - z))": ("", lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5))),
-        "sum square(pos(1 - z)) / 2": ("", lambda z: cp.sum(cp.square(cp.pos(1 - z))) / 2),
+        "Logistic": ("Logistic", Logistic(1.0), None),
+        "sum logistic(-z)": ("Logistic", lambda z: cp.sum(cp.logistic(-z)), None),
+        "sum huber(pos(1 - z))": ("", lambda z: cp.sum(cp.huber(cp.pos(1 - z), 0.5)), None),
+        "sum square(pos(1 - z)) / 2": ("", lambda z: cp.sum(cp.square(cp.pos(1 - z))) / 2, None),
+        "two kinks": ("", lambda z: cp.sum(cp.pos(1 - z)) + cp.sum(cp.pos(-0.5 - z)) / 2, None),
+        "hinge, equal means": ("", Hinge(1.0), lambda z: [cp.abs(difference @ z) <= 0.05]),
+        "hinge, Neyman-Pearson": (
+            "",
+            lambda z: cp.sum(cp.pos(1 - z[positive])),
+            lambda z: [cp.sum(cp.pos(1 - z[~positive])) / np.sum(~positive) <= 0.3],
+        ),
     }
 
 
@@ -33,8 +47,8 @@ def run() -> list[dict[str, Any]]:
     """Time each to a certified gap of 1e-3."""
     X, y = make_threenorm(N, random_state=0)
     results: dict[str, tuple[float, Run]] = {}
-    for name, (_, loss) in losses().items():
-        formulation = Formulation(loss, L1(N / 100), intercept=True)
+    for name, (_, loss, constraints) in losses(X, y).items():
+        formulation = Formulation(loss, L1(N / 100), intercept=True, constraints=constraints)
 
         def task(formulation: Formulation = formulation) -> Run:
             return column_generation(formulation, Stumps(X), y, tol=TOL, max_time=SECONDS)
@@ -44,7 +58,7 @@ def run() -> list[dict[str, Any]]:
         {
             "loss": name,
             "seconds": seconds,
-            "times the own": seconds / results[beside][0] if (beside := losses()[name][0]) else float("nan"),
+            "times the own": seconds / results[beside][0] if (beside := losses(X, y)[name][0]) else float("nan"),
             "objective": found.certificate.primal,
             "relative gap": found.certificate.relative_gap,
             "proven": found.certificate.proven,

@@ -17,7 +17,7 @@ from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.masters import fastest_master
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems.losses import CVaR, HuberizedHinge, Loss, SquaredError
-from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.penalties import L1, RowNorms, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball, Poisson
 
 N_SAMPLES, N_FEATURES = 20_000, 20
@@ -25,9 +25,6 @@ PRICE = 50.0
 """C times the number of samples; the weight of the l1 norm is 1."""
 
 TOL, SECONDS = 1e-3, 60.0
-PARTS, COLUMNS = 10, 60
-"""Parts of every feature, of which the best stumps are asked for, and how many of them a round."""
-
 SQUARES = False
 """Whether the squared l2 norm takes the place of the l1 norm, to compare masters."""
 
@@ -60,14 +57,17 @@ def run() -> list[dict[str, Any]]:
         "least squares": SquaredError(C, t),
         "Poisson": Poisson(counts, C),
         "Huberised hinge, 0.5": HuberizedHinge(C, 0.5),
+        "three tasks, rows": SquaredError(C, np.stack([t, 0.5 * t + X[:, 6], counts], axis=1)),
         "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), 10 * PRICE),
     }
     rows = []
     for name, loss in losses.items():
-        formulation = Formulation(loss, SquaredL2() if SQUARES else L1(), intercept=True)
+        tasks = 3 if name.startswith("three tasks") else None
+        penalty = SquaredL2() if SQUARES else L1() if tasks is None else RowNorms()
+        formulation = Formulation(loss, penalty, intercept=True, outputs=tasks)
         labels = None if formulation.on_scores else y
         start, before = perf_counter(), process_time()
-        oracle = Stumps(X, columns_per_round=COLUMNS, per_feature=PARTS, square_sum=SQUARES)
+        oracle = Stumps(X, square_sum=SQUARES)
         found = column_generation(formulation, oracle, labels, tol=TOL, max_time=SECONDS)
         rows.append(
             {

@@ -21,9 +21,12 @@ from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
+from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
+from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier
 from .estimators import RegAdaBoostClassifier as RegAdaBoostClassifier

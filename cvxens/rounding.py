@@ -53,9 +53,14 @@ def dot(a: Array, b: Array) -> float:
     a, b = np.ravel(a).astype(np.float64), np.ravel(b).astype(np.float64)
     if not _splittable(a) or not _splittable(b):
         return float(a @ b)
+    return fsum(split(a, b).tolist())
+
+
+def split(a: Array, b: Array) -> Array:
+    """Return terms that add up to a'b exactly, two for each entry, where nothing over- or underflows."""
     from cvxens.compensated import split_products
 
-    return fsum(split_products(a, b).tolist())
+    return split_products(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
 def product(A: Array, x: Array, norms: Array | None = None) -> tuple[Array, Array]:

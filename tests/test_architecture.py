@@ -187,6 +187,7 @@ SHOWN_ELSEWHERE = {
     "Proof": "what prove returns, or what a Trial keeps of a certificate",
     "Split": "what a Source draws, which shows it",
     "Step": "what iterate yields",
+    "RowMaster": "made by column_generation, which shows it",
     "SparseMaster": "made by column_generation, which shows it",
     "SmoothMaster": "made by column_generation, which shows it",
     "SmoothingMaster": "made by column_generation, which shows it",

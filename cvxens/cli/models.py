@@ -195,7 +195,8 @@ def _name_hypotheses(model: Any, train: Examples) -> str:
         return f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses"
     from cvxens.colgen.oracles import Stumps
 
-    return f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
+    of_both_sides = f"all {Stumps(train.features(model)).n_hypotheses:,} stumps"
+    return f"{of_both_sides} of the sides that are allowed" if model.get_params().get("monotone") else of_both_sides
 
 
 def _describe_scores(scores: dict[str, float], folds: Sequence[float], held_out: Examples | None) -> list[str]:

@@ -241,7 +241,8 @@ def sum_weights(history: Sequence[BoostingRound]) -> dict[Hypothesis, float]:
 def adaboost(oracle: Oracle, y: Any, *, n_rounds: int = 100) -> Boosted:
     """AdaBoost: coordinate descent on the exponential loss, one hypothesis of the oracle a round.
 
-    Freund & Schapire (1997), as LL08 and SL compare with. Its margin need not come near the largest.
+    Freund & Schapire (1997), as LL08 and SL compare with; KIE06 (5)-(6), and TK07 Algorithm 2 with a target edge of 0
+    in (20). Its margin need not come near the largest.
 
     Parameters
     ----------

@@ -798,7 +798,7 @@ class _Search:
         assert self.incumbent is not None
         if self._evaluated is None or self._evaluated[0] is not self.incumbent:
             restricted = self._restrict_to(self.incumbent.columns)
-            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u)
+            rounding = restricted.rounding(self.incumbent.solution, self.incumbent.u, self.incumbent.priced)
             self._evaluated = self.incumbent, restricted, rounding
         return self._evaluated[1:]
 
@@ -882,7 +882,7 @@ def certify_incumbent(
     """Certify an incumbent whose columns are those of the restricted problem; `rounding` is evaluated if None."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
     if rounding is None:
-        rounding = restricted.rounding(solution, u)
+        rounding = restricted.rounding(solution, u, priced)
     violated = relative_gap(solution.objective, incumbent.bound, rounding) < 0
     if violated:
         note = Ending.VIOLATED.value
@@ -891,7 +891,8 @@ def certify_incumbent(
     elif not incumbent.bounded:
         note = _find_doubt(formulation, incumbent)
     else:
-        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis]))
+        reservation = formulation.reservation(restricted.shrink(u, priced))
+        note = ", ".join(filter(None, ["over every hypothesis of the oracle", formulation.basis, reservation]))
     return Certificate.between(
         formulation.sense * solution.objective,
         formulation.sense * incumbent.bound,

@@ -134,12 +134,18 @@ class Restricted:
         return MasterSolution(w, np.zeros(()), u, y * u, np.inf, threshold, none)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        return self.problem.bound(solution.u, self._summarise(solution.s, priced))
+
+    def shrink(self, u: Array, priced: Priced) -> Array:
+        """Return the multipliers at which the loss is bounded: u, made feasible for all that is priced."""
+        return np.asarray(u * self.problem.penalty.shrink(self._summarise(self.y * u, priced)))
+
+    def _summarise(self, s: Array, priced: Priced) -> Edges:
         def inside() -> Array:
-            edges = self.problem.H.edges(solution.s)
+            edges = self.problem.H.edges(s)
             return edges if self.formulation.nonnegative else np.abs(edges)
 
-        edges = Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
-        return self.problem.bound(solution.u, edges)
+        return Edges(priced.edge_bound, priced.edge_square_sum, inside, priced.outside_bound)
 
     def residuals(self, solution: MasterSolution, u: Array, priced: Priced) -> dict[str, float]:
         """Evaluate the KKT residuals of a master's weights with multipliers u, made feasible for all that is priced."""
@@ -152,8 +158,8 @@ class Restricted:
         """Evaluate the margins, or scores, of a solution over the first columns."""
         return self.y * (self.H[:, : len(solution.w)] @ solution.w + intercept_of(solution))
 
-    def rounding(self, solution: MasterSolution, u: Array) -> float:
-        """Bound what rounding can have done to a master's objective, and to the dual value at u.
+    def rounding(self, solution: MasterSolution, u: Array, priced: Priced) -> float:
+        """Bound what rounding can have done to a master's objective, and to the dual value at u for all that is priced.
 
         The objective came from plain products; the same point is evaluated as precisely as possible, and what it lies
         above the objective counts as rounding.
@@ -164,7 +170,7 @@ class Restricted:
         if not len(w):
             # a column of zeros stands for none
             H, w = np.zeros((len(self.y), 1)), np.zeros((1, *w.shape[1:]))
-        precise = self._problem_over(H).evaluate_at(w, intercept_of(solution), u)
+        precise = self._problem_over(H).evaluate_at(w, intercept_of(solution), self.shrink(u, priced))
         off = max(self.formulation.sense * precise.primal - solution.objective, 0.0)
         return precise.rounding + off + ROUNDING * abs(solution.objective)
 

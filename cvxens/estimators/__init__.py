@@ -1,4 +1,4 @@
-"""Classifiers as scikit-learn knows them, each fitted with a certificate."""
+"""Estimators as scikit-learn knows them, each fitted with a certificate."""
 
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.ensembles import (
@@ -12,6 +12,7 @@ from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoo
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
@@ -23,9 +24,12 @@ __all__ = [
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",
+    "ColumnGenerationRegressor",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
+    "InfiniteEnsembleSVR",
     "LPBoostClassifier",
+    "LPBoostRegressor",
     "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",
     "RegAdaBoostClassifier",

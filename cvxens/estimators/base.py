@@ -1,4 +1,4 @@
-"""Classifiers as scikit-learn knows them: checks, several classes, and a fit that is done whole or not at all."""
+"""Estimators as scikit-learn knows them: checks, several classes, and a fit that is done whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,7 @@ from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
-from cvxens.estimators.samples import Accepts, Sample
+from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Persistent
 from cvxens.limits import limit_time
 from cvxens.types import Array, Attempt
@@ -33,16 +33,14 @@ LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
 
 
 @dataclass(eq=False, repr=False)
-class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
-    """A classifier as scikit-learn knows it, on top of a method that solves one problem.
+class Learner(Persistent, CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
+    """An estimator as scikit-learn knows it, on top of a method that solves one problem.
 
-    A subclass says what X may be, solves a sample of as many classes as it is given, and scores new samples. Its class
-    variable `fitted` names the attributes that `_solve` returns.
+    A subclass says what X may be, reads and solves a sample, and scores new samples. Its class variable `fitted` names
+    the attributes that `_solve` returns.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -56,42 +54,42 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Say what X may be; it must not raise."""
 
     @abstractmethod
-    def _solve(self, sample: Sample) -> dict[str, Any]:
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        """Check and encode a sample; unless `reset`, its features have to be those of the fit."""
+
+    @abstractmethod
+    def _solve(self, sample: Any) -> dict[str, Any]:
         """Solve the problem of a sample; returns the fitted attributes, while those of an earlier fit are still set."""
 
     @abstractmethod
     def _scores(self, X: Any) -> Array:
         """Score checked samples by the one problem: (n_samples,), or (n_samples, n_outputs)."""
 
-    def _check(self, sample: Sample) -> None:
+    def _check(self, sample: Any) -> None:
         """Check what does not depend on a sub-problem."""
 
     def _merges(self) -> bool:
         """Return True if the price of a sample follows its weight, so that samples that are alike can be merged."""
         return True
 
-    def _known(self, sample: Sample) -> dict[str, Any]:
+    def _known(self, sample: Any) -> dict[str, Any]:
         """Return the fitted attributes that are known before a sample's problem is solved."""
-        return {"classes_": sample.classes}
+        return {}
 
-    def _most_rounds(self, sample: Sample) -> int | None:
+    def _most_rounds(self, sample: Any) -> int | None:
         """Return the largest number of rounds of a fit; None if that is not known, 0 for a method without rounds."""
         return 0
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Sample:
-        weights = {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
-        return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier.
+        """Fit the estimator.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Features; the class says whether sparse matrices or missing values are taken.
         y : array-like of shape (n_samples,)
-            Classes, two or more.
+            Two or more classes of a classifier, numbers of a regressor.
         sample_weight : array-like of shape (n_samples,), optional
             Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
 
@@ -110,7 +108,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
             sample = reader._read(X, y, sample_weight, reset=True)
             self._check(sample)
-            several = isinstance(self, BinaryClassifier) and len(sample.classes) > 2
+            several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
             metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
@@ -133,13 +131,17 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         kept = {k: replace(v, prover=None) if isinstance(v, Certificate) else v for k, v in found.items()}
         self.__dict__.update(kept)
 
-    def _n_problems(self, sample: Sample) -> int:
+    def _n_problems(self, sample: Any) -> int:
         """Return the number of problems that a sample makes."""
         return 1
 
-    def _problems(self, sample: Sample) -> Iterator[Sample]:
+    def _problems(self, sample: Any) -> Iterator[Any]:
         """Yield the samples of the problems that a sample makes."""
         yield sample
+
+    def _solve_parts(self, sample: Any, task: FitTask) -> dict[str, Any]:
+        """Solve the problems of a sample that makes several; returns the fitted attributes, as lists over these."""
+        raise NotImplementedError
 
     def _parts(self) -> Sequence[Any]:
         """Return the fitted classifiers of the sub-problems; the estimator itself where there is one problem."""
@@ -149,7 +151,7 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         """Return a list over the sub-problems as users see it: its only entry where there is one problem."""
         return values if vars(self).get("estimators_") else values[0]
 
-    def _map_problems(self, function: Callable[..., T], sample: Sample, **given: Any) -> T | list[T]:
+    def _map_problems(self, function: Callable[..., T], sample: Any, **given: Any) -> T | list[T]:
         """Apply a function to every fitted classifier and its problem on a sample; arguments are lists if parts are."""
         parts = self._parts()
         for name, values in given.items():
@@ -167,13 +169,80 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
             ]
         )
 
-    def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        """Read a sample to hold the fitted classifier against."""
+    def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
         sample = self._read(X, y, sample_weight, reset=False)
+        self._check_again(sample)
+        return sample
+
+    def _check_again(self, sample: Any) -> None:
+        """Check a sample that the fitted estimator is held against."""
+
+    def _raw_scores(self, X: Any) -> Array:
+        """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
+        parts = self._parts()
+        return self._scores(X) if parts == [self] else np.stack([part._scores(X) for part in parts], axis=1)
+
+    def _to_scores(self, F: Array) -> Array:
+        """Turn raw scores into those that users see."""
+        return F
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        accepts = self._accepts()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
+        tags.input_tags.categorical = accepts.nominal
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class Regressor(RegressorMixin, Learner):
+    """A regressor, whose scores are predictions."""
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> TargetSample:
+        return TargetSample.read(self, X, y, self._accepts(), sample_weight=sample_weight, reset=reset)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets of samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        check_is_fitted(self)
+        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+
+
+@dataclass(eq=False, repr=False)
+class Classifier(ClassifierMixin, Learner):
+    """A classifier, for as many classes as its sample has.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    """
+
+    def _known(self, sample: Sample) -> dict[str, Any]:
+        return {**super()._known(sample), "classes_": sample.classes}
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Sample:
+        weights = {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
+        return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
+
+    def _check_again(self, sample: Sample) -> None:
         if not np.array_equal(sample.classes, self.classes_):
             raise InvalidInput("y", f"found the classes {sample.classes}", f"give samples of all of {self.classes_}")
-        return sample
 
     def decision_function(self, X: Any) -> Array:
         """Score samples.
@@ -191,11 +260,6 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
 
-    def _raw_scores(self, X: Any) -> Array:
-        """Score checked samples by the one problem, or by every sub-problem, (n_samples, n_parts)."""
-        parts = self._parts()
-        return self._scores(X) if parts == [self] else np.stack([part._scores(X) for part in parts], axis=1)
-
     def _to_scores(self, F: Array) -> Array:
         """Turn raw scores into those of `decision_function`."""
         parts = self._parts()
@@ -211,13 +275,6 @@ class Classifier(Persistent, CallbackSupport, ClassifierMixin, BaseEstimator, AB
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        accepts = self._accepts()
-        tags.input_tags.sparse, tags.input_tags.allow_nan = bool(accepts.sparse), accepts.missing
-        tags.input_tags.categorical = accepts.nominal
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -305,17 +362,17 @@ def _fit_part(part: Any, sample: Sample, task: FitTask) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class CertifiedClassifier(Classifier):
-    """A classifier that can be held against the optimum of its problem on any sample."""
+class Certified(Learner):
+    """An estimator that can be held against the optimum of its problem on any sample."""
 
     @abstractmethod
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
         """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
 
     def certify(
         self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
-        """Say how far the fitted classifier, or one of other weights, is from the optimum on a sample.
+        """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
         The problem is solved anew on that sample, within the limits of the estimator, for the bound. A kernel is as it
         was fitted, and so are weak learners; what the estimator leaves to be chosen by default follows from the sample.
@@ -325,7 +382,7 @@ class CertifiedClassifier(Classifier):
         X : array-like of shape (n_samples, n_features)
             Features of any sample.
         y : array-like of shape (n_samples,)
-            Its classes: those of the fitted sample, all of them.
+            Its targets; of a classifier, the classes of the fitted sample, all of them.
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
         weights : array-like, shaped as `weights_` or, of kernels, as `dual_coef_`, optional

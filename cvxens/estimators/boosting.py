@@ -41,7 +41,7 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.estimators.base import BinaryClassifier, check_shape, refuse_intercept
+from cvxens.estimators.base import BinaryClassifier, Classifier, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
@@ -204,7 +204,7 @@ class CodedOracle:
 
 
 @dataclass(eq=False, repr=False)
-class Boosting(Probabilities, Vote):
+class Boosting(Probabilities, Vote, Classifier):
     """An ensemble by boosting: a hypothesis a round, and a vote of all.
 
     Attributes

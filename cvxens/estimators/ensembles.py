@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, ClassVar, final
@@ -34,6 +34,7 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import (
     BinaryClassifier,
+    Classifier,
     ClassWeighted,
     check_shape,
     multipliers_of_fit,
@@ -47,6 +48,7 @@ from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import apply
 from cvxens.problems.losses import Exponential, Hinge
 from cvxens.problems.penalties import L1
 from cvxens.proofs import Layout, Proof, prove
@@ -109,7 +111,7 @@ class Ensemble(Vote):
     warm_start: bool = False
 
     @abstractmethod
-    def _formulation(self, sample: Sample) -> Formulation:
+    def _formulation(self, sample: Any) -> Formulation:
         """Return the problem that the estimator solves on a sample."""
 
     def _accepts(self) -> Accepts:
@@ -158,11 +160,21 @@ class Ensemble(Vote):
             # its exact proof would keep the sample
             "certificate_": run.certificate,
             "history_": run.history,
-            "weak_learners_": tuple(column.hypothesis for column in run.columns),
-            "weights_": run.weights,
-            "intercept_": run.intercept,
+            **self._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
             "dual_weights_": sample.spread(run.u),
         }
+
+    def _ensemble_of(
+        self,
+        formulation: Formulation,
+        columns: Sequence[Column],
+        w: Array,
+        b: Any,
+        own: Callable[[], Mapping[str, Array]],
+    ) -> dict[str, Any]:
+        """Return the attributes by which columns of these weights score samples; `own` values are the formulation's."""
+        learners = tuple(column.hypothesis for column in columns)
+        return {"weak_learners_": learners, "weights_": w, "intercept_": np.asarray(b)}
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         """Generate the columns of the ensemble from some to start with."""
@@ -182,9 +194,14 @@ class Ensemble(Vote):
             """Show a round, and end its task; True ends the run, as a callback says."""
             best, columns = step.incumbent.solution, step.incumbent.columns
 
+            def own() -> Mapping[str, Array]:
+                f = best.b + np.zeros(best.s.shape)
+                for column, w in zip(columns, best.w, strict=True):
+                    f += np.multiply.outer(column.values, w)
+                return formulation.own_values(f if y is None else y * f, best.w)
+
             def fitted() -> dict[str, Any]:
-                learners = tuple(column.hypothesis for column in columns)
-                return {"weak_learners_": learners, "weights_": best.w, "intercept_": np.asarray(best.b)}
+                return self._ensemble_of(formulation, columns, best.w, best.b, own)
 
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
@@ -209,6 +226,45 @@ class Ensemble(Vote):
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
+
+    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
+        formulation = self._formulation(sample)
+        oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
+        u = self._run(sample, formulation, oracle).u
+        return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
+
+
+@dataclass(eq=False, repr=False)
+class OfAnyFormulation(Ensemble):
+    """An ensemble for a formulation of its user's, which may have variables of its own.
+
+    Attributes
+    ----------
+    variables_ : mapping of str to ndarray
+        The best values of the variables that the formulation names itself.
+    """
+
+    variables_: dict[str, Any] = field(init=False)
+    _decide: Any = field(init=False)
+
+    def _ensemble_of(
+        self,
+        formulation: Formulation,
+        columns: Sequence[Column],
+        w: Array,
+        b: Any,
+        own: Callable[[], Mapping[str, Array]],
+    ) -> dict[str, Any]:
+        found = super()._ensemble_of(formulation, columns, w, b, own)
+        return {**found, "variables_": dict(own()), "_decide": formulation.decide}
+
+    def _scores(self, X: Any) -> Array:
+        return apply(self._decide, super()._scores(X), X, self.variables_)
+
+
+@dataclass(eq=False, repr=False)
+class EnsembleClassifier(Ensemble, Classifier):
+    """An ensemble that classifies, and has proofs in rational numbers."""
 
     def prove(
         self,
@@ -288,12 +344,6 @@ class Ensemble(Vote):
             layout=layout or replace(Layout.of_width(table.shape[1]), labels=(negative, positive)),
         )
 
-    def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
-        formulation = self._formulation(sample)
-        oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
-        u = self._run(sample, formulation, oracle).u
-        return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
-
 
 def certify_ensemble(
     formulation: Formulation,
@@ -328,7 +378,7 @@ def certify_ensemble(
 
 @final
 @estimator
-class LPBoostClassifier(Shaped, Ensemble, BinaryClassifier):
+class LPBoostClassifier(Shaped, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -372,7 +422,7 @@ class LPBoostClassifier(Shaped, Ensemble, BinaryClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(ClassWeighted, Ensemble):
+class CGEns(ClassWeighted, EnsembleClassifier):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -517,14 +567,15 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(ClassWeighted, Ensemble, BinaryClassifier):
+class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
     ----------
     formulation : Formulation, or callable
         The problem; or, if its prices are to follow the weights of the samples, a function from these, (n_samples,) and
-        above 0, to it. It has one margin per sample. By default P4 with an intercept and prices of 100 in sum.
+        above 0, to it. It has one margin per sample. By default P4 with an intercept and prices of 100 in sum. Where it
+        says by `decide` how variables of its own act on new samples, that is what `decision_function` returns.
 
     Examples
     --------
@@ -586,7 +637,7 @@ class EveryClass:
 
 @final
 @estimator
-class MultiBoostClassifier(Probabilities, Ensemble):
+class MultiBoostClassifier(Probabilities, EnsembleClassifier):
     """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
 
     Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights

@@ -61,9 +61,6 @@ PRICE = 10.0
 PENALTY = 3e-4
 """The default lam, for kernels with k(x, x) = 1 on average."""
 
-ROUNDS = 20_000
-"""The largest number of rounds of boosting as printed."""
-
 BOUND = 1e-4
 """The relative gap of the bound that an ensemble of partially trained SVMs is held against."""
 
@@ -539,8 +536,10 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     lam : float, optional
         Weight of the penalty, above 0, in proportion to the kernel; by default 0.0003 times the mean of k(x, x).
     solver : {"fast", "boosting"}
-        Newton's method with the low-rank kernel; or boosting as printed, a kernel function a round, with the whole
-        matrix and samples that weigh the same.
+        Newton's method with the low-rank kernel; or boosting as printed, (16)-(18), a kernel function a round, with the
+        whole matrix and samples that weigh the same.
+    max_rounds : int
+        At most so many rounds of boosting; few of them regularise too (tau in KIE06).
 
     Attributes
     ----------
@@ -563,12 +562,14 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
     _: KW_ONLY
     lam: float | None = None
     solver: str = "fast"
+    max_rounds: int = 20_000
 
     def _merges(self) -> bool:
+        validation.whole("max_rounds", self.max_rounds)
         return validation.one_of("solver", self.solver, ("fast", "boosting")) == "fast"
 
     def _most_rounds(self, sample: Sample) -> int:
-        return ROUNDS if self.solver == "boosting" else 0
+        return validation.whole("max_rounds", self.max_rounds) + 1 if self.solver == "boosting" else 0
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         return self._train(lambda *given: self._minimise(*given)[0], sample) if self._merges() else self._boost(sample)
@@ -614,7 +615,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         with rounds_of(self) as rounds:
             steps = rounds.follow(
                 _stop_within(reg_adaboost_rounds(problem), tol),
-                ROUNDS,
+                self._most_rounds(sample),
                 lambda row: f"relative gap {row.relative_gap:.2g}, objective {row.value:.6g}",
                 lambda: self._make_expansion(sample, kernel, *find_support()),
             )
@@ -622,7 +623,7 @@ class RegAdaBoostClassifier(Probabilities, KernelExpansion):
         certificate = problem.certify(eta=last[0].eta, u=last[0].u)
         if not rounds.stopped:
             ending = rounds.ending.value if rounds.ending else "boosting has ended"
-            warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise tol")
+            warn_of_gap(self, certificate, tol, ending, "give solver='fast', or raise max_rounds or tol")
         return self._make_attributes(sample, kernel, Trained(*find_support(), last[0].u, certificate))
 
 

@@ -34,6 +34,7 @@ from cvxens.estimators.machines import (
     TrainingKernel,
     certify_expansion,
     default_gamma,
+    find_room,
     make_trainer,
     scale_price,
 )
@@ -44,7 +45,6 @@ from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weig
 from cvxens.estimators.saving import Persistent
 from cvxens.kernels import DecisionTree, Gaussian, Laplacian
 from cvxens.kernels.kernel import Kernel
-from cvxens.limits import available_memory
 from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.solvers.additive import AdditiveModel, Cells, StumpEnsemble
 from cvxens.solvers.svm_solution import Ending
@@ -257,7 +257,7 @@ class InfiniteEnsembleSVC(KernelMachine):
         if as_fitted:
             u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
         else:
-            room = self._room()
+            room = find_room(self.cache_size)
             trainer = make_trainer(self._kernel, merged.X, "auto", room, limited=max_time < inf)
             limits = Limits(tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
@@ -273,7 +273,10 @@ class InfiniteEnsembleSVC(KernelMachine):
         b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         self._kernel.check(sample.X)
         solver = "blockwise" if self._kernel.scale is None else "additive"
-        trainer, prices = make_trainer(self._kernel, sample.X, solver, self._room()), self.C_ * sample.weights
+        trainer, prices = (
+            make_trainer(self._kernel, sample.X, solver, find_room(self.cache_size)),
+            self.C_ * sample.weights,
+        )
         certificate, solution = certify_expansion(
             trainer, self.support_vectors_, v, b, sample.signs, prices, self._limits()
         )
@@ -335,13 +338,7 @@ class InfiniteEnsembleSVC(KernelMachine):
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
-        return make_trainer(kernel, X, self.solver, self._room(), limited=self.max_time is not None)
-
-    def _room(self) -> float:
-        """Return the bytes that kernel rows may take."""
-        if self.cache_size is None:
-            return available_memory() / 4
-        return 2**20 * validation.positive("cache_size", self.cache_size)
+        return make_trainer(kernel, X, self.solver, find_room(self.cache_size), limited=self.max_time is not None)
 
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)

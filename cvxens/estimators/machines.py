@@ -25,7 +25,7 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
-from cvxens.estimators.base import BinaryClassifier, CertifiedClassifier, ClassWeighted, Limited
+from cvxens.estimators.base import BinaryClassifier, Certified, ClassWeighted, Limited
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -250,6 +250,11 @@ def scale_price(kernel: TrainingKernel, X: Any, masses: Array) -> float:
     return min(PRICE / trace, float(np.finfo(float).max)) if trace > 0 else PRICE
 
 
+def find_room(cache_size: float | None) -> float:
+    """Return the bytes that kernel rows may take: `cache_size` MiB, or a quarter of the memory that is left."""
+    return available_memory() / 4 if cache_size is None else 2**20 * validation.positive("cache_size", cache_size)
+
+
 def _take_values(X: Any, _Z: Any) -> Any:
     """Return the samples: the kernel is precomputed."""
     return X
@@ -273,7 +278,7 @@ def _make_kernel(kernel: Any, gamma: Any, X: Any, masses: Array | None) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class KernelMachine(ClassWeighted, Limited, CertifiedClassifier, BinaryClassifier):
+class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
     """A classifier by a function `sum_j c_j k(x, x_j) + b` of a kernel.
 
     Parameters
@@ -554,13 +559,35 @@ def certify_expansion(
     The x_i are any `vectors`, the v_i any coefficients with the sum 0; None stands for the best intercept. Returns the
     certificate of the machine, and the solution of P2.
     """
+    check_balance(v)
+    (solution,) = trainer.solve_path(y, prices, [1.0], limits)
+    # the optimum of P1 is minus that of P2
+    bound = {"dual": -solution.objective, "rounding": solution.certificate.rounding}
+    formulation = formulations.svm(prices)
+    return hold_expansion(trainer.kernel, trainer.X, vectors, v, b, formulation, y, **bound), solution
+
+
+def check_balance(v: Array) -> None:
+    """Raise unless the coefficients of a function of the kernel have the sum 0, but for rounding."""
     if abs(total := float(v.sum())) > UNBALANCED * float(np.abs(v).sum()):
         raise InvalidInput("weights", f"found the sum {total:.3g}", "give coefficients with the sum 0, as y'u = 0 is")
-    (solution,) = trainer.solve_path(y, prices, [1.0], limits)
-    scores, errors = _score(trainer.kernel, np.concatenate([trainer.X, vectors]), v)
+
+
+def hold_expansion(
+    kernel: TrainingKernel,
+    X: NDArray,
+    vectors: NDArray,
+    v: Array,
+    b: float | None,
+    formulation: Formulation,
+    y: Array,
+    **bound: float,
+) -> Certificate:
+    """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against a dual value on the sample X."""
+    scores, errors = _score(kernel, np.concatenate([X, vectors]), v)
     (f, at_vectors), (f_errors, errors_at_vectors) = np.split(scores, [len(y)]), np.split(errors, [len(y)])
-    certificate = certify_function(
-        formulations.svm(prices),
+    return certify_function(
+        formulation,
         y,
         f,
         b,
@@ -568,12 +595,10 @@ def certify_expansion(
         max(float(v @ at_vectors), 0.0),
         errors=f_errors,
         norm_error=float(np.abs(v) @ errors_at_vectors) + sum_error(len(v), float(np.abs(v) @ np.abs(at_vectors))),
-        # the optimum of P1 is minus that of P2
-        dual=-solution.objective,
-        rounding=solution.certificate.rounding,
         note="over all hypotheses of the kernel as it was fitted",
+        dual=bound["dual"],
+        rounding=bound["rounding"],
     )
-    return certificate, solution
 
 
 def _score(kernel: TrainingKernel, X: NDArray, v: Array) -> tuple[Array, Array]:

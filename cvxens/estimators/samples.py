@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -110,18 +110,68 @@ class Accepts:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Weighted:
     """A training sample without the samples of weight 0, and how the given samples are part of it."""
 
     X: Any  # (n_kept, n_features), dense or sparse
-    labels: NDArray[np.intp]  # (n_kept,), indices into the classes
-    classes: NDArray  # (n_classes,), sorted
+    _: KW_ONLY
     weights: Array  # (n_kept,), above 0: the factors of samples times those of classes, which multiply prices
     masses: Array  # (n_kept,), above 0: the factors of samples alone, which weigh statistics of X, such as variances
     places: NDArray[np.intp]  # (n_samples,), the kept sample that each given one is part of
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
+
+    def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
+        places = group[self.places]
+        shares = self.shares * self.weights[self.places] / weights[places]
+        return first, {"weights": weights, "masses": masses, "places": places, "shares": shares}
+
+    def spread(self, u: Array) -> Array:
+        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
+        return (u[self.places].T * self.shares).T
+
+
+@dataclass(frozen=True)
+class TargetSample(Weighted):
+    """A training sample of a regression."""
+
+    targets: Array  # (n_kept,)
+
+    @classmethod
+    def read(
+        cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
+    ) -> TargetSample:
+        """Check and encode a sample; unless `reset`, its features have to be those that the estimator was fitted to."""
+        X, y = accepts.labelled(estimator, X, y, reset=reset, y_numeric=True)
+        weights = check_weights(sample_weight, X)
+        kept = weights > 0
+        if not kept.any():
+            raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
+        rows = np.flatnonzero(kept)
+        sizes = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
+        places = np.where(kept, np.cumsum(kept) - 1, 0)
+        features = getattr(estimator, "features_", None)
+        names = tuple(getattr(estimator, "feature_names_in_", ()))
+        X = X if kept.all() else X[rows]
+        return cls(X, y[kept].astype(np.float64), places=places, features=features, names=names, **sizes)
+
+    def merge(self) -> TargetSample:
+        """Make one sample of those that are alike, features and target, with the sum of their weights."""
+        of_X, of_t = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), self.targets))
+        first, found = self._join(of_X * (int(of_t.max()) + 1) + of_t)
+        return replace(self, X=self.X[first], targets=self.targets[first], **found)
+
+
+@dataclass(frozen=True)
+class Sample(Weighted):
+    """A training sample of a classification."""
+
+    labels: NDArray[np.intp]  # (n_kept,), indices into the classes
+    classes: NDArray  # (n_classes,), sorted
 
     @classmethod
     def read(
@@ -148,8 +198,8 @@ class Sample:
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
         names = tuple(getattr(estimator, "feature_names_in_", ()))
-        shares = kept.astype(np.float64)
-        return cls(X, labels, classes, weights[kept], masses[kept], places, shares, features, names)
+        sizes = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
+        return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
 
     @property
     def signs(self) -> Array:
@@ -177,16 +227,8 @@ class Sample:
         samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
         """
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
-        places = group[self.places]
-        shares = self.shares * self.weights[self.places] / weights[places]
-        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        first, found = self._join(keys)
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
-
-    def spread(self, u: Array) -> Array:
-        """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
-        return (u[self.places].T * self.shares).T
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
@@ -398,7 +440,7 @@ def offers(oracle: str | OracleFactory, parameter: str) -> bool:
 
 
 def make_oracle(
-    oracle: str | OracleFactory, sample: Sample, *, columns_per_round: int | None = None, **offered: Any
+    oracle: str | OracleFactory, sample: Weighted, *, columns_per_round: int | None = None, **offered: Any
 ) -> Oracle:
     """Make an oracle over a training sample.
 

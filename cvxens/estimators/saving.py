@@ -366,7 +366,10 @@ def _try_scoring(estimator: Any) -> None:
     except Exception as error:
         raise ValueError(f"{kind} that does not score: {type(error).__name__}: {error}") from None
     n_classes = len(getattr(estimator, "classes_", (0, 0)))
-    if scores.shape != (len(X), n_classes)[: 1 + (n_classes > 2)] or scores.dtype.kind != "f":
+    several = (n_classes,) if n_classes > 2 else ()
+    if hasattr(estimator, "weights_") and not hasattr(estimator, "classes_"):
+        several = np.shape(estimator.weights_)[1:]
+    if scores.shape != (len(X), *several) or scores.dtype.kind != "f":
         raise ValueError(f"{kind} with scores of the shape {scores.shape} for {n_classes} classes")
 
 

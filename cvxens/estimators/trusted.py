@@ -29,6 +29,7 @@ from cvxens.estimators.boosting import Coded
 from cvxens.estimators.ensembles import soft_margin
 from cvxens.estimators.expansions import FixedKernel, PartialSVM
 from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
+from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
 from cvxens.hypotheses import (
@@ -84,7 +85,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(kernels.Linear, kernels.StumpRegion, kernels.TreeEnsemble, kernels.Precomputed, kernels.WeakLearner),
     *(Centred, Sum, ScaledKernel, Product, Logical, _take_values),
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
-    *(Formulation, soft_margin, penalties.L1, penalties.SquaredL2),
+    *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""

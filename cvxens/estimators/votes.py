@@ -14,7 +14,7 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
-from cvxens.estimators.base import CertifiedClassifier, Limited
+from cvxens.estimators.base import Certified, Limited
 from cvxens.estimators.multiclass import name_sides
 from cvxens.estimators.rules import weigh_rules
 from cvxens.estimators.samples import OracleFactory
@@ -28,7 +28,7 @@ Sides: TypeAlias = tuple[str, ...]
 
 
 @dataclass(eq=False, repr=False)
-class Vote(Limited, CertifiedClassifier):
+class Vote(Limited, Certified):
     """A weighted vote of weak learners, `f(x) = b + sum_j w_j h_j(x)`, of one score or of several.
 
     Parameters
@@ -121,6 +121,9 @@ class Vote(Limited, CertifiedClassifier):
         The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
         weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf.
 
+        Of a regressor, a line has what is added to the prediction where the test holds, and taken off where it does
+        not; the last one is the intercept.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -206,6 +209,8 @@ class Vote(Limited, CertifiedClassifier):
         """
         check_is_fitted(self)
         names, found = _names(self), []
+        if not hasattr(self, "classes_"):
+            return _describe_sum(self, names, most)
         for head, sides, learners, votes in _list_problems(self):
             sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
             ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
@@ -248,6 +253,21 @@ def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
             "ensembles of stumps, trees, and classifiers with feature_importances_ or coef_ have them"
         ) from None
     return np.arange(len(shares)), shares
+
+
+def _describe_sum(ensemble: Any, names: Mapping[int, str], most: int) -> str:
+    """Return the lines of a regressor: what is added, largest first, and the intercept."""
+    votes = sorted(list_votes(ensemble), key=lambda vote: -np.abs(vote[2]).max())
+
+    def line(hypothesis: Any, w: Array) -> str:
+        text, is_test, sign = _split_sign(hypothesis)
+        word = "" if isinstance(hypothesis, Constant) else "if " if is_test else "times "
+        return f"{', '.join(f'{sign * value:+.6g}' for value in w)}  {word}{with_names(text, names)}"
+
+    lines = [line(hypothesis, w) for _, hypothesis, w in votes[:most]]
+    more = [f"and {len(votes) - len(lines)} more"] if len(votes) > len(lines) else []
+    intercept = ", ".join(f"{b:+.6g}" for b in np.ravel(ensemble.intercept_).tolist())
+    return "\n".join([*lines, *more, f"{intercept}  always"])
 
 
 def _list_problems(ensemble: Any) -> Iterator[tuple[str, Sides, Sequence[Any], Array]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cvxens.errors import InvalidInput
 from cvxens.experiments.experiment import Trial
 
 if TYPE_CHECKING:
@@ -24,8 +25,12 @@ RESOLUTION = 80
 @contextmanager
 def panels(path: Path, n_rows: int, n_columns: int, size: float = 3.2, *, width: float = 1.0) -> Iterator[list[Axes]]:
     """Make so many panels, `width` times as wide as high, and write them to a file, without a display."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        found = "found no matplotlib, which draws the figures of a page"
+        raise InvalidInput("--page", found, "install it: pip install 'cvxens[plot]'") from error
 
     figure = Figure(figsize=(width * size * n_columns, size * n_rows), layout="constrained")
     FigureCanvasAgg(figure)

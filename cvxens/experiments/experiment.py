@@ -49,6 +49,7 @@ class Experiment:
     measure: str = "test error, %"  # the unit of the figures
     home: str = ""  # tables of a paper with the same methods on the same data share their cells under this name
     reads: str = ""  # the figure is this entry of `Outcome.more`; the value if empty
+    against: str = ""  # the table whose print is beside it; its own if empty
     judged: bool = True  # False for figures that are not to be compared, such as seconds on other machines
     lacking: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows of the paper without data, and why
     other_data: Mapping[str, str] = field(default_factory=dict, repr=False)  # rows on other data than the paper's
@@ -70,8 +71,8 @@ class Experiment:
 
     @property
     def published(self) -> Mapping[tuple[str, str], Published]:
-        """The figures that the paper prints, by row and column; none for figures and for tables of our own."""
-        return read_published().get((self.paper, self.table), {})
+        """The figures that the paper prints, by row and column; none for figures."""
+        return read_published().get((self.paper, self.against or self.table), {})
 
     def protocol_of(self, row: str, column: str) -> str:
         """Return a digest of what is measured in a cell: trials of another one are measured anew."""

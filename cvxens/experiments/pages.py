@@ -23,10 +23,12 @@ PAPERS = {
     "sl": "Shen & Liu, *From kernel machines to ensemble learning*",
 }
 
-NOT_IN_PAPER = {
-    "tk07": "Table 3 (times and numbers of iterations) is not in the text that we have, and is not measured."
+NOT_MEASURED = {
+    "tk07": "Table 3 (times and numbers of iterations) is not in the text that we have, and is not measured.",
+    "sl": "Figures 2 and 3 (times and errors against iterations, on images) and RFF of Table II are not measured;"
+    " Figure 4 shows photographs that are not in the data directory.",
 }
-"""What a paper has, and we cannot compare with."""
+"""What a paper has, and there is no experiment for."""
 
 MANY = 20
 """Splits from which on a verdict says something of a cell by itself."""
@@ -96,8 +98,8 @@ def _page(paper: str, directory: Path, store: Store, random_state: int) -> Itera
         (each.home or each.name, cell.row, cell.column): cell for each in experiments for cell in cells[each.name]
     }
     yield from (f"- {line}" for line in count_verdicts(shared.values()))
-    if paper in NOT_IN_PAPER:
-        yield f"- {NOT_IN_PAPER[paper]}"
+    if paper in NOT_MEASURED:
+        yield f"- {NOT_MEASURED[paper]}"
     yield ""
     yield LEGEND
     explanations, told = read_explanations(), set[str]()

@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import __version__
 from cvxens.errors import InvalidInput
 from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.base import Regressor
 from cvxens.estimators.boosting import CodedBoosting
+from cvxens.estimators.ensembles import OfAnyFormulation
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
@@ -108,6 +110,10 @@ def to_onnx(model: Any) -> Any:
 def _add_scores(model: Any, graph: Graph) -> Scores:
     """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
     match model:
+        case Regressor():
+            raise InvalidInput("model", f"found a {type(model).__name__}, whose scores are of no classes", REMEDY)
+        case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
+            raise InvalidInput("model", "found a formulation whose variables of its own act by a function", REMEDY)
         case InfiniteEnsembleSVCCV():
             return _add_scores(model.best_estimator_, graph)
         case CodedBoosting():

@@ -50,8 +50,9 @@ class InnerProduct(Kernel):
 class Linear(InnerProduct):
     """K_lin(x, x') = x'V x'.
 
-    KIE06: the mean over the linear hypotheses h(x) = a'x of normally distributed a with mean 0 and covariance V.
-    Scaling the samples by c scales it by c^2.
+    KIE06 section 3.2: the mean over the linear hypotheses h(x) = a'x, a of mean 0 and covariance V, whatever its law;
+    those that are drawn are normal. It is no kernel of weak learners, which are -1/+1-valued. Scaling the samples by c
+    scales it by c^2.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class Linear(InnerProduct):
 
     V: Any = field(repr=False)
     equation = "x'V x'"
-    source = "KIE06"
+    source = "KIE06 section 3.2"
     homogeneity = 2.0
 
     @cached_property
@@ -108,14 +109,18 @@ class Linear(InnerProduct):
 class WeakLearner(InnerProduct):
     """K(x, x') = sum_j pi_j h_j(x) h_j(x').
 
-    KIE06 (7), SL (3): the hypotheses may be any functions, so samples may be whatever these take.
+    KIE06 (7), (8): the weak-learner kernel, with ``sum_j pi_j = 1``. Of -1/+1-valued hypotheses it is the probability
+    that ``h(x) = h(x')`` for an h drawn by pi, from 0 to 1 made -1 to +1. They may be any functions, so samples may be
+    whatever these take.
 
     Parameters
     ----------
     columns : sequence of Hypothesis
         The hypotheses: callables from n_samples samples to (n_samples,) numbers; hashable if the kernel is to be.
     weights : array-like of shape (n_columns,), optional
-        pi, at least 0 and not all 0; by default 1 / n_columns.
+        At least 0 and not all 0; pi is in proportion to them. By default they are equal.
+    mass : float
+        What the kernel is multiplied by, above 0; 1 in KIE06.
 
     Examples
     --------
@@ -128,6 +133,7 @@ class WeakLearner(InnerProduct):
 
     columns: Any
     weights: Any = None
+    mass: float = 1.0
     equation = "sum_j pi_j h_j(x) h_j(x')"
     source = "KIE06 (7)"
 
@@ -138,7 +144,8 @@ class WeakLearner(InnerProduct):
         weights = np.full(len(columns), 1 / len(columns)) if self.weights is None else self.weights
         weights = validation.weights("weights", weights, len(columns), "column")
         object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "weights", as_tuple(weights))
+        object.__setattr__(self, "weights", as_tuple(weights / weights.sum()))
+        object.__setattr__(self, "mass", validation.positive("mass", self.mass))
 
     @classmethod
     def from_kernel(cls, kernel: Kernel, n: int, random_state: RandomState = None) -> WeakLearner:
@@ -167,25 +174,25 @@ class WeakLearner(InnerProduct):
         True
         """
         drawn = kernel.sample(n, random_state)
-        return cls(drawn, np.full(len(drawn), kernel.total_mass() / len(drawn)))
+        return cls(drawn, mass=kernel.total_mass())
 
     def cells(self, X: Any) -> DenseColumns:
-        """Return one column sqrt(pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
+        """Return one column sqrt(mass pi_j) h_j per hypothesis; their inner products are the kernel on `X`."""
         return DenseColumns(self.embed(X))
 
     def embed(self, X: Any, origin: Any = None) -> Array:
-        # phi_j(x) = sqrt(pi_j) h_j(x)
+        # phi_j(x) = sqrt(mass pi_j) h_j(x)
         values = self._evaluate(X)
         if origin is not None:
             values = values - self._evaluate(np.asarray(origin)[None])
-        return values * np.sqrt(self.weights)
+        return values * np.sqrt(self.mass * np.array(self.weights))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
-        return float(sum(self.weights))
+        return self.mass
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Hypothesis, ...]:
         random, weights = validation.generator(random_state), np.array(self.weights)
-        drawn = random.choice(len(weights), size=validation.whole("n", n), p=weights / weights.sum())
+        drawn = random.choice(len(weights), size=validation.whole("n", n), p=weights)
         return tuple(self.columns[j] for j in drawn)
 
     def _evaluate(self, X: Any) -> Array:

@@ -180,8 +180,8 @@ class Stump(RangedStumps):
 class DecisionStump(RangedStumps):
     """K_ds(x, x') = 1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d)), over the D features whose range is not 0.
 
-    KIE06 (13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in their
-    ranges. Total mass 1. Scaling samples and ranges, feature by feature even, leaves it.
+    KIE06 (11)-(13): the limit of `WeakLearner` over stumps of uniformly drawn features, with thresholds uniform in
+    their ranges. Total mass 1. Scaling samples and ranges, feature by feature even, leaves it.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class DecisionStump(RangedStumps):
     low: Any = None
     high: Any = None
     equation = "1/D sum_d (1 - 2 |x_d - x'_d| / (high_d - low_d))"
-    source = "KIE06 (13)"
+    source = "KIE06 (12), (13)"
     neutral = True
     homogeneity = 0.0
 

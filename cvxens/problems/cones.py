@@ -117,6 +117,32 @@ class Cones:
         found += [np.full(len(x), _of_power(x, exponents)) for x, exponents in self._powers(parts[5], parts[6])]
         return np.concatenate(found)
 
+    def surround(self, dual: Array, errors: Array) -> bool:
+        """Return True if every vector within `errors` of this one is in the dual cone.
+
+        That is convex, so it is enough that the corners are: those that are not deeper in it than others.
+        """
+        if not errors.any():
+            return bool(self.depths(dual).min(initial=0.0) >= 0)
+        _, nonnegative, second_order, triangles, exponential, power, general = self._split(errors)
+        parts = self._split(dual)
+        deep = bool((parts[1] >= nonnegative).all())
+        if self.second_order:
+            deep &= bool((self._of_second_order(parts[2]) >= np.add.reduceat(second_order, self._heads)).all())
+        for (x, order), (off, _) in zip(self._triangles(parts[3]), self._triangles(triangles), strict=True):
+            deep &= _least_eigenvalue(x, order) >= float(off.sum())
+        if self.exponential:
+            lowered = parts[4] - np.nextafter(exponential, np.inf) * (exponential > 0)
+            raised = lowered.copy()
+            raised[::3] = parts[4][::3] + exponential[::3]
+            # rounded outwards
+            deep &= all(bool((_of_exponential(corner) >= 0).all()) for corner in (lowered, raised))
+        pairs = zip(self._powers(parts[5], parts[6]), self._powers(power, general), strict=True)
+        for (x, exponents), (off, _) in pairs:
+            corner = np.append(x[:-1] - off[:-1], abs(x[-1]) + off[-1])
+            deep &= _of_power(corner, exponents) >= 0
+        return bool(deep)
+
     def enter(self, dual: Array) -> Array:
         """Return a vector of the dual cone near one that is not far outside of it."""
         dual = dual.copy()
@@ -125,7 +151,9 @@ class Cones:
         if self.second_order:
             heads = self._heads
             lacking = np.maximum(-self._of_second_order(second_order), 0.0)
-            second_order[heads] += lacking + 2 * EPSILON * np.where(lacking > 0, np.abs(second_order[heads]), 0.0)
+            # the head is rounded where it was and where it goes
+            rounding = np.where(lacking > 0, np.abs(second_order[heads]) + lacking, 0.0)
+            second_order[heads] += lacking + 2 * EPSILON * rounding
         for x, order in self._triangles(triangles):
             if (least := _least_eigenvalue(x, order)) < 0:
                 x[_diagonal(order)] -= 2 * least

@@ -8,14 +8,17 @@ made. For any l in the dual cone K* that satisfies ``c + A'l = 0`` on that rest,
 
 so ``d - b'l`` bounds ``-g*(-u)`` from below, whoever found l. A solver's l misses the equality and the cone by its
 tolerance. It is moved to the equality by weighted least squares, the rows that are next to the border of their cone
-least, then into the cone; u is read from it; and what is left of the equality is charged to the bound.
+least, then into the cone, and u is read from it. Rounding is left of the equality. Where an exact l is verified to be
+within some e of the floats (`cvxens.problems.verified`), and all that is so near is in the cone, the bound less
+``|b|'e`` is proven, at multipliers that differ from u by the slack that follows from e. Where it is not, what is left
+is charged to the bound for variables of ten times the sizes of the solver's, and the proof is not strict.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 from typing import Any
@@ -30,7 +33,8 @@ from cvxens.limits import check_time, time_left
 from cvxens.problems.cones import Cones
 from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Term, cp
-from cvxens.rounding import EPSILON, dot
+from cvxens.problems.verified import Equations, sum_columns
+from cvxens.rounding import EPSILON, dot, sum_error
 from cvxens.types import Array, Attempt
 
 SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
@@ -59,8 +63,27 @@ REGULARISATION = 1e-13
 
 REFINEMENTS = 4
 
+STIFF = 100.0
+"""The curvature k by which a bound is brought closer, relative to the cost: a slope that changes by one of them is met
+to a hundredth each time, and multipliers to as many of a solver's digits less."""
+
+SHORT = 1e-10
+"""What a bound at v may fall short of the value there, relative, before it is brought closer."""
+
+DENSE, FEW_DENSE = 10.0, 32
+"""Columns with more entries than so many times the root of their number count as dense, if there are few."""
+
 SHARES = tuple(float(share) for share in 10.0 ** np.arange(-14, -4))
 """Shares of multipliers deep inside their cones, tried in turn to bring others into it: what a bound loses to it."""
+
+INWARDS = (0.0, 1e-14, 1e-12, 1e-10)
+"""Shares of these that bring in all that is near others, where 0 is not enough: what a bound loses to strictness."""
+
+VERIFIED = 2500
+"""The most equations of which exact solutions are verified: rows are given to 20,000 of them in seconds."""
+
+CHOICES = 6
+"""How often rows are given to equations at most, as multipliers change; that costs more than what it serves."""
 
 DEEP = (0.1, 1e-2, 1e-3)
 """Depths in their cones of such multipliers, relative to the cost, tried in turn."""
@@ -70,6 +93,8 @@ NEGLIGIBLE = 1e-14
 
 FURTHER = 10.0
 """How many times as large as a solver's point the optimum may be for the charge of what is left of the equality."""
+
+TINY = float(np.finfo(float).tiny)
 
 REMEMBERED = 16
 """Proofs that are kept: some of each of the last rounds."""
@@ -140,6 +165,20 @@ class Proof:
     bound: float
     v: Array  # the minimiser, to a solver's digits
     charge: float  # what was taken off the bound for what is left of the equality
+    slack: float = 0.0  # the sum of the differences of u and the multipliers that have this bound exactly
+    strict: bool = False  # whether there are such
+    y: Array | None = None  # the signs that u is balanced under
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Multipliers in the dual cone, and what is known of exact ones near them."""
+
+    dual: Array
+    u: Array  # what they prove a bound for, in floats
+    charges: Array  # what is left of the equality for each entry of x, at its size; 0 where it is none
+    shifts: Array | None = None  # how far exact ones are at most, row by row; None where nothing is verified
+    slacks: Array | None = None  # how far their u is from this one, entry by entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +285,9 @@ class ConicFunction:
         """Return the remembered proof of u, or one for the nearest u that has any."""
         if (known := self._recall(u, y)) is not None and np.isfinite(known.bound):
             return known
-        if (y is None or not np.any((y * u).sum(axis=0))) and np.isfinite(share := self._find_share(u) or -inf):
-            return Proof(u, share, np.zeros(self.shape), 0.0)
+        is_balanced = y is None or not np.any((y * u).sum(axis=0))
+        if is_balanced and (share := self._find_share(u)) is not None and np.isfinite(share.bound):
+            return share
         at = np.zeros(self.shape) if near is None else near
         size = max(float(np.abs(u).max(initial=0.0)), SMALL * float(np.abs(self.c).max()))
         proof, is_near = self._approach(u, y, at, size)
@@ -287,16 +327,36 @@ class ConicFunction:
         return None if proof is None else self._remember(proof)
 
     def dual_value(self, u: Array) -> float:
-        """Bound ``g(v) + u'v`` from below over all v; -inf where no bound is found."""
+        """Bound ``g(v) + u'v`` from below over all v; -inf where no bound is found.
+
+        It holds exactly at multipliers that are within `displacement` of u.
+        """
+        return self._prove_at_least(u).bound
+
+    def displacement(self, u: Array) -> float:
+        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
+        return self._prove_at_least(u).slack
+
+    def is_strict(self, u: Array) -> bool:
+        """Return True if nothing in ``dual_value(u)`` rests on the sizes of the variables of the optimum."""
+        return self._prove_at_least(u).strict
+
+    def _prove_at_least(self, u: Array) -> Proof:
+        """Return a proof for u itself: a remembered one, or one nearby, if it is near enough."""
         if (known := self._recall(u, None)) is not None:
-            return known.bound
+            return known
         if (share := self._find_share(u)) is not None:
             return share
         proof = self.prove(u)
         moved = np.abs(proof.u - u)
+        total = float(moved.sum())
+        if total > MOVED * float(np.abs(u).sum()):
+            return self._remember(Proof(u, -inf, proof.v, inf))
+        if proof.strict and total <= ROUNDED * float(np.abs(u).sum()):
+            return self._remember(replace(proof, u=u, slack=proof.slack + total))
+        # some that are further away may be all that have a bound, as where their sum is fixed: u cannot shrink there
         charge = self._charge(moved.ravel(), proof.v.ravel())
-        bound = proof.bound - charge if float(moved.sum()) <= MOVED * float(np.abs(u).sum()) else -inf
-        return self._remember(Proof(u, bound, proof.v, charge)).bound
+        return self._remember(replace(proof, u=u, bound=proof.bound - charge, charge=charge, strict=False))
 
     def rounding(self, u: Array) -> float:
         """Bound the rounding error of ``dual_value(u)``."""
@@ -314,7 +374,10 @@ class ConicFunction:
         rest, x = self._rest, np.zeros(self.A.shape[1])
         x[self.rows] = v.ravel()
         found = solve_cones(self.A @ rest, self.b - self.A @ x, rest.T @ self.c, self.cones)
-        proof = self._check(found.dual, x + rest @ found.x, None) if found.solved else None
+        x = x + rest @ found.x
+        proof = self._check(found.dual, x, None) if found.solved else None
+        if found.ending != "infeasible":
+            proof = self._refine(proof, v, float(self.c @ x) + self.offset if found.solved else inf)
         if proof is None:
             # the negative gradient of the Moreau envelope min g(v') + k/2 |v' - v|^2
             size = float(np.abs(self.c).max()) / BORDER
@@ -325,7 +388,29 @@ class ConicFunction:
             proof = self._check(found.dual, found.x, None)
         if proof is None:
             raise SolverFailed([found.attempt])
-        return self._remember(Proof(proof.u, proof.bound, v, proof.charge))
+        return self._remember(replace(proof, v=v))
+
+    def _refine(self, proof: Proof | None, v: Array, value: float) -> Proof | None:
+        """Bring a proof, if there is one, closer to the value at v, by multipliers u of ``v' == v``.
+
+        The minimum of ``g(v') + u'v' + k/2 |v' - v|^2`` has the multipliers ``u + k (v' - v)`` (Hestenes 1969), whose
+        bound falls short of the value at v by less each time.
+        """
+
+        def reach(proof: Proof | None) -> float:
+            return -inf if proof is None else proof.bound - float((proof.u * v).sum())
+
+        size = max(float(np.abs(self.c).max(initial=0.0)), TINY)
+        strength = STIFF * max(1.0, float(np.abs(v).max(initial=0.0)))
+        for _ in range(2 * REFINEMENTS):
+            if value < inf and value - reach(proof) <= SHORT * max(1.0, abs(value)):
+                break
+            u = np.zeros(self.shape) if proof is None else proof.u
+            closer, _ = self._approach(u, None, v, size, proximity=strength)
+            if closer is None or reach(closer) <= reach(proof):
+                break
+            proof = closer
+        return proof
 
     def best_shift(self, v: Array, y: Array) -> Array:
         """Return the b, one for each output, that minimises ``g(v + y b)``."""
@@ -339,42 +424,71 @@ class ConicFunction:
         b = found.x[moving.shape[1] - prod(self.shape[1:]) :].reshape(self.shape[1:])
         proof = self._check(found.dual, x + moving @ found.x, y)
         if proof is not None:
-            self._remember(Proof(proof.u, proof.bound, v + y * b, proof.charge))
+            self._remember(replace(proof, v=v + y * b))
         return b
 
-    @cached_property
-    def _zero(self) -> Proof:
-        """The proof of u = 0: a bound of the least g."""
-        found = solve_cones(self.A, self.b, self.c, self.cones)
-        proof = self._check(found.dual, found.x, None) if found.solved else None
-        none = np.zeros(self.shape)
-        return Proof(none, -inf, none, inf) if proof is None else proof
+    def find_least(self, y: Array | None = None) -> Proof:
+        """Return a proof of multipliers that are 0 but for its slack, balanced under signs: a bound of the least g."""
+        key = b"" if y is None else y.tobytes()
+        if key not in self._least:
+            mixed, none = self._mix(y), np.zeros(self.shape)
+            found = solve_cones(self.A @ mixed, self.b, mixed.T @ self.c, self.cones)
+            proof = self._check(found.dual, mixed @ found.x, y) if found.solved else None
+            # its multipliers are 0 but for a solver's digits
+            self._least[key] = (
+                Proof(none, -inf, none, inf)
+                if proof is None
+                else replace(proof, u=none, slack=proof.slack + float(np.abs(proof.u).sum()))
+            )
+        return self._least[key]
 
-    def _find_share(self, u: Array) -> float | None:
-        """Bound at ``u = t v`` for a remembered v from the bounds at v and at 0: the best, or None if u is no such."""
-        best, least = None, self._zero
-        if not np.isfinite(least.bound):
-            return None if u.any() else -inf
-        # the multipliers of the least g are 0 but for a solver's digits, which are charged
-        of_rest = float(np.abs(least.u).sum())
-        for known in reversed(self._proofs) if u.any() else (least,):
+    @cached_property
+    def _least(self) -> dict[bytes, Proof]:
+        """The proofs of u = 0, by the signs they are balanced under."""
+        return {}
+
+    def _find_share(self, u: Array) -> Proof | None:
+        """Prove ``u = t v`` for a remembered v by the proofs of v and of 0: the best one, or None if u is no such."""
+        if not u.any():
+            least = self.find_least(None)
+            # its multipliers are not quite 0, which at 0 itself no edge makes good
+            return replace(least, bound=least.bound - self._charge_slack(least, least), strict=False)
+        best = None
+        for known in reversed(self._proofs):
             square = float(np.vdot(known.u, known.u))
-            share = min(max(float(np.vdot(u, known.u)) / square, 0.0), 1.0) if square and known is not least else 0.0
-            off = np.abs(u - share * known.u) if known is not least else np.zeros(1)
-            if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()):
+            share = min(max(float(np.vdot(u, known.u)) / square, 0.0), 1.0) if square else 0.0
+            off = np.abs(u - share * known.u)
+            if off.max(initial=0.0) > ROUNDED * float(np.abs(u).sum()) + TINY:
                 continue
-            farthest = FURTHER * float(np.abs(known.v).max(initial=0.0))
-            charge = ((1 - share) * of_rest + float(off.sum())) * farthest
-            value = share * known.bound + (1 - share) * least.bound - charge
-            best = value if best is None else max(best, value)
+            least = self.find_least(known.y)
+            if not np.isfinite(least.bound):
+                continue
+            # t l + (1 - t) l_0 are multipliers of t v + (1 - t) 0
+            mixed = Proof(
+                u,
+                share * known.bound + (1 - share) * least.bound,
+                known.v,
+                known.charge,
+                share * known.slack + (1 - share) * least.slack + float(off.sum()),
+                known.strict and least.strict,
+                known.y,
+            )
+            if not mixed.strict:
+                mixed = replace(mixed, bound=mixed.bound - self._charge_slack(mixed, least))
+            best = mixed if best is None or mixed.bound > best.bound else best
         return best
+
+    def _charge_slack(self, proof: Proof, least: Proof) -> float:
+        """Bound what the slack of a proof is worth at margins of ten times the size of those that were found."""
+        sizes = [float(np.abs(at.v).max(initial=0.0)) for at in (proof, least)]
+        return proof.slack * FURTHER * max(1.0, *sizes)
 
     def _recall(self, u: Array, y: Array | None) -> Proof | None:
         """Return what is remembered of u, balanced if signs are given."""
         if y is not None and np.any((y * u).sum(axis=0)):
             return None
         for known in reversed(self._proofs):
-            if np.array_equal(known.u, u):
+            if np.array_equal(known.u, u) and (y is None or known.y is not None):
                 return known
         return None
 
@@ -406,22 +520,15 @@ class ConicFunction:
         """Make a proof of a solver's multipliers; None where they are no beginning of one."""
         if (settled := self.settle(dual, x, y)) is None:
             return None
-        dual, declared, charges = settled
-        charge = float(charges.sum())
-        bound = self.offset - dot(self.b, dual) - charge
-        return Proof(declared, bound, x[self.rows].reshape(self.shape), charge)
+        v, bound = x[self.rows].reshape(self.shape), self.offset - dot(self.b, settled.dual)
+        if settled.shifts is None or settled.slacks is None:
+            charge = float(settled.charges.sum())
+            return Proof(settled.u, bound - charge, v, charge, y=y)
+        moved = float(np.abs(self.b) @ settled.shifts) * (1 + sum_error(len(self.b), 1.0))
+        return Proof(settled.u, bound - moved, v, moved, float(settled.slacks.sum()), True, y)
 
-    def settle(self, dual: Array, x: Array, y: Array | None) -> tuple[Array, Array, Array] | None:
-        """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u, less a charge.
-
-        Returns
-        -------
-        dual : ndarray of shape (n_rows,)
-            Inside the dual cone; None in place of all where there is none.
-        u : ndarray, shaped as v
-        charges : ndarray, shaped as x
-            What is left of the equality for each entry of x, at its size.
-        """
+    def settle(self, dual: Array, x: Array, y: Array | None) -> Settled | None:
+        """Move a solver's multipliers to where they prove a bound ``offset - b'l`` at some u; None if there is none."""
         vanishing = self._rest if y is None else sparse.hstack([self._rest, self._shifts(y)], format="csc")
         B, target = sparse.csc_array(self.A @ vanishing), vanishing.T @ self.c
         mended = self._mend(dual, B, target)
@@ -430,15 +537,66 @@ class ConicFunction:
             dual = self._mix_centre(mended, y, B, target)
         if not (np.isfinite(dual).all() and self.cones.depths(dual).min(initial=0.0) >= 0):
             return None
-        slopes = self.c + self.A.T @ dual
-        u = -slopes[self.rows].reshape(self.shape)
-        declared = u if y is None else balance_exactly(u, y)
-        left = slopes.copy()
-        left[self.rows] += declared.ravel()
+        if B.shape[1] <= VERIFIED and (exact := self._find_exact(dual, y, B, target)) is not None:
+            return exact
+        u, left, rounding = self._declare(dual, y)
+        return Settled(dual, u, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean()))
+
+    def _declare(self, dual: Array, y: Array | None) -> tuple[Array, Array, Array]:
+        """Return the u of multipliers, balanced under signs, and what is left of the equality, with its rounding."""
+        left = self.c + self.A.T @ dual
+        u = -left[self.rows].reshape(self.shape)
+        u = u if y is None else balance_exactly(u, y)
+        left[self.rows] += u.ravel()
         # a sum of k products is off by at most k eps of their sizes
         counts = np.diff(self.A.indptr) + 2
-        rounding = counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
-        return dual, declared, FURTHER * (np.abs(left) + rounding) * (np.abs(x) + np.abs(x).mean())
+        return u, left, counts * EPSILON * (np.abs(self.A).T @ np.abs(dual) + np.abs(self.c))
+
+    def _find_exact(self, dual: Array, y: Array | None, B: Any, target: Array) -> Settled | None:
+        """Return multipliers with exact ones so near that they are in the cone too, moved inwards if need be."""
+        key = b"" if y is None else y.tobytes()
+        for renewed in (False, True):
+            if key not in self._equations or (renewed and self._n_chosen[key] < CHOICES):
+                self._equations[key] = Equations.choose(B, self.cones.depths(dual))
+                self._n_chosen[key] += 1
+            elif renewed:
+                break
+            if (equations := self._equations[key]) is None:
+                return None
+            for share in INWARDS:
+                mixed = dual
+                if share > 0:
+                    if (centre := self._know_centre(y, B, target)) is None:
+                        break
+                    mixed = (1 - share) * dual + share * centre
+                if (exact := self._verify(mixed, y, equations)) is not None:
+                    return exact
+        return None
+
+    @cached_property
+    def _equations(self) -> dict[bytes, Equations | None]:
+        """The equations that multipliers satisfy, by the signs they are balanced under; None where none are chosen."""
+        return {}
+
+    @cached_property
+    def _n_chosen(self) -> Counter[bytes]:
+        """How often rows were chosen for them."""
+        return Counter()
+
+    def _verify(self, dual: Array, y: Array | None, equations: Equations) -> Settled | None:
+        """Return how far exact multipliers are from these, if they are in the dual cone."""
+        u, *_ = self._declare(dual, y)
+        of_u = np.zeros_like(self.c)
+        of_u[self.rows] = u.ravel()
+        missed = sum_columns(self.A, dual, np.stack([self.c, of_u]))
+        of_rest, of_v = missed[self._rest.indices], missed[self.rows]
+        # y'u = 0 exactly, so y'(c + A'l) on v is missed by no more than all of its entries together
+        of_shifts = np.zeros(0) if y is None else of_v.reshape(len(y), -1).sum(axis=0) * (1 + len(y) * EPSILON)
+        shifts = equations.enclose(np.concatenate([of_rest, of_shifts]))
+        if shifts is None or not self.cones.surround(dual, shifts):
+            return None
+        slacks = (of_v + (np.abs(self.A).T @ shifts)[self.rows]) * (1 + sum_error(len(dual), 1.0))
+        return Settled(dual, u, np.zeros_like(self.c), shifts, slacks)
 
     def _charge(self, left: Array, x: Array) -> float:
         """Bound ``left'x`` at the optimum, whose entries are of the size of those of the given point."""
@@ -447,15 +605,18 @@ class ConicFunction:
 
     def _mix_centre(self, dual: Array, y: Array | None, B: Any, target: Array) -> Array:
         """Mix in as little of multipliers deep inside the dual cone as brings those of the equality into it."""
-        key = b"" if y is None else y.tobytes()
-        if key not in self._centres:
-            self._centres[key] = self._find_centre(B, target)
-        centre = self._centres[key]
+        centre = self._know_centre(y, B, target)
         for share in SHARES:
             mixed = dual if centre is None else (1 - share) * dual + share * centre
             if self.cones.depths(mixed).min(initial=0.0) >= 0:
                 return mixed
         return self.cones.enter(dual)
+
+    def _know_centre(self, y: Array | None, B: Any, target: Array) -> Array | None:
+        key = b"" if y is None else y.tobytes()
+        if key not in self._centres:
+            self._centres[key] = self._find_centre(B, target)
+        return self._centres[key]
 
     @cached_property
     def _centres(self) -> dict[bytes, Array | None]:
@@ -475,25 +636,52 @@ class ConicFunction:
 
     def _mend(self, dual: Array, B: Any, target: Array) -> Array:
         """Move multipliers to ``B'l + target = 0`` by least squares, weighted by how deep in their cones rows are."""
-        n_rows, n_columns = B.shape
-        if not n_columns:
+        if not B.shape[1]:
             return dual
         largest = float(np.abs(dual).max(initial=0.0)) or 1.0
         weights = np.clip(self.cones.depths(dual) / largest, BORDER, 1.0)
-        scaled = sparse.diags_array(weights) @ B
-        corner = sparse.diags_array(np.full(n_columns, -REGULARISATION))
-        system = sparse.block_array([[sparse.eye_array(n_rows), scaled], [scaled.T, corner]], format="csc")
-        factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        system = _LeastSquares(sparse.csc_array(sparse.diags_array(weights) @ B))
         for _ in range(REFINEMENTS):
             missed = B.T @ dual + target
             if not missed.any():
                 break
-            dual = dual + weights * factor.solve(np.concatenate([np.zeros(n_rows), -missed]))[:n_rows]
+            dual = dual + weights * system.solve(-missed)
         return dual
 
     def _rounding(self, bound: float) -> float:
         # b'l has one rounding, the offset and the charge one each
         return 4 * EPSILON * (abs(bound) + abs(self.offset)) if np.isfinite(bound) else 0.0
+
+
+class _LeastSquares:
+    """The least change r of rows with ``B'r = right``, from a factor of the augmented system.
+
+    Few columns that most rows are in, such as that of an intercept, would make the search for an order of elimination
+    take far longer than all else; they are eliminated last, by their Schur complement.
+    """
+
+    def __init__(self, B: sparse.csc_array) -> None:
+        n_rows, counts = B.shape[0], np.diff(B.indptr)
+        is_dense = counts > DENSE * np.sqrt(sum(B.shape))
+        self.dense = np.flatnonzero(is_dense) if is_dense.sum() <= FEW_DENSE else np.empty(0, np.intp)
+        self.thin = np.setdiff1d(np.arange(B.shape[1]), self.dense)
+        thin = B[:, self.thin]
+        corner = sparse.diags_array(np.full(len(self.thin), -REGULARISATION))
+        system = sparse.block_array([[sparse.eye_array(n_rows), thin], [thin.T, corner]], format="csc")
+        self.n_rows = n_rows
+        self.factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        self.border = np.zeros((system.shape[0], len(self.dense)))
+        self.border[:n_rows] = B[:, self.dense].toarray()
+        self.response = self.factor.solve(self.border)
+        self.complement = -REGULARISATION * np.eye(len(self.dense)) - self.border.T @ self.response
+
+    def solve(self, right: Array) -> Array:
+        """Return r, shape (n_rows,)."""
+        found = self.factor.solve(np.concatenate([np.zeros(self.n_rows), right[self.thin]]))
+        if len(self.dense):
+            missed = right[self.dense] - self.border.T @ found
+            found = found - self.response @ np.linalg.lstsq(self.complement, missed)[0]
+        return found[: self.n_rows]
 
 
 def _vanishes(B: Any, dual: Array, target: Array) -> bool:

@@ -156,6 +156,17 @@ class ConicLoss(Loss):
         table = self.table(u.shape)
         return self.conic(u.shape).dual_value(u) if table is None else table.dual_value(u)
 
+    def displacement(self, u: Array) -> float:
+        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
+        table = self.table(u.shape)
+        return (self.conic(u.shape) if table is None else table).displacement(u)
+
+    def reservation(self, u: Array) -> str:
+        """Say in a few words what ``dual_value(u)`` rests on that is not verified; empty where it is strict."""
+        table = self.table(u.shape)
+        strict = (self.conic(u.shape) if table is None else table).is_strict(u)
+        return "" if strict else "for variables of the loss up to ten times what was found"
+
     def dual_violation(self, u: Array) -> float:
         """Measure the distance to the nearest multipliers that have a bound, relative to the largest."""
         return float(np.abs(self.repair(u, None) - u).max(initial=0.0)) / max(float(np.abs(u).max(initial=0.0)), TINY)
@@ -293,7 +304,8 @@ class ConstrainedLoss(ConicLoss):
 
     def shortfall(self, z: Array, u: Array) -> float:
         """Bound what the value at z is too low by, as z misses the constraints: what Fenchel's inequality misses."""
-        return max(self.dual_value(u) - float((u * z).sum()) - self.value(z), 0.0)
+        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
+        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""

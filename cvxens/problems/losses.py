@@ -75,8 +75,9 @@ class Loss(Protocol):
     A loss may also have `magnitude(z)` and `dual_magnitude(u)`: the sums of the absolute values of the terms that
     `value` and `dual_value` add up, for the rounding error of the two. Without them the values themselves and sum |u|
     are taken, which is right where no terms cancel. `rise(z, errors)` stands for the function of that name here.
-    `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, and `basis` says in a few words
-    what its bounds rest on, if not on a conjugate.
+    `prove(u, y, z)` replaces `repair` where the margins z of the multipliers are known, `basis` says in a few words
+    what its bounds rest on, if not on a conjugate, `reservation(u)` what of that is not verified at u, and
+    `displacement(u)` how far multipliers are, all differences together, at which the bound at u holds exactly.
 
     Fast masters ask a loss for one of these, and take any that has it:
 
@@ -254,7 +255,7 @@ class Hinge(SumOverSamples):
 
 @dataclass(frozen=True, eq=False)
 class Exponential(SumOverSamples):
-    """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (14) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
+    """C sum_i exp(-z_i), the loss of AdaBoost; KIE06 (5) has C = 1/n. Dual value -sum(u ln(u/C) - u) on u >= 0.
 
     Parameters
     ----------

@@ -32,6 +32,9 @@ class Penalty(Protocol):
 
     - ``edge_limit``: the penalty is ``edge_limit |w|_1``, so that u is dual feasible where no edge exceeds it;
     - ``ridge``: the penalty is ``ridge / 2 |w|^2``;
+    - ``row_sizes``: the penalty is ``sum_j size |w_j|_2 + square |w_j|_2^2`` over the rows of weights of the
+      hypotheses, of one or several outputs, and this the pair of size, above 0, and square; ``entry_sizes`` is the same
+      for a sum over single weights;
     - ``total``: the penalty is the constraint ``w >= 0, sum w = total``, so that its conjugate is the largest edge.
 
     Attributes
@@ -223,6 +226,10 @@ class ElasticNet(Penalty):
     def structure(self) -> Structure:
         return Structure(size=self.l1, square=self.l2 / 2)
 
+    @property
+    def entry_sizes(self) -> tuple[float, float]:
+        return self.l1, self.l2 / 2
+
     def term(self, w: Any) -> Term:
         return Term(L1(self.l1).term(w).expression + SquaredL2(self.l2).term(w).expression)
 
@@ -344,6 +351,22 @@ class Structured(Penalty):
     @property
     def row_norm(self) -> float:
         return self.structure.row_norm
+
+    @property
+    def row_sizes(self) -> tuple[float, float]:
+        """The factors of the 2-norms of rows and of their squares; AttributeError where the penalty is not these."""
+        return self._find_sizes(2.0)
+
+    @property
+    def entry_sizes(self) -> tuple[float, float]:
+        """The factors of the sizes of weights and of their squares; AttributeError where the penalty is not these."""
+        return self._find_sizes(None)
+
+    def _find_sizes(self, norm: float | None) -> tuple[float, float]:
+        known = self.structure
+        if known.norm != norm or known.size <= 0 or known.entries or known.totals or known.radial or known.constant:
+            raise AttributeError("the penalty is no sum of sizes and squares")
+        return known.size, known.square
 
     def value(self, w: Array) -> float:
         structure, sizes = self.structure, self._measure(w, self.structure.norm)

@@ -496,8 +496,11 @@ class Problem:
         if not (size > 0 and np.isfinite(magnitude)):
             return 0.0
         missed = self._measure_imbalance(s)
-        nominal = self.bound(u, self.linear_map.summarise(s, edges, one_sided))
-        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed))
+        summary = self.linear_map.summarise(s, edges, one_sided)
+        nominal, shrunk = self.bound(u, summary), u * self.penalty.shrink(summary)
+        # a loss may be bounded at multipliers that are as far from these, and so may their edges be
+        off = loss.displacement(shrunk) if hasattr(loss, "displacement") else 0.0
+        worst = self.bound(u, self.linear_map.summarise(s, edges, one_sided, errors, missed + off))
         change = abs(nominal - worst) if np.isfinite(nominal) and np.isfinite(worst) else np.inf
         return change + dual_rounding(loss, u) + missed * (magnitude / size)
 

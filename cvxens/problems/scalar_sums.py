@@ -10,6 +10,7 @@ grid of z, which is finer where phi is curved: with steps d the chord misses at 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicForm, ConicFunction, solve_cones
 from cvxens.problems.duality import balance_exactly
-from cvxens.rounding import sum_error
+from cvxens.rounding import EPSILON, sum_error
 from cvxens.types import Array
 
 TINY = float(np.finfo(float).tiny)
@@ -57,6 +58,8 @@ class ScalarSum:
         Multipliers, ascending, and proven bounds on ``phi(z) + u z`` from below.
     offset : float
         A constant of the sum.
+    slack : float
+        How far multipliers that have these bounds exactly are from u at most; inf where that is not verified.
     """
 
     z: Array
@@ -64,6 +67,7 @@ class ScalarSum:
     u: Array
     bounds: Array
     offset: float
+    slack: float
 
     @classmethod
     def from_function(cls, conic: ConicFunction) -> ScalarSum | None:
@@ -86,7 +90,7 @@ class ScalarSum:
         found = _prove_at(conic, blocks, z)
         if found is None:
             return None
-        u, bounds = found
+        u, bounds, slack = found
         spread = float(u.max() - u.min())
         # descending but for a solver's digits
         slopes = (np.minimum.accumulate(u) + np.maximum.accumulate(u[::-1])[::-1]) / 2
@@ -97,11 +101,13 @@ class ScalarSum:
         u, bounds = u[order], bounds[order]
         if u[0] > 0:
             # at the multiplier 0 the bound is that of the least value
-            least = conic.dual_value(np.zeros(conic.shape))
+            proof = conic.find_least()
+            # all samples are alike, so at 0 each has its share of slack too
+            least, slack = proof.bound, max(slack, proof.slack) if proof.strict else inf
             if not np.isfinite(least) or u[0] > NEGLIGIBLE * spread:
                 return None
             u, bounds = np.append(0.0, u), np.append((least - conic.offset) / len(conic.rows), bounds)
-        return cls(z, slopes, u, bounds, conic.offset)
+        return cls(z, slopes, u, bounds, conic.offset, slack)
 
     def multipliers(self, z: Array) -> Array:
         """Return ``-phi'(z)``, sample by sample."""
@@ -131,6 +137,14 @@ class ScalarSum:
             return -np.inf
         bounds = np.interp(u, self.u, self.bounds)
         return float(bounds.sum()) + self.offset - sum_error(len(u) + 4, float(np.abs(bounds).sum()))
+
+    def displacement(self, u: Array) -> float:
+        """Bound the sum of the differences of u and some multipliers that have ``dual_value(u)`` exactly."""
+        return len(u) * self.slack if self.is_strict(u) else 0.0
+
+    def is_strict(self, u: Array) -> bool:
+        """Return True if exact multipliers were verified."""
+        return self.slack < inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,21 +218,25 @@ def _number_cones(cones: Cones) -> tuple[NDArray[np.intp], NDArray[np.intp]] | N
     return np.repeat(np.arange(len(sizes)), sizes), np.repeat(kinds, sizes)
 
 
-def _prove_at(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, Array] | None:
-    """Return multipliers at these margins and their bounds, found for some points at a time."""
-    u, bounds = np.empty(len(z)), np.empty(len(z))
+def _prove_at(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, Array, float] | None:
+    """Return multipliers at these margins, their bounds and the largest slack, found for some points at a time."""
+    u, bounds, slack = np.empty(len(z)), np.empty(len(z)), 0.0
     n_parts = -(-len(z) // COARSE)
     for first in range(n_parts):
         # each part spans the whole range
         found = _prove_some(conic, blocks, z[first::n_parts])
         if found is None:
             return None
-        u[first::n_parts], bounds[first::n_parts] = found
-    return u, bounds
+        u[first::n_parts], bounds[first::n_parts], of_part = found
+        slack = max(slack, of_part)
+    return u, bounds, slack
 
 
-def _prove_some(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, Array] | None:
-    """Return multipliers at these margins and their bounds, by the blocks of as many samples."""
+def _prove_some(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, Array, float] | None:
+    """Return multipliers at these margins, their bounds and the largest slack, by the blocks of as many samples.
+
+    The slack is inf where the proofs are not strict.
+    """
     k, one = len(z), blocks.cones
     rows, columns = np.sort(blocks.rows[:k].ravel()), np.sort(blocks.columns[:k].ravel())
     kept = conic.A[rows][:, columns]
@@ -237,9 +255,13 @@ def _prove_some(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array,
     x[rest] = found.x
     if (settled := part.settle(found.dual, x, None)) is None:
         return None
-    dual, u, charges = settled
     of_row, of_column = np.empty(conic.A.shape[0], np.intp), np.empty(conic.A.shape[1], np.intp)
     of_row[blocks.rows.ravel()] = np.repeat(np.arange(len(blocks.rows)), blocks.rows.shape[1])
     of_column[blocks.columns.ravel()] = np.repeat(np.arange(len(blocks.columns)), blocks.columns.shape[1])
-    charge = np.bincount(of_column[columns], charges, minlength=k)
-    return u, -np.bincount(of_row[rows], part.b * dual, minlength=k).astype(float) - charge
+    bounds = -np.bincount(of_row[rows], part.b * settled.dual, minlength=k).astype(float)
+    if settled.shifts is None or settled.slacks is None:
+        return settled.u, bounds - np.bincount(of_column[columns], settled.charges, minlength=k), inf
+    # the sum of a block's rows is rounded, and exact multipliers are somewhat off
+    rounding = (blocks.rows.shape[1] + 2) * EPSILON * np.abs(settled.dual)
+    moved = np.bincount(of_row[rows], np.abs(part.b) * (settled.shifts + rounding), minlength=k)
+    return settled.u, bounds - moved, float(settled.slacks.max())

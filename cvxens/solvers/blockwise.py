@@ -531,7 +531,7 @@ class _Search:
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
-            self.block = _next_block(up, down, self.block)
+            self.block = next_block(up, down, self.block)
             self._optimise(r, SHARPER * violation)
             self.take()
         return Ending.OPTIMAL
@@ -571,7 +571,7 @@ def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
     return min(most, float(start.u.sum()) / square) if square > 0 else most
 
 
-def _next_block(up: Array, down: Array, last: Indices) -> Indices:
+def next_block(up: Array, down: Array, last: Indices) -> Indices:
     """Return the variables of the largest violations in either direction, and half of the last block."""
     n = len(up)
     if n <= WHOLE:

@@ -188,19 +188,22 @@ class SparseProblem:
             W[j, k[: len(j)]] = ahead[: len(j)]
             return SparsePoint(W, ahead[len(j) :] if self.intercept else at.b, at.F + t * dF)
 
-        return self._search(at, move, slope)
+        return search_step(self.value, at, move, slope)
 
-    def _search(self, at: SparsePoint, move: Callable[[float], SparsePoint], slope: float) -> SparsePoint:
-        """Halve the step until it decreases the objective by a share of what the slope promises.
 
-        Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
-        """
-        start, t = self.value(at), 1.0
-        if -slope <= FLAT * abs(start):
-            return move(1.0)
-        for _ in range(MAX_HALVINGS):
-            ahead = move(t)
-            if self.value(ahead) <= start + SUFFICIENT * t * slope:
-                return ahead
-            t /= 2
-        return at
+def search_step(
+    value: Callable[[SparsePoint], float], at: SparsePoint, move: Callable[[float], SparsePoint], slope: float
+) -> SparsePoint:
+    """Halve the step until it decreases the objective by a share of what the slope promises.
+
+    Where floats do not resolve that decrease, the whole step is taken: there Newton's method converges by itself.
+    """
+    start, t = value(at), 1.0
+    if -slope <= FLAT * abs(start):
+        return move(1.0)
+    for _ in range(MAX_HALVINGS):
+        ahead = move(t)
+        if value(ahead) <= start + SUFFICIENT * t * slope:
+            return ahead
+        t /= 2
+    return at

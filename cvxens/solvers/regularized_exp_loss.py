@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from math import exp, log, sqrt
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from cvxens import validation
 from cvxens.certificates import relative
-from cvxens.errors import SolverFailed
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems import RegularizedExpLoss
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import FLATNESS, find_root
@@ -140,17 +141,21 @@ class RegAdaBoostRound:
         return relative(self.value - self.dual, self.value, self.dual)
 
 
-def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRound]:
+def reg_adaboost_rounds(problem: RegularizedExpLoss, *, normalised: bool = False) -> Iterator[RegAdaBoostRound]:
     """Boost, a kernel function a round: KIE06 (16)-(18), coordinate descent on (15).
 
-    A round chooses the function ``k(., x_j) / sqrt(K_jj)``, of norm 1, along which the objective falls most steeply,
-    the penalty included: its slope is ``(K (2 lam eta - y u))_j / sqrt(K_jj)``. The step minimises the objective along
-    it, and the sample weights are updated.
+    A round chooses the function k(., x_j), or minus that, along which the objective falls most steeply, the penalty
+    included (17): its slope is ``(K (2 lam eta - y u))_j``. The step minimises the objective along it (18), and the
+    sample weights are updated. The weights D of (16) are ``2 lam eta - y u`` up to a factor; as printed they are
+    divided by their sum, which may be negative or 0, and which nothing needs.
 
     Parameters
     ----------
     problem : RegularizedExpLoss
         With any kernel.
+    normalised : bool
+        True for slopes along ``k(., x_j) / sqrt(K_jj)``, of norm 1: an extension, in which no function is preferred for
+        its size. On kernels with equal K_jj the choice is the same.
 
     Yields
     ------
@@ -164,7 +169,7 @@ def reg_adaboost_rounds(problem: RegularizedExpLoss) -> Iterator[RegAdaBoostRoun
     [(0, 1.0), (1, 0.6634), (-1, 0.4471)]
     """
     K, y, lam, loss = problem.K, problem.y, problem.lam, problem.loss
-    norms = np.sqrt(np.maximum(np.diag(K), TINY))
+    norms = np.sqrt(np.maximum(np.diag(K), TINY)) if normalised else np.ones(len(y))
     eta, f = np.zeros(len(y)), np.zeros(len(y))
     while True:
         # KIE06 (17): sample weights are minus the loss's slopes at the margins
@@ -197,7 +202,7 @@ def _find_coefficient(margins: Array, u: Array, slope: float, curvature: float) 
 
 
 def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_rounds: int = 20_000) -> Solution:
-    """Solve KIE06 (15) by boosting to the end; `reg_adaboost_rounds` is there for stopping early.
+    """Solve KIE06 (15) by boosting to the end, with normalised choices; `reg_adaboost_rounds` is for stopping early.
 
     Parameters
     ----------
@@ -227,8 +232,41 @@ def solve_reg_adaboost(problem: RegularizedExpLoss, tol: float = 1e-6, *, max_ro
     start = time.perf_counter()
     validation.instance("problem", problem, RegularizedExpLoss)
     validation.positive("tol", tol)
-    for row in islice(reg_adaboost_rounds(problem), validation.whole("max_rounds", max_rounds) + 1):
+    for row in islice(reg_adaboost_rounds(problem, normalised=True), validation.whole("max_rounds", max_rounds) + 1):
         if row.relative_gap <= tol:
             return Solution.from_optimum(problem, {"eta": row.eta}, {"u": row.u}, "RegAdaBoost", start)
     stopped = f"at a relative gap of {row.relative_gap:.3g} after {max_rounds} rounds"
     raise SolverFailed([Attempt("RegAdaBoost", stopped, time.perf_counter() - start)])
+
+
+def bound_error(loss: float, radius: float, n_samples: int, delta: float = 0.05) -> float:
+    """Bound the probability of an error by the mean exponential loss of a function in a ball of a kernel's space.
+
+    KIE06 Proposition 2, corrected: ``loss + 4 L R / sqrt(n) + L R sqrt(2 ln(1/delta) / n)``. With probability 1 - delta
+    over the sample it holds for all F with ``|F| <= R`` in the space of a kernel with ``k(x, x) <= 1``, such as that of
+    weak learners (7). ``L = exp(R)`` is the Lipschitz constant of the loss on [-R, R], ``R / sqrt(n)`` bounds the
+    Rademacher complexity of the ball, and the loss varies by at most 2 L R. As printed the terms have B and 1 for R
+    where ``|F|^2 <= B``: for B = 1 that is the same; below it the first of them is too small, above it the second.
+
+    Parameters
+    ----------
+    loss : float
+        ``1/n sum_i exp(-y_i F(x_i))``, at least 0.
+    radius : float
+        R, above 0.
+    n_samples : int
+        n, at least 1.
+    delta : float
+        Above 0 and below 1.
+
+    Examples
+    --------
+    >>> round(bound_error(0.9, 0.1, 10_000), 3)
+    0.907
+    """
+    n, R = validation.whole("n_samples", n_samples), validation.positive("radius", radius)
+    if validation.number("loss", loss) < 0:
+        raise InvalidInput("loss", f"found {loss!r}", "give a mean of exponentials")
+    if not 0 < validation.number("delta", delta) < 1:
+        raise InvalidInput("delta", f"found {delta!r}", "give a probability above 0 and below 1")
+    return loss + exp(R) * R * (4 + sqrt(2 * log(1 / delta))) / sqrt(n)

@@ -326,7 +326,9 @@ def test_the_linear_kernel_is_a_quadratic_form():
 def test_weak_learners_by_brute_force():
     X = np.random.default_rng(0).uniform(LOW, HIGH, (6, 3))
     forms = [LinearForm((0, 2), (0.5, -1.0)), StumpHypothesis(1, 0.0, 1), StumpHypothesis(2, 0.2, 1)]
-    pi = np.array([0.2, 1.0, 0.0])
+    pi = np.array([0.3, 0.7, 0.0])
+    np.testing.assert_allclose(WeakLearner(forms, 5 * pi)(X), WeakLearner(forms, pi)(X), rtol=1e-12)
+    assert WeakLearner(forms, [2, 3, 4]).total_mass() == 1
     expected = sum(p * np.outer(h(X), h(X)) for p, h in zip(pi, forms, strict=True))
     np.testing.assert_allclose(WeakLearner(forms, pi)(X), expected, atol=1e-12)
     np.testing.assert_allclose(3 * WeakLearner(forms)(X), sum(np.outer(h(X), h(X)) for h in forms), atol=1e-12)

@@ -3,13 +3,15 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import entr, rel_entr
 
+from cvxens.problems import conic as conic_module
 from cvxens.problems.cones import Cones
 from cvxens.problems.conic import ConicFunction
+from cvxens.problems.expressions import ExpressionLoss
 from cvxens.problems.losses import Hinge, Logistic
 
 N = 6
@@ -114,16 +116,59 @@ def test_any_multipliers_are_moved_to_where_the_bound_holds_at_every_margin(name
 @functions
 @settings(deadline=None, max_examples=8)
 @given(z=margins, share=st.floats(0, 1))
+@example(z=np.array([-1.0, 0.875, -3.0, 2.0, 0.25, 2.0]), share=0.0)
 def test_minus_a_subgradient_has_a_bound_that_meets_the_value(name, z, share):
     conic, (express, _) = make(name), FUNCTIONS[name]
     value, u = float(express(cp.Constant(z)).value), -conic.subgradient(z)
     gap = value + u @ z - conic.dual_value(u)
     assert -1e-13 * max(1.0, abs(value)) <= gap <= 1e-7 * max(1.0, abs(value))
     # and u shrunk is on a segment of bounds, if the function has a least value
-    at_share = conic.dual_value(share * u)
-    assert value + share * (u @ z) >= at_share
+    at_share, off = conic.dual_value(share * u), conic.displacement(share * u)
+    assert off <= 1e-7
+    assert value + share * (u @ z) >= at_share - off * np.abs(z).max() - 1e-13 * max(1.0, abs(value))
     if name not in {"log-sum-exp", "CVaR", "spectral"}:
         assert at_share >= share * conic.dual_value(u) - 1e-6
+
+
+@functions
+@settings(deadline=None, max_examples=6)
+@given(u=shares, balanced=st.booleans(), far=st.sampled_from([1.0, 1e4, 1e8]))
+def test_a_strict_bound_rests_on_the_size_of_no_variable(name, u, balanced, far):
+    """It holds at margins of any size, up to what the slack of its multipliers makes of them."""
+    assume(u.any())
+    conic, (express, _) = make(name), FUNCTIONS[name]
+    proof = conic.prove(1.3 * u, y if balanced else None)
+    # at some corners of its domain no u is verified
+    assume(proof.strict)
+    assert proof.slack == conic.displacement(proof.u) <= 1e-12 * max(1.0, np.abs(proof.u).sum())
+    rng = np.random.default_rng(0)
+    for z in (*far * rng.normal(size=(10, N)), far * np.ones(N), far * y, far * proof.v):
+        with np.errstate(over="ignore"):
+            value = float(express(cp.Constant(z)).value)
+        if value == np.inf:
+            continue
+        rounding = 1e-14 * (abs(value) + np.abs(proof.u) @ np.abs(z) + abs(proof.bound))
+        assert value + proof.u @ z >= proof.bound - proof.slack * np.abs(z).max() - rounding
+
+
+@functions
+def test_the_shares_of_strict_proofs_are_strict(name):
+    conic = make(name)
+    proof = conic.prove_at(np.linspace(-0.5, 1.2, N))
+    assert proof.strict
+    if name not in {"log-sum-exp", "CVaR", "spectral"}:
+        assert conic.is_strict(0.5 * proof.u)
+        assert proof.slack / 2 <= conic.displacement(0.5 * proof.u) < 1e-7
+
+
+def test_what_is_too_large_to_be_verified_says_what_it_rests_on(monkeypatch):
+    loss = ExpressionLoss(FUNCTIONS["hinge"][0])
+    u = loss.multipliers(np.linspace(-0.5, 1.2, N))
+    assert loss.reservation(u) == ""
+    monkeypatch.setattr(conic_module, "VERIFIED", 2)
+    loss = ExpressionLoss(FUNCTIONS["hinge"][0])
+    u = loss.multipliers(np.linspace(-0.5, 1.2, N))
+    assert loss.reservation(u) == "for variables of the loss up to ten times what was found"
 
 
 @functions
@@ -207,6 +252,27 @@ DUALS = {
     "power": Cones(power=(0.3, 0.5)),
     "general power": Cones(general_power=((0.2, 0.3, 0.5),)),
 }
+
+
+@pytest.mark.parametrize("kind", DUALS)
+@settings(deadline=None, max_examples=30)
+@given(data=st.data())
+def test_what_surrounds_a_vector_of_a_dual_cone_is_in_it(kind, data):
+    cones = DUALS[kind]
+    dual = data.draw(arrays(float, cones.n_rows, elements=st.floats(-1, 1)))
+    dual = cones.enter(dual + cones.interior)
+    errors = 10.0 ** data.draw(st.sampled_from([-16, -8, -1, 0])) * np.abs(
+        data.draw(arrays(float, cones.n_rows, elements=st.floats(-1, 1)))
+    )
+    if cones.surround(dual, errors):
+        rng = np.random.default_rng(0)
+        for signs in (*rng.choice([-1.0, 1.0], (30, len(dual))), -np.ones(len(dual))):
+            moved = dual + signs * errors
+            assert cones.depths(moved).min() >= -4e-15 * np.abs(moved).max()
+    else:
+        assert errors.any()
+    assert cones.surround(cones.interior, np.full(len(dual), 1e-3))
+    assert not cones.surround(cones.interior, np.full(len(dual), 5.0))
 
 
 @pytest.mark.parametrize("kind", DUALS)

@@ -10,11 +10,12 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
-from cvxens.datasets import make_threenorm, make_twonorm
+from cvxens.colgen import formulations
+from cvxens.datasets import make_slope, make_threenorm, make_twonorm
 from cvxens.errors import InvalidInput, SolverFailed
-from cvxens.kernels import Stump
-from cvxens.problems import RegularizedExpLoss
-from cvxens.solvers import reg_adaboost_rounds, solve_reg_adaboost, solve_regularized_exp_loss
+from cvxens.kernels import DecisionStump, Stump
+from cvxens.problems import Problem, RegularizedExpLoss
+from cvxens.solvers import bound_error, reg_adaboost_rounds, solve_reg_adaboost, solve_regularized_exp_loss
 
 X, Y = make_twonorm(40, 3, random_state=0)
 
@@ -58,11 +59,12 @@ def test_any_round_of_a_degenerate_problem_brackets_the_optimum_of_newton(proble
 
 
 @settings(deadline=None, max_examples=30)
-@given(problems())
-def test_a_round_minimises_along_the_steepest_function(problem):
-    for now, after in pairwise(islice(reg_adaboost_rounds(problem), 6)):
+@given(problems(), st.booleans())
+def test_a_round_minimises_along_the_steepest_function(problem, normalised):
+    """As printed, (17), of the functions as they are; or of those of norm 1."""
+    for now, after in pairwise(islice(reg_adaboost_rounds(problem, normalised=normalised), 6)):
         gradient = problem.K @ (2 * problem.lam * now.eta - problem.y * now.u)
-        sizes = np.sqrt(np.maximum(np.diag(problem.K), 1e-300))
+        sizes = np.sqrt(np.maximum(np.diag(problem.K), 1e-300)) if normalised else 1.0
         assert np.abs(gradient / sizes)[now.coordinate] == pytest.approx(np.abs(gradient / sizes).max(), rel=1e-9)
         direction = np.arange(len(now.eta)) == now.coordinate
         along = minimize_scalar(lambda t, e=now.eta, d=direction: problem.value({"eta": e + t * d}))
@@ -104,4 +106,68 @@ def test_too_few_rounds_are_told_of():
 def test_bad_input_is_named(argument, value):
     with pytest.raises(InvalidInput) as error:
         solve_reg_adaboost(RegularizedExpLoss(KERNELS["stump"], Y, 0.01), **{argument: value})
+    assert error.value.argument == argument
+
+
+def test_the_two_choices_differ_where_functions_differ_in_size():
+    problem = RegularizedExpLoss(KERNELS["linear"], Y, 0.05)
+    printed, ours = ([row.coordinate for row in islice(reg_adaboost_rounds(problem, normalised=n), 4)] for n in (0, 1))
+    assert printed != ours
+    same = RegularizedExpLoss(KERNELS["gaussian"], Y, 0.05)
+    printed, ours = ([row.coordinate for row in islice(reg_adaboost_rounds(same, normalised=n), 9)] for n in (0, 1))
+    assert printed == ours
+
+
+def test_the_sum_of_the_weights_of_kie06_16_has_either_sign():
+    """At the start D is -y: for balanced classes its sum is 0, and where the positive prevail it is negative."""
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    first = next(reg_adaboost_rounds(RegularizedExpLoss(KERNELS["stump"], y, 0.1)))
+    assert (2 * 40 * 0.1 * first.eta - 40 * y * first.u).sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_kie06_proposition_1():
+    """theta_j = pi_j sum_l f_j(X_l) eta_l, by the weights of the weak learners and by the kernel."""
+    F, lam = np.sign(X @ np.random.default_rng(0).normal(size=(3, 8)) + 0.1), 0.05
+    pi = np.arange(1.0, 9.0) / 36
+    # with w_j = theta_j / sqrt(pi_j), |F|^2 = sum_j theta_j^2 / pi_j is |w|^2
+    by_weights = Problem(formulations.exponential(len(Y), lam), F * np.sqrt(pi), Y).solve()
+    eta = solve_regularized_exp_loss(RegularizedExpLoss((F * pi) @ F.T, Y, lam)).variables["eta"]
+    assert_allclose(by_weights.variables["w"] * np.sqrt(pi), pi * (F.T @ eta), atol=1e-4)
+
+
+def test_kie06_proposition_2_and_what_its_print_has_of_the_radius():
+    """The Rademacher mean of the ball |F| <= R is R E sqrt(s'K s) / n: below R / sqrt(n), and of that order."""
+    rng = np.random.default_rng(0)
+    sample = rng.uniform(-1, 1, (200, 2))
+    K = DecisionStump([-1.0, -1.0], [1.0, 1.0])(sample)
+    signs = rng.choice([-1.0, 1.0], (400, 200))
+    mean = np.sqrt(np.einsum("ij,jk,ik->i", signs, K, signs)).mean() / 200
+    for R in (0.1, 1.0, 3.0):
+        assert 0.8 * R / np.sqrt(200) <= R * mean <= R / np.sqrt(200)
+    # the print's B / sqrt(n) with B = R^2 is below what it is to bound
+    assert 0.1 * mean > 5 * 0.1**2 / np.sqrt(200)
+    # with B = 1 = R it is the printed bound, L = e
+    printed = 0.7 + 4 * np.e / np.sqrt(200) + np.e * np.sqrt(2 * np.log(1 / 0.05) / 200)
+    assert bound_error(0.7, 1.0, 200) == pytest.approx(printed)
+    # a fitted machine is within it, on samples to come
+    A, y = make_slope(2300, random_state=1)
+    (train, y_train), (new, y_new), kernel = (
+        (A[:300], y[:300]),
+        (A[300:], y[300:]),
+        DecisionStump([-1.0] * 2, [1.0] * 2),
+    )
+    problem = RegularizedExpLoss(kernel(train), y_train, 1.0)
+    eta = solve_regularized_exp_loss(problem).variables["eta"]
+    f, R = kernel(new, train) @ eta, float(np.sqrt(eta @ problem.K @ eta))
+    assert np.abs(f).max() <= R
+    assert (y_new * f <= 0).mean() <= bound_error(float(problem.loss.value(y_train * (problem.K @ eta))), R, 300)
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"),
+    [("loss", (-1.0, 1.0, 5)), ("radius", (1.0, 0.0, 5)), ("n_samples", (1.0, 1.0, 0)), ("delta", (1.0, 1.0, 5, 1.0))],
+)
+def test_bad_input_of_the_bound_is_named(argument, given):
+    with pytest.raises(InvalidInput) as error:
+        bound_error(*given)
     assert error.value.argument == argument

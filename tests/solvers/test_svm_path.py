@@ -14,6 +14,7 @@ from cvxens.kernels import SimplifiedStump, Stump
 from cvxens.problems import SVMDual
 from cvxens.solvers import solve_svm_dual, svm_path
 from cvxens.solvers.active_set import BoxProgram
+from cvxens.solvers.svm_path import count_exposed
 
 X, Y = make_threenorm(60, 3, random_state=0)
 K = Stump()(X)
@@ -248,3 +249,40 @@ def test_bad_input_is_named(argument, call):
 def test_a_limit_on_breakpoints_is_told_of():
     with pytest.raises(SolverFailed, match="after 3 breakpoints"):
         svm_path(K, Y, max_breakpoints=3)
+
+
+def minimise_in_a_box(Q, C):
+    """Minimise 1/2 u'Qu - 1'u over 0 <= u <= C, an SVM without an intercept, coordinate by coordinate."""
+    u = np.zeros(len(Q))
+    for _ in range(400):
+        for i in range(len(Q)):
+            u[i] = min(max(u[i] + (1 - Q[i] @ u) / Q[i, i], 0.0), C)
+    return u
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
+def test_without_a_sample_its_margin_falls_by_its_multiplier_at_most(seed, C):
+    """Evgeniou et al. (2004) for one machine: y_i f(x_i) - y_i f^i(x_i) <= u_i K_ii, so the count bounds the errors."""
+    X, y = make_twonorm(8, 2, random_state=seed)
+    Q = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) * np.outer(y, y)
+    u = minimise_in_a_box(Q, C)
+    z, errors = Q @ u, 0
+    for i in range(8):
+        rest = np.delete(np.arange(8), i)
+        left = Q[i, rest] @ minimise_in_a_box(Q[np.ix_(rest, rest)], C)
+        assert z[i] - left <= u[i] * Q[i, i] + 1e-6
+        errors += bool(left < -1e-6)
+    assert errors / 8 <= count_exposed(u, Q.diagonal(), z + 1e-9)
+
+
+def test_the_count_of_the_path_is_that_of_its_formula():
+    path = svm_path(K, Y)
+    bounds = path.stability_bounds(K)
+    for k in range(1, len(path.C), 3):
+        z = Y * (K @ (Y * path.u[k]) + path.b[k])
+        assert bounds[k] == np.mean(path.u[k] * K.diagonal() >= z)
+    assert bounds[0] == 1.0
+    chosen = path.best_by_leave_one_out(K)
+    assert chosen == path.C[1:][bounds[1:].argmin()]
+    assert (bounds[1:] >= (np.sign(path.scores(K))[:, 1:] != Y[:, None]).mean(axis=0)).all()

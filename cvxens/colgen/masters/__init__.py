@@ -11,6 +11,7 @@ from cvxens.colgen.masters.linear_masters import HighsMaster, InteriorPointMaste
 from cvxens.colgen.masters.newton_masters import (
     HingeMaster,
     LeastSquaresMaster,
+    RowMaster,
     SmoothMaster,
     SparseMaster,
     hinge_path,
@@ -31,6 +32,7 @@ __all__ = [
     "HingeMaster",
     "InteriorPointMaster",
     "LeastSquaresMaster",
+    "RowMaster",
     "SmoothMaster",
     "SmoothingMaster",
     "SparseMaster",
@@ -46,6 +48,7 @@ MASTERS = (
     HingeMaster,
     SmoothMaster,
     SparseMaster,
+    RowMaster,
     SmoothingMaster,
     ConicMaster,
     CvxpyMaster,

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens.colgen.masters.cvxpy_master import CvxpyMaster
-from cvxens.colgen.protocols import MasterSolution
+from cvxens.colgen.protocols import MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import FastMaster, Needs
 from cvxens.errors import SolverFailed
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.cones import Cones
-from cvxens.problems.conic import ConicForm, ConicFunction, solve_cones
-from cvxens.problems.duality import edge_rounding
+from cvxens.problems.conic import ACCURACY, ConicForm, ConicFunction, solve_cones
+from cvxens.problems.duality import Edges, edge_rounding
 from cvxens.problems.modelling import Term
+from cvxens.solvers.differences import Differences
 from cvxens.types import Array
+
+SHARE, COARSEST = 0.1, 0.1
+"""The share of the outer gap down to which a round is solved, and the largest gap: until columns are good, their exact
+weights are not wanted."""
+
+FEASIBLE = 1e-6
+"""Residuals in such rounds, which the objective and the bound are free of, as both are evaluated anew."""
 
 
 class ConicMaster(FastMaster):
@@ -48,6 +58,10 @@ class ConicMaster(FastMaster):
         self.n_shifts = prod(self.outputs) if formulation.intercept else 0
         self.conic: ConicFunction = self.loss.conic((len(y), *self.outputs))
 
+        self.gap = 1.0
+        """The relative gap to what the columns found last can gain."""
+        self._n_solved = 0
+
     @classmethod
     def supports(cls, formulation: Formulation) -> bool:
         return super().supports(formulation) and formulation.has_conjugate
@@ -65,9 +79,11 @@ class ConicMaster(FastMaster):
                     raise
             return self._lower_violation()
         form, penalty = self.conic.form, self._canonicalise_penalty()
-        A, b = self._link(form, penalty)
-        cost = np.concatenate([form.c, penalty.c, np.zeros(self.n_shifts)])
-        found = solve_cones(A, b, cost, [self._free, form.cones, penalty.cones])
+        link = self._link(form, penalty)
+        cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
+        tol = self._next_tolerance()
+        feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
+        found = solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
         if found.status in {"PrimalInfeasible", "AlmostPrimalInfeasible"}:
             return self._lower_violation()
         n_rows, n_columns = form.A.shape
@@ -83,12 +99,30 @@ class ConicMaster(FastMaster):
         point = {"w": w, "u": proof.u}
         if self.balanced is not None:
             point["b"] = found.x[len(found.x) - self.n_shifts :].reshape(self.outputs)
-        return self.restricted.evaluate(point)
+        return replace(self.restricted.evaluate(point), exact=tol == ACCURACY)
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
+        found = Edges(priced.best_edge, priced.edge_square_sum)
+        gap = relative_gap(solution.objective, self.restricted.problem.bound(solution.u, found))
+        self.gap = gap if np.isfinite(gap) else 1.0
+        return super().bound(solution, priced)
+
+    def _next_tolerance(self) -> float:
+        """Return the relative gap that is allowed now: the least one where nothing is new, or constraints have to hold.
+
+        Weights that miss constraints by a solver's residual have an objective that is too low by as much.
+        """
+        has_new = self.restricted.n_columns > self._n_solved
+        self._n_solved = self.restricted.n_columns
+        if not has_new or self.restricted.formulation.constraints is not None:
+            return ACCURACY
+        return max(ACCURACY, min(COARSEST, SHARE * self.gap))
 
     def _lower_violation(self) -> MasterSolution:
         """Minimise the violation of the loss's rows: its multipliers u have ``u'z`` above 0 wherever these hold."""
         form, penalty = self.conic.form, self._canonicalise_penalty()
-        A, b = self._link(form, penalty)
+        A, b, cones = self._link(form, penalty)
         n_link, n_rows, zero = len(form.rows), len(form.b), form.cones.zero
         # rows of equalities are off by p - q, others are moved into their cones by t
         relaxed = sparse.hstack(
@@ -99,12 +133,13 @@ class ConicMaster(FastMaster):
             ]
         )
         n_relaxed = relaxed.shape[1]
-        above, below = sparse.csc_array((n_link, n_relaxed)), sparse.csc_array((len(penalty.b), n_relaxed))
+        above, below = sparse.csc_array((n_link, n_relaxed)), sparse.csc_array((len(b) - n_link - n_rows, n_relaxed))
         sizes = sparse.hstack([sparse.csc_array((n_relaxed, A.shape[1])), -sparse.eye_array(n_relaxed)])
         rows = sparse.vstack([sparse.hstack([A, sparse.vstack([above, relaxed, below])]), sizes], format="csc")
         cost = np.concatenate([np.zeros(A.shape[1]), np.ones(n_relaxed)])
-        cones = [self._free, form.cones, penalty.cones, Cones(nonnegative=n_relaxed)]
-        found = solve_cones(rows, np.concatenate([b, np.zeros(n_relaxed)]), cost, cones)
+        found = solve_cones(
+            rows, np.concatenate([b, np.zeros(n_relaxed)]), cost, [*cones, Cones(nonnegative=n_relaxed)]
+        )
         proof = None
         if found.solved:
             dual = found.dual[n_link : n_link + n_rows]
@@ -130,24 +165,45 @@ class ConicMaster(FastMaster):
 
         return ConicFunction.from_term(model, (max(self.restricted.n_columns, 1), *self.outputs)).form
 
-    def _link(self, form: ConicForm, penalty: ConicForm) -> tuple[sparse.csc_array, Array]:
-        """Stack ``z - y (H w + b) = 0`` on the rows of the loss and of the penalty."""
+    def _link(self, form: ConicForm, penalty: ConicForm) -> _Linked:
+        """Stack ``z - y (H w + b) = 0`` on the rows of the loss and of the penalty, with ``H w = D v + t 1``."""
         y, k = self.restricted.y, prod(self.outputs)
         H = self.restricted.H if self.restricted.n_columns else np.zeros((len(y), 1))
-        signed = sparse.csc_array(-y.reshape(-1, 1) * H)
-        n_link = len(form.rows)
-        of_z = sparse.csc_array((np.ones(n_link), (np.arange(n_link), form.rows)), shape=(n_link, len(form.c)))
-        select = sparse.csc_array(
-            (np.ones(len(penalty.rows)), (np.arange(len(penalty.rows)), penalty.rows)),
-            shape=(len(penalty.rows), len(penalty.c)),
-        )
-        # v and w are in the order of their rows, outputs within
-        of_w = sparse.kron(signed, sparse.eye_array(k)) @ select
-        # without an intercept there are no columns of b
-        of_b = sparse.kron(-y.reshape(-1, 1), sparse.eye_array(k)) if self.n_shifts else sparse.csc_array((n_link, 0))
-        A = sparse.block_array([[of_z, of_w, of_b], [form.A, None, None], [None, penalty.A, None]], format="csc")
-        return A, np.concatenate([np.zeros(n_link), form.b, penalty.b])
+        differences, n_link, n_columns = Differences.from_columns(H), len(form.rows), H.shape[1]
+        signs = sparse.csc_array(-y.reshape(-1, 1))
 
-    @property
-    def _free(self) -> Cones:
-        return Cones(zero=len(self.conic.rows))
+        def spread(values: Any) -> Any:
+            # v, w and z are in the order of their rows, outputs within
+            return sparse.kron(values, sparse.eye_array(k), format="csc")
+
+        def select(rows: NDArray[np.intp], n_entries: int) -> Any:
+            return sparse.csc_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n_entries))
+
+        # a w - v + (sum over children) = 0 of every column, and t - (sum over children of the root) - b = 0
+        children = differences.children
+        of_v = spread(sparse.vstack([-children[:1], children[1:] - sparse.eye_array(n_columns)]))
+        sizes = sparse.vstack([sparse.csc_array((1, n_columns)), sparse.diags_array(differences.sizes)])
+        of_w = spread(sizes) @ select(penalty.rows, len(penalty.c))
+        unit = sparse.csc_array(([1.0], ([0], [0])), shape=(1 + n_columns, 1))
+        # without an intercept there are no columns of b
+        of_b = -spread(unit) if self.n_shifts else None
+        A = sparse.block_array(
+            [
+                [select(form.rows, len(form.c)), None, spread(differences.D.multiply(signs)), spread(signs), None],
+                [form.A, None, None, None, None],
+                [None, penalty.A, None, None, None],
+                [None, of_w, of_v, spread(unit), of_b],
+            ],
+            format="csc",
+        )
+        n_tree = k * (1 + n_columns)
+        b = np.concatenate([np.zeros(n_link), form.b, penalty.b, np.zeros(n_tree)])
+        return _Linked(A, b, [Cones(zero=n_link), form.cones, penalty.cones, Cones(zero=n_tree)])
+
+
+class _Linked(NamedTuple):
+    """The rows of link, loss, penalty and tree over the unknowns of loss and penalty, v, t and the intercept."""
+
+    A: Any
+    b: Array
+    cones: list[Cones]

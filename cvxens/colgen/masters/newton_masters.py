@@ -16,16 +16,20 @@ from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import SHARE, FastMaster, InexactTolerance, Needs
 from cvxens.docstrings import documented
 from cvxens.limits import Pace, TimeUp
-from cvxens.problems.duality import Edges
+from cvxens.problems.duality import Edges, row_sizes
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers.least_squares import ByColumns, ByInverse, BySamples
 from cvxens.solvers.newton import Iterate, SmoothProblem
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 from cvxens.solvers.proximal_l1 import Hessian, SparsePoint, SparseProblem
+from cvxens.solvers.proximal_rows import SOLVED, RowProblem
 from cvxens.types import Array, Point
 
 MAX_STEPS = 100
 """Proximal Newton steps of a round; from warm starts a handful is usual."""
+
+OF_GAP = 0.1
+"""The accuracy of the models of `RowMaster`, as a share of the gap that is allowed: about what they leave of it."""
 
 
 class NewtonMaster(FastMaster, ABC):
@@ -176,8 +180,70 @@ class _State:
     gap: float
 
 
+class ProximalMaster(NewtonMaster, ABC):
+    """A master by proximal Newton steps for a smooth loss, warm-started from the last weights.
+
+    At u = -loss'(z), scaled until no edge exceeds what the penalty allows, is the bound whose gap stops the search.
+    """
+
+    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
+        super().__init__(formulation, y, tol=tol, share=share)
+        start = self.restricted.start()
+        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
+
+    @abstractmethod
+    def state_problem(self) -> SparseProblem | RowProblem:
+        """Return the problem over the columns so far, which takes steps."""
+
+    @abstractmethod
+    def summarise(self, edges: Array) -> Edges:
+        """Return what the penalty needs to know of the edges of the columns so far."""
+
+    @abstractmethod
+    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over the columns so far and those found last."""
+
+    def add(self, columns: Sequence[Column]) -> None:
+        added = self.restricted.add(columns)
+        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
+
+    def minimise(self, tol: float) -> Point:
+        """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
+        problem, pace = self.state_problem(), Pace()
+        at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
+        for _ in range(MAX_STEPS):
+            if at.gap <= tol * abs(at.objective) or not pace.allows_step():
+                break
+            ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
+            if ahead.objective >= at.objective and ahead.gap >= at.gap:
+                break
+            at = ahead
+        self.W, self.b = at.point.W, at.point.b
+        outputs = self.restricted.problem.outputs
+        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
+        return {"w": w, "b": self.b.reshape(outputs), "u": u}
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
+        self.tolerance.gap = relative_gap(solution.objective, self.bound_found(solution, priced))
+        return self.restricted.bound(solution, priced)
+
+    def _evaluate(self, point: SparsePoint) -> _State:
+        """Evaluate a point, and the bound from its multipliers."""
+        problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
+        z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
+        u = loss.multipliers(z)
+        edges = problem.H.edges(y * u)
+        objective = loss.value(z) + self.penalty.value(point.W.reshape(-1, *problem.outputs))
+        repaired = loss.repair(u, y if problem.intercept else None)
+        gap = objective - problem.bound(
+            repaired, self.summarise(problem.H.edges(y * repaired) if problem.intercept else edges)
+        )
+        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, gap)
+
+
 @documented
-class SparseMaster(NewtonMaster):
+class SparseMaster(ProximalMaster):
     """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
 
     At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
@@ -197,38 +263,7 @@ class SparseMaster(NewtonMaster):
     source = "Lee, Sun & Saunders 2014"
     needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
 
-    def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
-        super().__init__(formulation, y, tol=tol, share=share)
-        start = self.restricted.start()
-        self.W, self.b = start.w.reshape(0, formulation.outputs or 1), np.ravel(start.b)
-
-    def add(self, columns: Sequence[Column]) -> None:
-        added = self.restricted.add(columns)
-        self.W = np.vstack([self.W, np.zeros((len(added), self.W.shape[1]))])
-
-    def minimise(self, tol: float) -> Point:
-        """Step from the last round's weights until the gap is allowed, or neither it nor the objective falls."""
-        problem, pace = self._problem(), Pace()
-        at = self._evaluate(SparsePoint(self.W, self.b, problem.rows.T @ self.W + self.b))
-        for _ in range(MAX_STEPS):
-            if at.gap <= tol * abs(at.objective) or not pace.allows_step():
-                break
-            ahead = self._evaluate(problem.step(at.point, at.U, at.edges))
-            if ahead.objective >= at.objective and ahead.gap >= at.gap:
-                break
-            at = ahead
-        self.W, self.b = at.point.W, at.point.b
-        outputs = self.restricted.problem.outputs
-        w, u = self.W.reshape(-1, *outputs), at.U.reshape(-1, *outputs)
-        return {"w": w, "b": self.b.reshape(outputs), "u": u}
-
-    def bound(self, solution: MasterSolution, priced: Priced) -> float:
-        """Bound the optimum over all hypotheses; the next round is allowed a share of the gap to the ones found."""
-        best = self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
-        self.tolerance.gap = relative_gap(solution.objective, best)
-        return self.restricted.bound(solution, priced)
-
-    def _problem(self) -> SparseProblem:
+    def state_problem(self) -> SparseProblem:
         formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
         return SparseProblem(
             self.restricted.H.T,
@@ -240,19 +275,59 @@ class SparseMaster(NewtonMaster):
             hessian=find_hessian(loss),
         )
 
-    def _evaluate(self, point: SparsePoint) -> _State:
-        """Evaluate a point, and the bound from its multipliers, scaled until no edge inside exceeds the penalty's."""
-        problem, y, loss = self.restricted.problem, self.restricted.y, self.loss
-        z = (y.reshape(-1, 1) * point.F).reshape(-1, *problem.outputs)
-        u = loss.multipliers(z)
-        edges = problem.H.edges(y * u)
-        objective = loss.value(z) + self.penalty.value(point.W)
+    def summarise(self, edges: Array) -> Edges:
         # -loss*(-t u) at the t for which the largest edge is the slope of the penalty
-        repaired = loss.repair(u, y if problem.intercept else None)
-        repaired_edges = problem.H.edges(y * repaired) if problem.intercept else edges
-        largest = float((repaired_edges if problem.nonnegative else np.abs(repaired_edges)).max())
-        gap = objective - problem.bound(repaired, Edges(largest, np.inf))
-        return _State(point, u.reshape(point.F.shape), edges.reshape(point.W.shape), objective, gap)
+        return Edges(float((edges if self.restricted.formulation.nonnegative else np.abs(edges)).max()), np.inf)
+
+    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
+        return self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
+
+
+@documented
+class RowMaster(ProximalMaster):
+    """A smooth loss with a group lasso whose groups are hypotheses, or an elastic net, of free w; warm-started.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss that has a `curvature`, of one or several scores, with a penalty ``sum_j size |w_j| + square |w_j|^2`` on
+        the 2-norms of the weights of hypotheses.
+    y : ndarray of shape (n_samples,) or (n_samples, 1)
+        Labels -1 and +1; a column of ones for several outputs.
+    share : float
+        Of the gap to the bound from the columns found last, down to which the problem is solved otherwise; 0 for exact
+        solutions in every round.
+    """
+
+    source = "Qin, Scheinberg & Goldfarb 2013"
+    needs = (
+        Needs("curvature", "row_sizes", nonnegative=False),
+        Needs("curvature", "entry_sizes", nonnegative=False, several=False),
+    )
+
+    def state_problem(self) -> RowProblem:
+        outputs, loss, penalty = self.restricted.problem.outputs, self.loss, self.penalty
+        size, square = penalty.row_sizes if hasattr(penalty, "row_sizes") else penalty.entry_sizes
+        shape = (-1, self.W.shape[1])
+        return RowProblem(
+            self.restricted.H.T,
+            self.restricted.y.reshape(-1, 1),
+            size,
+            square,
+            self.restricted.formulation.intercept,
+            loss=lambda z: loss.value(z.reshape(-1, *outputs)),
+            curvature=lambda U: loss.curvature(U.reshape(-1, *outputs)).reshape(shape),
+            accuracy=max(SOLVED, OF_GAP * self.tolerance.last),
+        )
+
+    def summarise(self, edges: Array) -> Edges:
+        sizes = np.abs(edges)
+        largest = float(row_sizes(edges, self.penalty.row_norm).max())
+        return Edges(largest, float((edges**2).sum()), lambda: sizes, -np.inf)
+
+    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
+        best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
+        return self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
 
 
 def find_hessian(loss: Any) -> Hessian:

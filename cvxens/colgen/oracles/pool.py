@@ -191,8 +191,8 @@ def _make_signed(hypotheses: Sequence[Hypothesis], index: int, sign: int) -> Hyp
 class KernelColumns:
     """The columns h(x) = k(x, x_l) at all training points x_l, mostly with -h: the exact oracle over them.
 
-    This is the set C' of KIE06; with a density as kernel, the Parzen windows of the sample. Points that coincide make
-    one column. A precomputed matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
+    This is the set C' of KIE06 section 3.3; with a density as kernel, the Parzen windows of the sample. Points that
+    coincide make one column. A precomputed matrix K of kernel values needs no class of its own: it is ``Pool(K)``.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class KernelColumns:
     -linear_kernel(x, (0, 2)) 1.5
     """
 
-    source = "KIE06 section 4"
+    source = "KIE06 section 3.3, after (15)"
 
     def __init__(
         self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20, negations: bool = True

@@ -182,8 +182,8 @@ class Stumps:
         found: list[tuple[Any, Hypothesis]] = [
             (sizes[j], self._make_stump(j, best.places[j], best.edges[j])) for j in ranked.tolist()
         ]
-        if self.per_feature > 1 and row_norm == inf:
-            more = map_in_threads(lambda j: self._find_more(j, query, best.places[j]), ranked.tolist())
+        if self.per_feature > 1:
+            more = map_in_threads(lambda j: self._find_more(j, query, best.places[j], row_norm), ranked.tolist())
             found = sorted([*found, *(pair for of_feature in more for pair in of_feature)], key=lambda pair: -pair[0])
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
@@ -222,12 +222,15 @@ class Stumps:
         closed = np.concatenate(places), np.cumsum(counts)
         return Query(weights.integers, weights.totals, weights.positives, *closed, self.sides)
 
-    def _find_more(self, feature: int, query: Query, known: int) -> list[tuple[Any, Hypothesis]]:
+    def _find_more(self, feature: int, query: Query, known: int, row_norm: float) -> list[tuple[Any, Hypothesis]]:
         """Return the best open stumps of the parts of a feature, but for the `known` best of all, with their sizes."""
         edges, places = self._evaluate_edges(feature, query), self.features.places(feature)
         sided = np.abs(edges) if self.sides[feature] == 0 else self.sides[feature] * edges
         outputs = sided.argmax(axis=0)
-        sizes = sided[outputs, np.arange(len(places))]
+        sizes: Any = sided[outputs, np.arange(len(places))]
+        if row_norm < inf:
+            # a norm knows no sides
+            outputs, sizes = np.abs(edges).argmax(axis=0), row_sizes(edges.T.astype(np.float64), row_norm)
         closed = query.closed[query.closed_starts[feature] : query.closed_starts[feature + 1]]
         parts = np.array_split(np.flatnonzero(~np.isin(places, closed)), self.per_feature)
         best = [part[sizes[part].argmax()] for part in parts if part.size]

@@ -1,0 +1,348 @@
+"""Regression: sums of weak learners by column generation, or of infinitely many by a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, field
+from typing import Any, ClassVar, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import Formulation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
+from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
+from cvxens.estimators.machines import (
+    PRECOMPUTED,
+    PRICE,
+    SCALE,
+    Expansion,
+    TrainingKernel,
+    check_balance,
+    find_room,
+    hold_expansion,
+    make_trainer,
+    scale_price,
+)
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
+from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
+from cvxens.problems.losses import Loss
+from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.quantiles import quantiles_that_do_not_cross
+from cvxens.problems.target_losses import AbsoluteError, EpsilonInsensitive, HuberError, Pinball
+from cvxens.solvers.svm_solution import Level
+from cvxens.solvers.svr import SVRSolution, solve_svr
+from cvxens.types import Array
+
+MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
+"""From the features, targets and weights of a sample, rows that are alike joined, to a formulation on scores."""
+
+TUBE = 0.1
+"""The default width epsilon within which deviations cost nothing, in mean absolute deviations from the median."""
+
+
+def measure_deviation(t: Array, weights: Array) -> float:
+    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal.
+
+    Examples
+    --------
+    >>> measure_deviation(np.array([0.0, 1.0, 5.0, 6.0]), np.ones(4)), measure_deviation(np.ones(2), np.ones(2))
+    (2.5, 1.0)
+    """
+    loss = AbsoluteError(t, weights / weights.sum())
+    b = loss.best_intercept(np.zeros(len(t)), np.ones(len(t)))
+    return loss.value(np.full(len(t), float(b))) or 1.0
+
+
+def make_absolute(t: Array, C: Array, _: float | None) -> Loss:
+    """Return the absolute errors."""
+    return AbsoluteError(t, C)
+
+
+def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
+    """Return Huber's errors, of slopes of at most C; the width is by default the mean absolute deviation."""
+    width = measure_deviation(t, C) if delta is None else validation.positive("delta", delta)
+    return HuberError(t, width, C / width)
+
+
+def make_insensitive(t: Array, C: Array, epsilon: float | None) -> Loss:
+    """Return the errors beyond epsilon, by default a tenth of the mean absolute deviation."""
+    return EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if epsilon is None else epsilon, C)
+
+
+LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
+    "absolute": (make_absolute, ""),
+    "huber": (make_huber, "delta"),
+    "epsilon_insensitive": (make_insensitive, "epsilon"),
+    "quantile": (lambda t, C, q: Pinball(t, q, C), "quantile"),
+}
+"""The losses of `LPBoostRegressor` by their names, from targets, prices and the parameter that each has."""
+
+
+@final
+@estimator
+class LPBoostRegressor(Ensemble, Regressor):
+    """Boosting of a regression: min sum_j |w_j| + C sum_i loss(t_i, sum_j w_j h_j(x_i) + b), over all weak learners.
+
+    With absolute errors, quantiles and a width that costs nothing it is a linear program, as LPBoost is, with
+    multipliers -C <= u <= C of the deviations in place of the weights of samples. Weights and deviations are in the
+    units of the targets, so that C has none. Few of the weak learners are in the ensemble.
+
+    Parameters
+    ----------
+    loss : {"absolute", "huber", "epsilon_insensitive", "quantile"}
+        What deviations cost: their size; their size from `delta` on, and squares below; what they exceed `epsilon` by;
+        or, of the quantile q, q times what a score is too low by and 1 - q times what it is too high by.
+    C : float, optional
+        The price of a unit of deviation of a sample of weight 1; by default 1 over the square root of the sum of the
+        sample weights, as in theory the noise of n samples warrants (Belloni & Chernozhukov 2011).
+    quantile : float or array-like of shape (n_quantiles,)
+        Of the loss "quantile": levels above 0 and below 1. Several, ascending, are learnt at once, such that they do
+        not cross on the training samples (Bondell, Reich & Wang 2010), and their predictions are sorted elsewhere.
+    epsilon : float, optional
+        Of the loss "epsilon_insensitive"; by default a tenth of the mean absolute deviation from the median.
+    delta : float, optional
+        Of the loss "huber"; by default the mean absolute deviation from the median.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_weak_learners,) or (n_weak_learners, n_quantiles)
+        Their weights w.
+    intercept_ : ndarray of shape () or (n_quantiles,)
+        b.
+    dual_weights_ : ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+        u, what pulls every sample up, or down below 0; the bound is from it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, t = load_diabetes(return_X_y=True)
+    >>> model = LPBoostRegressor().fit(X, t)
+    >>> model.certificate_.holds(1e-3), model.certificate_.proven, model.score(X, t) > 0.4
+    (True, True, True)
+    >>> high = LPBoostRegressor("quantile", quantile=0.9).fit(X, t)
+    >>> abs(float((t <= high.predict(X)).mean()) - 0.9) < 0.05
+    True
+    """
+
+    source: ClassVar[str] = "DBS02 section 4; Koenker & Bassett 1978"
+
+    loss: str = "absolute"
+    _: KW_ONLY
+    C: float | None = None
+    quantile: Any = 0.5
+    epsilon: float | None = None
+    delta: float | None = None
+    oracle: str | OracleFactory = "stumps"
+
+    def _formulation(self, sample: TargetSample) -> Formulation:
+        make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
+        price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
+        prices = price * sample.weights
+        if self.loss == "quantile" and np.ndim(self.quantile):
+            return quantiles_that_do_not_cross(sample.targets, self.quantile, prices)
+        loss = make(sample.targets, prices, getattr(self, parameter, None))
+        return Formulation(loss, L1(), intercept=True)
+
+    def _to_scores(self, F: Array) -> Array:
+        # where samples have not kept them apart, sorted quantiles are no worse (Chernozhukov et al. 2010)
+        return np.sort(F, axis=1) if F.ndim > 1 else F
+
+
+def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
+    """Return least absolute deviations with an l1 penalty, as `LPBoostRegressor` has them by default."""
+    return Formulation(AbsoluteError(t, weights / weights.sum() ** 0.5), L1(), intercept=True)
+
+
+@final
+@estimator
+class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
+    """Any formulation on scores, a loss that holds targets and a penalty on weights, over any weak learners.
+
+    Parameters
+    ----------
+    formulation : callable
+        From the features, targets (n_samples,) and weights (n_samples,) of a sample to the problem; rows that are alike
+        are one, with the sum of their weights. By default least absolute deviations and an l1 penalty. Where it says by
+        `decide` how variables of its own act on new samples, such as a linear part, that is what `predict` returns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from cvxens.problems.losses import SquaredError
+    >>> from cvxens.problems.penalties import SquaredL2
+    >>> def ridge(X, t, weights):
+    ...     return Formulation(SquaredError(weights, t), SquaredL2(10.0), intercept=True)
+    >>> X, t = load_diabetes(return_X_y=True)
+    >>> model = ColumnGenerationRegressor(ridge, "quantile_stumps").fit(X, t)
+    >>> model.certificate_.holds(1e-3), model.score(X, t) > 0.5
+    (True, True)
+    """
+
+    source: ClassVar[str] = "any formulation; by default least absolute deviations"
+
+    formulation: MakeFormulation = absolute_errors
+    oracle: str | OracleFactory = "stumps"
+
+    def _formulation(self, sample: TargetSample) -> Formulation:
+        if not callable(self.formulation) or isinstance(self.formulation, type):
+            remedy = "give a function from features, targets and weights to a Formulation"
+            raise InvalidInput("formulation", f"found {self.formulation!r:.100}", remedy)
+        formulation = self.formulation(sample.X, sample.targets, sample.weights)
+        if not isinstance(formulation, Formulation) or not formulation.on_scores:
+            found = f"found a function to {formulation!s:.100}"
+            raise InvalidInput("formulation", found, "return a Formulation whose loss is on scores: scores=True")
+        return formulation
+
+
+@final
+@estimator
+class InfiniteEnsembleSVR(Limited, Certified, Regressor):
+    """Support vector regression over an infinite set of hypotheses, by the kernel that embodies it (LL08).
+
+    min 1/2 |f|^2 + C sum_i max(0, |t_i - f(x_i) - b| - epsilon) over the functions f of the kernel, such as averages of
+    infinitely many stumps. Its dual has two variables a sample, and is solved as that of `InfiniteEnsembleSVC`.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        The set of hypotheses, as of `InfiniteEnsembleSVC`; kernel values themselves are not taken.
+    C : float or "scale"
+        The price of a unit of deviation of a sample of weight 1. "scale" is the mean absolute deviation of the targets
+        from their median, over the variance of the sample in the space of the kernel.
+    epsilon : float, optional
+        The deviation that costs nothing; by default a tenth of the mean absolute deviation from the median.
+    gamma : float, optional
+        Of "decision-tree", "laplacian" and "gaussian", as of `InfiniteEnsembleSVC`.
+    tol : float
+        The relative certified gap at which the fit is done.
+    cache_size : float, optional
+        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the function is at most from the optimum over the whole set of hypotheses.
+    history_ : tuple of Level
+        Objective, bound, support vectors and times, for every block.
+    kernel_ : Kernel or callable
+        As it was made on the training sample.
+    C_ : float
+        C as a number.
+    epsilon_ : float
+        The deviation that costs nothing, as a number.
+    dual_weights_ : ndarray of shape (n_samples,)
+        u, between -C_ and C_ times the weight of the sample; their sum is 0.
+    intercept_ : ndarray of shape ()
+        b, which goes with the kernel without terms in one sample alone.
+    support_ : ndarray of int, shape (n_support,)
+        The samples with u other than 0.
+    dual_coef_ : ndarray of shape (n_support,)
+        u of these.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+        Their features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, t = load_diabetes(return_X_y=True)
+    >>> model = InfiniteEnsembleSVR().fit(X, t)
+    >>> model.certificate_.holds(1e-3), model.score(X, t) > 0.5
+    (True, True)
+    """
+
+    source: ClassVar[str] = "Vapnik 1995; LL08 Algorithm 1"
+
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Level, ...] = field(init=False)
+    kernel_: Any = field(init=False)
+    C_: float = field(init=False)
+    epsilon_: float = field(init=False)
+    dual_weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+    support_: NDArray[np.intp] = field(init=False)
+    dual_coef_: Array = field(init=False)
+    support_vectors_: NDArray = field(init=False)
+    _kernel: TrainingKernel = field(init=False)
+    _predictor: Expansion = field(init=False)
+    kernel: Any = "stump"
+    C: float | str = "scale"
+    epsilon: float | None = None
+    _: KW_ONLY
+    gamma: float | None = None
+    tol: float = 1e-3
+    cache_size: float | None = None
+
+    def _accepts(self) -> Accepts:
+        return Accepts()
+
+    def _solve(self, sample: TargetSample) -> dict[str, Any]:
+        validation.samples(sample.X)
+        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+        kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
+        deviation = measure_deviation(sample.targets, sample.weights)
+        if isinstance(self.C, str):
+            validation.one_of("C", self.C, [SCALE])
+            # that of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
+            C = deviation * scale_price(kernel, sample.X, sample.masses) / PRICE
+        else:
+            C = validation.positive("C", self.C)
+        epsilon = TUBE * deviation if self.epsilon is None else self.epsilon
+        solution = self._solve_over(kernel, EpsilonInsensitive(sample.targets, epsilon, C * sample.weights), sample)
+        u = sample.spread(solution.u)
+        support, of_kept = np.flatnonzero(u), np.flatnonzero(solution.u)
+        vectors = np.asarray(sample.X[of_kept], np.float64)
+        return {
+            "certificate_": solution.certificate,
+            "history_": tuple(solution.history),
+            "kernel_": kernel.kernel,
+            "C_": C,
+            "epsilon_": float(epsilon),
+            "dual_weights_": u,
+            "intercept_": np.asarray(solution.b),
+            "support_": support,
+            "dual_coef_": u[support],
+            "support_vectors_": sample.X[sample.places[support]],
+            "_kernel": kernel,
+            "_predictor": Expansion(kernel.function, vectors, solution.u[of_kept], solution.b),
+        }
+
+    def _solve_over(self, kernel: TrainingKernel, loss: EpsilonInsensitive, sample: TargetSample) -> SVRSolution:
+        """Solve the problem of a loss on a sample, and warn where that falls short of `tol`."""
+        trainer: Any = make_trainer(kernel, sample.X, "blockwise", find_room(self.cache_size))
+        with rounds_of(self) as rounds:
+            rounds.tell(f"{len(sample.targets)} samples")
+            tol = validation.positive("tol", self.tol)
+            solution = solve_svr(trainer.matrix, loss, tol, max_time=time_limit(self))
+        warn_of_gap(
+            self, solution.certificate, self.tol, solution.ending.value, REMEDIES.get(solution.ending, "raise tol")
+        )
+        return solution
+
+    def _scores(self, X: Any) -> Array:
+        self._kernel.check(X)
+        return self._predictor(X)
+
+    def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
+        v = check_shape("weights", weights, self.dual_coef_.shape)
+        b = None if intercept is None else float(check_shape("intercept", intercept, ()))
+        self._kernel.check(sample.X)
+        check_balance(v)
+        loss = EpsilonInsensitive(sample.targets, self.epsilon_, self.C_ * sample.weights)
+        best = self._solve_over(self._kernel, loss, sample).certificate
+        return hold_expansion(
+            self._kernel,
+            sample.X,
+            self.support_vectors_,
+            v,
+            b,
+            Formulation(loss, SquaredL2(), intercept=True),
+            np.ones(len(sample.targets)),
+            dual=best.dual,
+            rounding=best.rounding,
+        )

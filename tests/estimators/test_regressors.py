@@ -1,0 +1,235 @@
+"""Regressors by column generation: against all stumps at once in cvxpy, and what users see of them."""
+
+from functools import partial
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR
+
+from cvxens import (
+    ColumnGenerationClassifier,
+    ColumnGenerationRegressor,
+    InfiniteEnsembleSVR,
+    LPBoostRegressor,
+    load_model,
+)
+from cvxens.colgen import Formulation
+from cvxens.errors import InvalidInput
+from cvxens.estimators.regressors import measure_deviation
+from cvxens.export import to_onnx
+from cvxens.problems.losses import SquaredError
+from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.target_losses import EpsilonInsensitive
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.integers(0, 6, (30, 2)).astype(float)
+T = np.where(X[:, 0] > 2, 2.0, -1.0) + 0.4 * X[:, 1] + RANDOM.normal(size=30).round(2)
+NEW = RANDOM.uniform(-1, 7, (50, 2))
+V = cp.Variable(2, name="v")
+
+
+def stumps(X):
+    """Every middle stump of one sign."""
+    columns = []
+    for x in X.T:
+        values = np.unique(x)
+        columns += [np.where(x > middle, 1.0, -1.0) for middle in (values[:-1] + values[1:]) / 2]
+    return np.column_stack(columns)
+
+
+def enumerate_all(loss, outputs=()):
+    """The least loss and l1 norm over all stumps."""
+    H = stumps(X)
+    W, b = cp.Variable((H.shape[1], *outputs)), cp.Variable((1, *outputs))
+    F = H @ W + np.ones((30, 1)) @ b
+    expression, constraints = loss(F)
+    return cp.Problem(cp.Minimize(expression + cp.sum(cp.abs(W))), constraints).solve(solver="CLARABEL")
+
+
+def ascending_quantiles(q, F):
+    """Three pinball losses of scores that ascend, at a price of 0.3."""
+    r = T[:, None] - F
+    pinball = cp.multiply(q, cp.pos(r)) + cp.multiply(1 - q, cp.pos(-r))
+    return 0.3 * cp.sum(pinball), [F[:, 0] <= F[:, 1], F[:, 1] <= F[:, 2]]
+
+
+WIDTH = measure_deviation(T, np.ones(30))
+CASES = {
+    "absolute": ({"C": 0.3}, lambda F: (0.3 * cp.norm1(T - F), [])),
+    "huber": ({"loss": "huber", "C": 0.3}, lambda F: (0.3 / WIDTH * cp.sum(cp.huber(T - F, WIDTH)) / 2, [])),
+    "narrow huber": ({"loss": "huber", "C": 0.3, "delta": 0.5}, lambda F: (0.3 * cp.sum(cp.huber(T - F, 0.5)), [])),
+    "insensitive": (
+        {"loss": "epsilon_insensitive", "C": 0.3},
+        lambda F: (0.3 * cp.sum(cp.pos(cp.abs(T - F) - 0.1 * WIDTH)), []),
+    ),
+    "quantile": (
+        {"loss": "quantile", "C": 0.3, "quantile": 0.8},
+        lambda F: (0.3 * cp.sum(0.8 * cp.pos(T - F) + 0.2 * cp.pos(F - T)), []),
+    ),
+    "by default": ({}, lambda F: (cp.norm1(T - F) / 30**0.5, [])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_optimum_is_that_over_all_stumps(name):
+    parameters, loss = CASES[name]
+    model = LPBoostRegressor(**parameters, tol=1e-7).fit(X, T)
+    assert model.certificate_.holds(1e-7)
+    assert model.certificate_.primal == pytest.approx(enumerate_all(loss), rel=1e-6)
+    assert model.predict(NEW).shape == (50,)
+
+
+def test_quantiles_do_not_cross():
+    q = [0.2, 0.5, 0.8]
+    model = LPBoostRegressor("quantile", quantile=q, C=0.3, tol=1e-6).fit(X, T)
+    optimum = enumerate_all(partial(ascending_quantiles, np.array([q])), (3,))
+    assert model.certificate_.holds(1e-6)
+    assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)
+    predicted = model.predict(NEW)
+    assert predicted.shape == (50, 3)
+    assert (np.diff(predicted, axis=1) >= 0).all()
+    assert model.weights_.shape[1:] == model.intercept_.shape == (3,)
+    assert model.to_text(1).splitlines()[-1].count(",") == 2
+
+
+def test_weights_are_repetitions():
+    weights = np.arange(30) % 3
+    weighted = LPBoostRegressor(tol=1e-8).fit(X, T, weights)
+    repeated = LPBoostRegressor(tol=1e-8).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
+    assert_allclose(weighted.predict(NEW), repeated.predict(NEW), rtol=1e-9)
+    assert weighted.dual_weights_.shape == (30,)
+    assert not weighted.dual_weights_[weights == 0].any()
+    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal)
+    with pytest.raises(InvalidInput, match="sample_weight"):
+        LPBoostRegressor().fit(X, T, np.zeros(30))
+
+
+def test_what_it_has_learnt_is_kept_told_and_certified(tmp_path):
+    model = LPBoostRegressor().fit(X, T)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert model.certify(X, T).relative_gap == pytest.approx(0, abs=1e-3)
+    assert model.certify(X, T, weights=0 * model.weights_).primal > model.certificate_.primal
+    assert model.certify(X[:20], T[:20]).relative_gap > 1e-3
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert len(model.to_frame()) == np.count_nonzero(model.weights_)
+    lines = model.to_text().splitlines()
+    assert lines[-1] == f"{float(model.intercept_):+.6g}  always"
+    assert all("if x[" in line for line in lines[:-1])
+    warm = clone(model).set_params(warm_start=True)
+    warm.weak_learners_, warm.n_features_in_ = model.weak_learners_, 2
+    assert len(warm.fit(X, T).history_) <= len(model.history_)
+
+
+def with_a_line(X, t, weights):
+    """Squares, with stumps and a linear function of the features that costs nothing."""
+
+    def loss(f):
+        return cp.sum(cp.multiply(weights, cp.square(t - f - X @ V)))
+
+    return Formulation(loss, L1(4.0), intercept=True, scores=True, decide=add_the_line)
+
+
+def add_the_line(f, X, own):
+    """Add the linear function."""
+    return f + X @ own["v"]
+
+
+def test_a_formulation_of_ones_own_with_a_linear_part(tmp_path):
+    model = ColumnGenerationRegressor(with_a_line, tol=1e-6).fit(X, T)
+    H, W, b = stumps(X), cp.Variable(10), cp.Variable()
+    r = T - H @ W - b - X @ V
+    optimum = cp.Problem(cp.Minimize(cp.sum_squares(r) + 4 * cp.norm1(W))).solve(solver="CLARABEL")
+    assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)
+    paid = ((T - model.predict(X)) ** 2).sum() + 4 * np.abs(model.weights_).sum()
+    assert paid == pytest.approx(optimum, rel=1e-6)
+    assert_allclose(model.variables_["v"], V.value, atol=1e-3)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model", trusted=[with_a_line, add_the_line])
+    assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+def test_a_classifier_with_a_linear_part():
+    y = np.where(np.median(T) < T, 1.0, -1.0)
+    formulation = Formulation(
+        lambda z: cp.sum(cp.logistic(-z - cp.multiply(y, X @ V))), L1(1.0), intercept=True, decide=add_the_line
+    )
+    model = ColumnGenerationClassifier(formulation, tol=1e-6).fit(X, y)
+    plain = np.column_stack([h(X) for h in model.weak_learners_]) @ model.weights_ + model.intercept_
+    assert_allclose(model.decision_function(X), plain + X @ model.variables_["v"])
+    assert model.certificate_.primal == pytest.approx(
+        np.logaddexp(0, -y * model.decision_function(X)).sum() + np.abs(model.weights_).sum(), rel=1e-6
+    )
+    with pytest.raises(InvalidInput, match="variables of its own"):
+        to_onnx(model)
+
+
+def test_squares_over_a_finite_set():
+    def ridge(_, t, weights):
+        return Formulation(SquaredError(weights, t), SquaredL2(2.0), intercept=True)
+
+    model = ColumnGenerationRegressor(ridge, "quantile_stumps", tol=1e-8).fit(X, T)
+    assert model.certificate_.holds(1e-8)
+    assert not model.variables_
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (LPBoostRegressor("squared"), "^loss: "),
+        (LPBoostRegressor(C=-1.0), "^C: "),
+        (LPBoostRegressor("quantile", quantile=1.0), "^q: "),
+        (LPBoostRegressor("quantile", quantile=[0.5, 0.2]), "^quantile: "),
+        (LPBoostRegressor("huber", delta=0.0), "^delta: "),
+        (LPBoostRegressor("epsilon_insensitive", epsilon=-1.0), "^epsilon: "),
+        (ColumnGenerationRegressor(Formulation(cp.norm1, L1(), scores=True)), "^formulation: "),
+        (ColumnGenerationRegressor(lambda X, t, s: Formulation(cp.norm1, L1())), "^formulation: "),
+        (LPBoostRegressor(oracle="none"), "^oracle: "),
+        (InfiniteEnsembleSVR("precomputed"), "^kernel: "),
+        (InfiniteEnsembleSVR(C="large"), "^C: "),
+        (InfiniteEnsembleSVR(epsilon=-1.0), "^epsilon: "),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_by_name(model, words):
+    with pytest.raises(InvalidInput, match=words):
+        model.fit(X, T)
+
+
+@pytest.mark.parametrize("kernel", ["stump", "gaussian", "laplacian"])
+def test_support_vector_regression_is_that_of_cvxpy_and_libsvm(kernel):
+    model = InfiniteEnsembleSVR(kernel, C=0.7, epsilon=0.3, tol=1e-8).fit(X, T)
+    K = model._kernel.function(X, X)
+    loss, J = EpsilonInsensitive(T, 0.3, 0.7), np.eye(30) - 1 / 30
+    u = cp.Variable(30)
+    dual = T @ u - 0.3 * cp.norm1(u) - cp.quad_form(u, cp.psd_wrap(J @ K @ J)) / 2
+    optimum = cp.Problem(cp.Maximize(dual), [cp.abs(u) <= 0.7, cp.sum(u) == 0]).solve(solver="CLARABEL")
+    assert model.certificate_.holds(1e-8)
+    assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)
+    assert loss.dual_value(model.dual_weights_) - model.dual_weights_ @ K @ model.dual_weights_ / 2 == pytest.approx(
+        optimum, rel=1e-6
+    )
+    libsvm = SVR(kernel="precomputed", C=0.7, epsilon=0.3, tol=1e-9).fit(K - K.min(), T)
+    assert_allclose(model.predict(X), libsvm.predict(K - K.min()), atol=1e-3)
+
+
+def test_support_vector_regression_is_kept_certified_and_follows_weights(tmp_path):
+    model = InfiniteEnsembleSVR(tol=1e-6).fit(X, T)
+    model.save(tmp_path / "model")
+    assert_array_equal(load_model(tmp_path / "model").predict(NEW), model.predict(NEW))
+    assert model.certify(X, T).holds(1e-5)
+    assert model.certify(X, T, weights=0.9 * model.dual_coef_).relative_gap > 1e-4
+    assert model.certify(X[:20], T[:20]).relative_gap > 1e-3
+    weights = np.arange(30) % 3
+    limits = {"C": 1.0, "epsilon": 0.2, "tol": 1e-9}
+    weighted = InfiniteEnsembleSVR(**limits).fit(X, T, weights)
+    repeated = InfiniteEnsembleSVR(**limits).fit(np.repeat(X, weights, axis=0), np.repeat(T, weights))
+    assert_allclose(weighted.predict(NEW), repeated.predict(NEW), rtol=1e-9)
+    # units of the targets do not matter
+    assert_allclose(InfiniteEnsembleSVR(tol=1e-6).fit(X, 1e3 * T).predict(NEW), 1e3 * model.predict(NEW), rtol=1e-2)
+    with pytest.warns(ConvergenceWarning, match="InfiniteEnsembleSVR: "):
+        InfiniteEnsembleSVR(max_time=1e-9, tol=1e-12).fit(X, T)

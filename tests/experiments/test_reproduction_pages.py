@@ -1,0 +1,83 @@
+"""Pages and figures of what was measured: drawn from trials, explained where somebody has found the reason."""
+
+import shlex
+
+import numpy as np
+import pytest
+
+from cvxens.experiments import EXPERIMENTS, Cell, Published, Store, experiment_of, of_paper, tasks_of
+from cvxens.experiments.pages import PAPERS, count_verdicts, read_explanations, write_pages
+
+QUICK = [("ll08", "figure1"), ("ll08", "figure2"), ("kie06", "figure1"), ("tt06", "figure1")]
+
+
+@pytest.mark.parametrize("names", QUICK, ids=" ".join)
+def test_figures_are_drawn_from_trials(tmp_path, names):
+    table, store = experiment_of(*names), Store(tmp_path / "cells")
+    for task in tasks_of([table], splits=1)[0]:
+        store.write(table, task.measure())
+    [page] = write_pages(tmp_path, [table], store)
+    image = tmp_path / f"{table.paper}_{table.table}.png"
+    assert image.read_bytes().startswith(b"\x89PNG")
+    assert image.stat().st_size < 200_000
+    assert f"({image.name})" in page.read_text()
+    before = image.read_bytes()
+    write_pages(tmp_path, [table], store)
+    assert image.read_bytes() == before
+
+
+def test_xor_is_not_for_stumps():
+    table = experiment_of("ll08", "figure1")
+    found = {task.column: task.measure().value for task in tasks_of([table], splits=1)[0]}
+    assert found == {
+        "best stump": 50.0,
+        "SVM-Stump, C = 1": 50.0,
+        "SVM-Stump, C = 1000": 50.0,
+        "SVM-Perc, C = 1000": 0.0,
+    }
+
+
+def test_the_mean_of_ambiguous_stumps_is_the_average():
+    [task], _ = tasks_of([experiment_of("ll08", "figure2")], splits=1)
+    assert task.measure().value < 0.02
+
+
+def test_gram_matrices_are_of_the_classes():
+    trials = [task.measure() for task in tasks_of([experiment_of("kie06", "figure1")], splits=1)[0]]
+    for trial in trials:
+        K = np.array(trial.more["matrix"])
+        assert K.shape == (50, 50)
+        np.testing.assert_allclose(K, K.T)
+        assert K.max() == 1
+        assert trial.value > 0
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_has_a_page_before_anything_is_measured(tmp_path, paper):
+    [page] = write_pages(tmp_path, of_paper(paper), Store(tmp_path / "cells"))
+    text = page.read_text()
+    for each in of_paper(paper):
+        assert f"## {each.table}: {each.title}" in text
+    assert text.count("Nothing has been measured yet.") == len(of_paper(paper))
+
+
+def cell(ours, n_splits=20):
+    return Cell("heart", "SVM", ours, 1.0, n_splits, 1.0, Published(10.0, 0.1, "standard error", 100))
+
+
+def test_verdicts_are_counted():
+    first, many, single = count_verdicts([cell(10.0), cell(10.1), cell(5.0), cell(20.0, 1)])
+    assert first == "All cells with a verdict: 4, of which 2 within two, 1 better, 1 worse (50 % within two)."
+    assert many == "Those of 20 splits or more: 3, of which 2 within two, 1 better, 0 worse (67 % within two)."
+    assert single == "1 rest on one split."
+
+
+@pytest.mark.parametrize("each", read_explanations(), ids=lambda each: f"{each.paper} {each.table} {each.column}")
+def test_what_explains_a_cell_is_an_experiment(each):
+    words = shlex.split(each.command)
+    assert words[:2] == ["cvxens", "reproduce"]
+    assert experiment_of(words[2], words[3]) in EXPERIMENTS
+    table = experiment_of(each.paper, each.table)
+    cells = [Cell(row, column, 1.0, 1.0, 2, 1.0) for row in table.rows for column in table.columns]
+    assert any(each.is_of(table, found) for found in cells)
+    assert each.reason.endswith(".")
