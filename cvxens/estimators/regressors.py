@@ -140,6 +140,7 @@ class LPBoostRegressor(Ensemble, Regressor):
     oracle: str | OracleFactory = "stumps"
 
     def _formulation(self, sample: TargetSample) -> Formulation:
+        self._check_parameters()
         make, parameter = LOSSES[validation.one_of("loss", self.loss, LOSSES)]
         price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
@@ -147,6 +148,17 @@ class LPBoostRegressor(Ensemble, Regressor):
             return quantiles_that_do_not_cross(sample.targets, self.quantile, prices)
         loss = make(sample.targets, prices, getattr(self, parameter, None))
         return Formulation(loss, L1(), intercept=True)
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter is none, also of a loss that is not asked for."""
+        levels = np.atleast_1d(validation.finite_array("quantile", self.quantile))
+        if levels.ndim > 1 or not levels.size or levels.min() <= 0 or levels.max() >= 1 or (np.diff(levels) <= 0).any():
+            found = f"found {self.quantile!r:.100}"
+            raise InvalidInput("quantile", found, "give a level above 0 and below 1, or several that ascend")
+        if self.delta is not None:
+            validation.positive("delta", self.delta)
+        if self.epsilon is not None and validation.number("epsilon", self.epsilon) < 0:
+            raise InvalidInput("epsilon", f"found {self.epsilon:g}", "give a width, 0 or above")
 
     def _to_scores(self, F: Array) -> Array:
         # where samples have not kept them apart, sorted quantiles are no worse (Chernozhukov et al. 2010)

@@ -51,7 +51,7 @@ class Shaped:
         parent: Any = super()
         parent._check(sample)
         for argument, given in (("monotone", self.monotone), ("curvature", self.curvature)):
-            if given and len(sample.classes) > 2:
+            if isinstance(given, Mapping) and given and len(sample.classes) > 2:
                 found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
                 raise InvalidInput(argument, found, "give samples of two classes")
         self._shape(sample)
@@ -64,6 +64,9 @@ class Shaped:
             ("monotone", self.monotone, "signs", "take 'stumps', 'quantile_stumps', 'pair_rules' or 'ramps'"),
             ("curvature", self.curvature, "curvature", "take 'ramps'"),
         ):
+            if given is not None and not isinstance(given, Mapping):
+                found_none = f"found {given!r:.100}"
+                raise InvalidInput(argument, found_none, "give a mapping such as {'age': 1, 'dose': -1}, or None")
             if not given:
                 continue
             if not offers(oracle, parameter):
@@ -76,7 +79,7 @@ class Shaped:
         if self.interactions is not None:
             groups = [
                 tuple(find_feature("interactions", feature, sample.names, n_features) for feature in group)
-                for group in self.interactions
+                for group in _check_groups(self.interactions)
             ]
             if offers(oracle, "interactions"):
                 found["interactions"] = groups
@@ -102,6 +105,15 @@ class Shaped:
         except TimeUp:
             return 0.0, inf
         return compare_optima(found["certificate_"], run.certificate, formulation.sense)
+
+
+def _check_groups(groups: Any) -> Collection[Sequence[Any]]:
+    """Return groups of features, or raise where they are none."""
+    kinds = (list, tuple, set, frozenset)
+    if isinstance(groups, kinds) and all(isinstance(group, kinds) for group in groups):
+        return groups
+    remedy = "give groups of features such as [('age', 'dose'), (2, 3)], or None"
+    raise InvalidInput("interactions", f"found {groups!r:.100}", remedy)
 
 
 def compare_optima(constrained: Certificate, free: Certificate, sense: float) -> tuple[float, float]:

@@ -135,7 +135,7 @@ class SimplifiedLaplacian(ExponentialLessOne):
 @documented
 @dataclass(frozen=True)
 class SimplifiedGaussian(ExponentialLessOne):
-    """K(x, x') = exp(-gamma |x - x'|_2^2) - 1: to the Gaussian kernel what `SimplifiedLaplacian` is to its own.
+    """K(x, x') = exp(-gamma |x - x'|_2^2) - 1: less the constant that y'u = 0 cancels, as `SimplifiedLaplacian`.
 
     Examples
     --------

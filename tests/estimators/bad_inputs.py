@@ -143,6 +143,7 @@ WEIGHTS = {
 }
 
 NOT_POSITIVE = [0, -1.0, np.nan, np.inf, -np.inf, "1", True, [1.0], np.array([1.0, 2.0]), 1j, float]
+NEGATIVE = [value for value in NOT_POSITIVE if value is not NOT_POSITIVE[0]]
 NOT_WHOLE = [0, -3, 1.5, 2.0, np.nan, "many", True, [3], np.array([1, 2]), 10**400, int]
 NOT_A_NAME = ["nonsense", "", "FAST", 3, True, None, np.nan, ["fast"], {"fast": 1}, np.array(["fast", "slow"]), str]
 
@@ -151,6 +152,15 @@ PARAMETERS = {
     "lam": NOT_POSITIVE,
     "gamma": NOT_POSITIVE,
     "min_edge": NOT_POSITIVE,
+    "epsilon": NEGATIVE,
+    "least_epsilon": NOT_POSITIVE,
+    "delta": NOT_POSITIVE,
+    "loss": NOT_A_NAME,
+    "quantile": [0, 1, -0.1, 1.1, np.nan, np.inf, "half", True, [], [0.5, 2.0], 0.5j],
+    "max_rounds": NOT_WHOLE,
+    "monotone": ["up", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}, [1, -1, 0, 1]],
+    "curvature": ["convex", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}],
+    "interactions": ["all", 3, [(0, 9)], [("a", "b")], [(0, 1, 2, 3, 4)]],
     "cache_size": NOT_POSITIVE,
     "tol": [*NOT_POSITIVE, None],
     "max_time": [value for value in NOT_POSITIVE if value is not np.inf],
