@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.oracles import QuantileStumps, Stumps
@@ -64,9 +65,9 @@ class Shaped:
             ("monotone", self.monotone, "signs", "take 'stumps', 'quantile_stumps', 'pair_rules' or 'ramps'"),
             ("curvature", self.curvature, "curvature", "take 'ramps'"),
         ):
-            if given is not None and not isinstance(given, Mapping):
-                found_none = f"found {given!r:.100}"
-                raise InvalidInput(argument, found_none, "give a mapping such as {'age': 1, 'dose': -1}, or None")
+            if given is None:
+                continue
+            validation.instance(argument, given, Mapping)
             if not given:
                 continue
             if not offers(oracle, parameter):
@@ -123,7 +124,8 @@ def compare_optima(constrained: Certificate, free: Certificate, sense: float) ->
 
     Examples
     --------
-    >>> from cvxens.certificates import Certificate
+    >>> from cvxens import validation
+    from cvxens.certificates import Certificate
     >>> loose, tight = (
     ...     Certificate.between(primal, dual, residuals={}, repair={}, rounding=0.0)
     ...     for primal, dual in ((3.0, 2.5), (1.0, 1.0))
