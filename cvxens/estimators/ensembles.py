@@ -162,7 +162,12 @@ class Ensemble(Vote):
             "history_": run.history,
             **self._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
             "dual_weights_": sample.spread(run.u),
+            **self._appraise(sample, run),
         }
+
+    def _appraise(self, sample: Sample, run: Run) -> dict[str, Any]:
+        """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
+        return {}
 
     def _ensemble_of(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
@@ -296,6 +296,8 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
         validation.samples(sample.X)
         if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
             raise InvalidInput("kernel", "found a precomputed one", "give the kernel itself, a function k(X, Z)")
+        # sums of distances are rounded in the order of memory, which data frames turn round
+        sample = replace(sample, X=np.ascontiguousarray(sample.X))
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, sample.X, sample.masses)
         deviation = measure_deviation(sample.targets, sample.weights)
         if isinstance(self.C, str):
@@ -338,7 +340,7 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
 
     def _scores(self, X: Any) -> Array:
         self._kernel.check(X)
-        return self._predictor(X)
+        return self._predictor(np.ascontiguousarray(X))
 
     def _certify(self, sample: TargetSample, weights: Any, intercept: Any) -> Certificate:
         v = check_shape("weights", weights, self.dual_coef_.shape)

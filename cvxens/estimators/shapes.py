@@ -12,7 +12,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.estimators.samples import Sample, find_factory, offers
@@ -89,23 +89,21 @@ class Shaped:
                 raise InvalidInput("interactions", found_oracle, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return found
 
-    def _solve(self, sample: Sample) -> dict[str, Any]:
-        parent: Any = super()
-        found: dict[str, Any] = parent._solve(sample)
-        price = self._price_constraints(sample, found) if self._shape(sample) else None
-        return {**found, "price_of_constraints_": price}
+    def _appraise(self, sample: Sample, run: Run) -> dict[str, Any]:
+        """Say of a fit what the constraints have cost."""
+        return {"price_of_constraints_": self._price_constraints(sample, run) if self._shape(sample) else None}
 
-    def _price_constraints(self, sample: Sample, found: dict[str, Any]) -> tuple[float, float]:
+    def _price_constraints(self, sample: Sample, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         free: Any = copy(self)
         free.monotone = free.curvature = free.interactions = None
         formulation: Formulation = free._formulation(sample)
-        oracle, start = free._oracle(sample, formulation), found["weak_learners_"]
+        oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
         try:
             run = column_generation(formulation, oracle, sample.signs, tol=free.tol, start=start)
         except TimeUp:
             return 0.0, inf
-        return compare_optima(found["certificate_"], run.certificate, formulation.sense)
+        return compare_optima(found.certificate, run.certificate, formulation.sense)
 
 
 def _check_groups(groups: Any) -> Collection[Sequence[Any]]:
@@ -124,8 +122,7 @@ def compare_optima(constrained: Certificate, free: Certificate, sense: float) ->
 
     Examples
     --------
-    >>> from cvxens import validation
-    from cvxens.certificates import Certificate
+    >>> from cvxens.certificates import Certificate
     >>> loose, tight = (
     ...     Certificate.between(primal, dual, residuals={}, repair={}, rounding=0.0)
     ...     for primal, dual in ((3.0, 2.5), (1.0, 1.0))

@@ -100,13 +100,13 @@ class ScalarSum:
         order = np.argsort(u, kind="stable")
         u, bounds = u[order], bounds[order]
         if u[0] > 0:
-            # at the multiplier 0 the bound is that of the least value
-            proof = conic.find_least()
-            # all samples are alike, so at 0 each has its share of slack too
-            least, slack = proof.bound, max(slack, proof.slack) if proof.strict else inf
-            if not np.isfinite(least) or u[0] > NEGLIGIBLE * spread:
+            # at the multiplier 0 the bound is that of the least value, of one sample as all are alike
+            part = _take_samples(conic, blocks, 1)
+            proof = None if part is None else part[0].find_least()
+            if proof is None or not np.isfinite(proof.bound) or u[0] > NEGLIGIBLE * spread:
                 return None
-            u, bounds = np.append(0.0, u), np.append((least - conic.offset) / len(conic.rows), bounds)
+            slack = max(slack, proof.slack) if proof.strict else inf
+            u, bounds = np.append(0.0, u), np.append(proof.bound, bounds)
         return cls(z, slopes, u, bounds, conic.offset, slack)
 
     def multipliers(self, z: Array) -> Array:
@@ -232,20 +232,31 @@ def _prove_at(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, A
     return u, bounds, slack
 
 
+def _take_samples(
+    conic: ConicFunction, blocks: _Blocks, k: int
+) -> tuple[ConicFunction, NDArray[np.intp], NDArray[np.intp]] | None:
+    """Return the form of the first k samples alone, its rows and its columns; None where cones are not alike."""
+    one = blocks.cones
+    if len(set(one.second_order)) > 1:
+        return None
+    rows, columns = np.sort(blocks.rows[:k].ravel()), np.sort(blocks.columns[:k].ravel())
+    kept = sparse.csc_array(conic.A[rows][:, columns])
+    cones = Cones(k * one.zero, k * one.nonnegative, tuple(one.second_order) * k, (), k * one.exponential)
+    at = np.searchsorted(columns, conic.rows[:k])
+    form = ConicForm(kept, conic.b[rows], conic.c[columns], 0.0, cones, at)
+    return ConicFunction((k,), form), rows, columns
+
+
 def _prove_some(conic: ConicFunction, blocks: _Blocks, z: Array) -> tuple[Array, Array, float] | None:
     """Return multipliers at these margins, their bounds and the largest slack, by the blocks of as many samples.
 
     The slack is inf where the proofs are not strict.
     """
-    k, one = len(z), blocks.cones
-    rows, columns = np.sort(blocks.rows[:k].ravel()), np.sort(blocks.columns[:k].ravel())
-    kept = conic.A[rows][:, columns]
-    second_order = tuple(one.second_order) * k if len(set(one.second_order)) <= 1 else None
-    if second_order is None:
+    k = len(z)
+    if (taken := _take_samples(conic, blocks, k)) is None:
         return None
-    cones = Cones(k * one.zero, k * one.nonnegative, second_order, (), k * one.exponential)
-    at = np.searchsorted(columns, conic.rows[:k])
-    part = ConicFunction((k,), ConicForm(sparse.csc_array(kept), conic.b[rows], conic.c[columns], 0.0, cones, at))
+    part, rows, columns = taken
+    at, cones = np.searchsorted(columns, conic.rows[:k]), part.cones
     x = np.zeros(len(columns))
     x[at] = z
     rest = np.setdiff1d(np.arange(len(columns)), at)

@@ -73,7 +73,7 @@ def prove_inseparable(
     >>> proof.claim.partition(", ")[2]
     'no weighted vote has a margin above 0 on every sample.'
     >>> proof.document["multipliers"]
-    {'denominator': '4', 'numerators': ['1', '1', '1', '1']}
+    ['4', '1', '1', '1', '1']
     """
     X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
     signs = np.asarray(y, dtype=np.float64)

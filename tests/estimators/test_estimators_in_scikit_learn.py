@@ -187,14 +187,17 @@ def test_decision_boundaries(name):
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_weights_are_routed(name):
     weights = np.where(Y == "yes", 5.0, 1.0)
-    alone = clone(PUBLIC[name]).fit(X, Y, sample_weight=weights)
+    targets = TARGETS[name]
+    alone = clone(PUBLIC[name]).fit(X, targets, sample_weight=weights)
     with config_context(enable_metadata_routing=True):
         asking = clone(PUBLIC[name]).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        routed = make_pipeline(asking).fit(X, Y, sample_weight=weights)
-        search = GridSearchCV(make_pipeline(asking), {}, cv=2, error_score="raise").fit(X, Y, sample_weight=weights)
-        cross_validate(asking, X, Y, cv=2, params={"sample_weight": weights}, error_score="raise")
+        routed = make_pipeline(asking).fit(X, targets, sample_weight=weights)
+        search = GridSearchCV(make_pipeline(asking), {}, cv=2, error_score="raise")
+        search.fit(X, targets, sample_weight=weights)
+        cross_validate(asking, X, targets, cv=2, params={"sample_weight": weights}, error_score="raise")
+    use = "decision_function" if name in CLASSIFIERS else "predict"
     for model in (routed, search):
-        np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+        np.testing.assert_array_equal(getattr(model, use)(X), getattr(alone, use)(X))
 
 
 def test_sub_problems_in_two_processes():

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from estimator_samples import three_classes, two_classes
-from public_estimators import PUBLIC
+from public_estimators import CLASSIFIERS, PUBLIC
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -20,6 +20,7 @@ from cvxens.errors import InvalidInput
 X, Y = two_classes()
 X = np.where(np.abs(X) > 0.4, np.clip(X / 3, -1, 1), 0.0)
 SPARSE = csr_array(X)
+TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] - 2 * X[:, 1] for name in PUBLIC}
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,13 @@ def quick(name, oracle):
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_sparse_samples_are_learnt_and_classified(name, oracle):
     """One model as of dense samples, where ties between optima do not make two of it."""
-    dense, sparse = (quick(name, oracle).fit(sample, Y) for sample in (X, SPARSE))
+    targets, use = TARGETS[name], "decision_function" if name in CLASSIFIERS else "predict"
+    dense, sparse = (quick(name, oracle).fit(sample, targets) for sample in (X, SPARSE))
     if name.startswith("AdaBoost"):
         np.testing.assert_allclose(sparse.decision_function(SPARSE), dense.decision_function(X), atol=1e-6)
-    assert sparse.score(SPARSE, Y) == pytest.approx(dense.score(X, Y), abs=0.06)
+    assert sparse.score(SPARSE, targets) == pytest.approx(dense.score(X, targets), abs=0.06)
     for new in (csr_matrix(X), csc_array(X), coo_array(X), X):
-        np.testing.assert_allclose(sparse.decision_function(new), sparse.decision_function(SPARSE), atol=1e-12)
+        np.testing.assert_allclose(getattr(sparse, use)(new), getattr(sparse, use)(SPARSE), atol=1e-12)
     assert sparse.__sklearn_tags__().input_tags.sparse
 
 
@@ -123,7 +125,7 @@ def test_samples_that_are_alike_or_weigh_nothing():
 )
 def test_what_takes_no_sparse_samples_says_so(name, oracle, message):
     with pytest.raises((InvalidInput, TypeError), match=message):
-        quick(name, oracle).fit(SPARSE, Y)
+        quick(name, oracle).fit(SPARSE, TARGETS[name])
 
 
 def test_learners_that_take_gaps_are_given_them():
