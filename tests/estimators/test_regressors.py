@@ -183,7 +183,7 @@ def test_squares_over_a_finite_set():
     [
         (LPBoostRegressor("squared"), "^loss: "),
         (LPBoostRegressor(C=-1.0), "^C: "),
-        (LPBoostRegressor("quantile", quantile=1.0), "^q: "),
+        (LPBoostRegressor("quantile", quantile=1.0), "^quantile: "),
         (LPBoostRegressor("quantile", quantile=[0.5, 0.2]), "^quantile: "),
         (LPBoostRegressor("huber", delta=0.0), "^delta: "),
         (LPBoostRegressor("epsilon_insensitive", epsilon=-1.0), "^epsilon: "),
