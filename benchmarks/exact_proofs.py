@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -64,18 +65,18 @@ def measure(name: str, model: Any, X: Any, y: Any, folder: Path) -> dict[str, An
     }
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every sample."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every sample."""
     with TemporaryDirectory() as folder:
-        rows = []
         for name, (X, y, C) in samples().items():
             price = "100/n" if C is None else f"{C:g}"
             model = LPBoostClassifier(C=C, max_time=MAX_TIME)
-            rows.append(measure(f"{name.strip()}, C = {price}", model, X, y, Path(folder)))
+            yield measure(f"{name.strip()}, C = {price}", model, X, y, Path(folder))
         X, y = load_breast_cancer(return_X_y=True)
         X = StandardScaler().fit_transform(X)
         machines = {f"breast cancer, {kernel} kernel": InfiniteEnsembleSVC(kernel=kernel) for kernel in KERNELS}
-        rows += [measure(name, model, X, y, Path(folder)) for name, model in machines.items()]
+        for name, machine in machines.items():
+            yield measure(name, machine, X, y, Path(folder))
         X, y = make_threenorm(20_000, 10, random_state=0)
-        model = InfiniteEnsembleSVC(C=0.01, max_time=MAX_TIME)
-        return [*rows, measure("threenorm, stump kernel, C = 0.01", model, X, y, Path(folder))]
+        large = InfiniteEnsembleSVC(C=0.01, max_time=MAX_TIME)
+        yield measure("threenorm, stump kernel, C = 0.01", large, X, y, Path(folder))

@@ -7,6 +7,7 @@ problem: the certified gap says how good the answers are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter, process_time
 from typing import Any
 
@@ -45,8 +46,8 @@ def draw() -> tuple[NDArray, NDArray, NDArray, NDArray]:
     return X, t, random.poisson(np.exp(0.5 * f)).astype(float), np.where(t > np.median(t), 1.0, -1.0)
 
 
-def run() -> list[dict[str, Any]]:
-    """Return a row for every loss."""
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every loss."""
     X, t, counts, y = draw()
     C = PRICE / N_SAMPLES
     losses: dict[str, Loss] = {
@@ -60,7 +61,6 @@ def run() -> list[dict[str, Any]]:
         "three tasks, rows": SquaredError(C, np.stack([t, 0.5 * t + X[:, 6], counts], axis=1)),
         "CVaR, 0.3": CVaR(1 / (0.3 * N_SAMPLES), 10 * PRICE),
     }
-    rows = []
     for name, loss in losses.items():
         tasks = 3 if name.startswith("three tasks") else None
         penalty = SquaredL2() if SQUARES else L1() if tasks is None else RowNorms()
@@ -69,18 +69,15 @@ def run() -> list[dict[str, Any]]:
         start, before = perf_counter(), process_time()
         oracle = Stumps(X, square_sum=SQUARES)
         found = column_generation(formulation, oracle, labels, tol=TOL, max_time=SECONDS)
-        rows.append(
-            {
-                "loss": name,
-                "master": type(fastest_master(formulation, formulation.signs(labels, N_SAMPLES))).__name__,
-                "seconds": perf_counter() - start,
-                "of processors": process_time() - before,
-                "rounds": len(found.history),
-                "columns": len(found.columns),
-                "objective": found.certificate.primal,
-                "bound": found.certificate.dual,
-                "relative gap": found.certificate.relative_gap,
-                "proven": found.certificate.proven,
-            }
-        )
-    return rows
+        yield {
+            "loss": name,
+            "master": type(fastest_master(formulation, formulation.signs(labels, N_SAMPLES))).__name__,
+            "seconds": perf_counter() - start,
+            "of processors": process_time() - before,
+            "rounds": len(found.history),
+            "columns": len(found.columns),
+            "objective": found.certificate.primal,
+            "bound": found.certificate.dual,
+            "relative gap": found.certificate.relative_gap,
+            "proven": found.certificate.proven,
+        }

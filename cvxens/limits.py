@@ -162,6 +162,24 @@ def check_time() -> None:
         raise TimeUp
 
 
+def find_ending(search: Callable[[], Ending]) -> Ending:
+    """Run a search that keeps its incumbent, and return why it ended, Ctrl-C and a limit of time among the reasons.
+
+    Examples
+    --------
+    >>> def search():
+    ...     raise TimeUp
+    >>> find_ending(search).name
+    'MAX_TIME'
+    """
+    try:
+        return search()
+    except KeyboardInterrupt:
+        return Ending.INTERRUPTED
+    except TimeUp:
+        return Ending.MAX_TIME
+
+
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a loop that has an incumbent as a deadline would: what comes after it finds that time is up.

@@ -119,7 +119,7 @@ class Mean:
 
     @property
     def lines(self) -> tuple[Line, Line, Line]:
-        """Of the left neighbour, itself and the right one."""
+        """The lines of the left neighbour, of the mean itself and of the right neighbour."""
         return self.left.line, self.line, self.right.line
 
     @property

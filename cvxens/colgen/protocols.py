@@ -63,7 +63,7 @@ class TabledSample:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the samples."""
+        """The shape of the samples X, without the table."""
         return np.shape(self.X)
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:

@@ -138,7 +138,7 @@ class Trial:
 
     @property
     def key(self) -> tuple[str, str, str, str, int, int]:
-        """What the trial is of."""
+        """The place of the trial: paper, table, row, column, split and seed."""
         return self.paper, self.home, self.row, self.column, self.split, self.random_state
 
 
@@ -210,7 +210,7 @@ class Cell:
 
     @property
     def standard_error(self) -> float | None:
-        """Of our mean; None where no spread is known."""
+        """The standard error of our mean; None where no spread is known."""
         return None if self.deviation is None else self.deviation / sqrt(self.n_splits)
 
     @property

@@ -56,7 +56,7 @@ class Task:
 
     @property
     def key(self) -> tuple[str, str, str, str, int, int]:
-        """What the trial is of: equal for tables that share it."""
+        """The place of the trial, which is equal for tables that share it."""
         return (*self.experiment.place, self.row, self.column, self.split, self.random_state)
 
     def __str__(self) -> str:

@@ -580,7 +580,7 @@ class ConicFunction:
 
     @cached_property
     def _n_chosen(self) -> Counter[bytes]:
-        """How often rows were chosen for them."""
+        """The number of times that equations were chosen, by the signs they are balanced under."""
         return Counter()
 
     def _verify(self, dual: Array, y: Array | None, equations: Equations) -> Settled | None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import Deadline, Pace, TimeUp, check_time, limit_time, was_cut
+from cvxens.limits import Deadline, Pace, check_time, find_ending, limit_time, was_cut
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
@@ -488,13 +488,7 @@ def solve_blockwise(
     max_time = validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
         search = _Search(problem, start, clock)
-        try:
-            ending = search.run(tol)
-        except KeyboardInterrupt:
-            ending = Ending.INTERRUPTED
-        except TimeUp:
-            ending = Ending.MAX_TIME
-        return search.result(ending)
+        return search.result(find_ending(lambda: search.run(tol)))
 
 
 class _Search:

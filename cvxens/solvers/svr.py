@@ -10,7 +10,7 @@ import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate, relative
-from cvxens.limits import Deadline, Ending, Pace, TimeUp, limit_time
+from cvxens.limits import Deadline, Ending, Pace, find_ending, limit_time
 from cvxens.problems import Formulation, Problem
 from cvxens.problems.penalties import SquaredL2
 from cvxens.problems.target_losses import EpsilonInsensitive
@@ -88,12 +88,7 @@ def solve_svr(rows: Rows, loss: EpsilonInsensitive, tol: float = 1e-6, *, max_ti
     tol, max_time = validation.positive("tol", tol), validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
         search = _Search(rows, loss, clock)
-        try:
-            ending = search.run(tol)
-        except KeyboardInterrupt:
-            ending = Ending.INTERRUPTED
-        except TimeUp:
-            ending = Ending.MAX_TIME
+        ending = find_ending(lambda: search.run(tol))
     return search.result(ending)
 
 
