@@ -38,7 +38,7 @@ from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.losses import Hinge
-from cvxens.rounding import EPSILON
+from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.proximal_l1 import QuadraticModel
 from cvxens.types import Array
 from cvxens.validation import positive
@@ -62,7 +62,12 @@ LOOSE = 0.3
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
 
-NEEDS = (Needs("curvature", "edge_limit"), Needs("curvature", "ridge"), Needs("hinges", "edge_limit"), Needs("hinges", "ridge"))
+NEEDS = (
+    Needs("curvature", "edge_limit"),
+    Needs("curvature", "ridge"),
+    Needs("hinges", "edge_limit"),
+    Needs("hinges", "ridge"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +189,7 @@ class ShardedRestricted:
         return {
             "primal feasibility": self.penalty.primal_violation(solution.w),
             "dual feasibility": imbalance if self.formulation.intercept else 0.0,
-            "complementary slackness": -float(slackness[0]),
+            "complementary slackness": float(slackness[0]) / min(float(slackness[1]), -TINY),
             "stationarity": self.penalty.stationarity(w, edges) if w.size else 0.0,
             "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
         }
@@ -199,7 +204,7 @@ class ShardedRestricted:
         w, cap = solution.w, getattr(self.loss, "cap", inf)
         terms = 2 * len(w) + self.sample.shape[1] + 4
         off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
-        of_classes, totals = self.sample.ask(sum_edges, u, self.stumps.places)
+        _, totals = self.sample.ask(sum_edges, u, self.stumps.places)
         size = u.real(int(totals.sum()))
         # losses fall by at most their prices a unit; others by their multipliers, and more a little further on
         slope = cap * self.total_price if cap < inf else 2 * size + off * self.total_price
@@ -360,7 +365,9 @@ class ShardedMaster:
     def _model(self, at: State) -> tuple[Array, float, float]:
         """Minimise the quadratic model; returns weights, intercept and the slope of the objective on the way there."""
         stumps, stock = self.restricted.stumps, at.stock
-        signed = stumps.edges(stock.of_classes[1] - stock.of_classes[0], int(stock.totals[1] - stock.totals[0]), at.u.exponent)
+        signed = stumps.edges(
+            stock.of_classes[1] - stock.of_classes[0], int(stock.totals[1] - stock.totals[0]), at.u.exponent
+        )
         sizes = signed if self.formulation.nonnegative else np.abs(signed)
         active = np.flatnonzero((at.w != 0) | (sizes > self.limit))
         B = stumps.gram(stock.curvatures, stock.pairs, int(stock.curvature), at.exponent)

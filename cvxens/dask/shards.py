@@ -17,7 +17,7 @@ from typing import Any
 import dask
 import numpy as np
 from dask.base import is_dask_collection
-from dask.delayed import Delayed, delayed
+from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import evaluate
@@ -201,9 +201,7 @@ class ShardedSample:
         answers = [delayed(_evaluate, pure=False)(shard, hypothesis) for shard in self.shards]
         return np.concatenate(self.workers.compute(answers))
 
-    def ask(
-        self, question: Callable[..., Any], *told: Any, combine: Callable[[Sequence[Any]], Any] = add
-    ) -> Any:
+    def ask(self, question: Callable[..., Any], *told: Any, combine: Callable[[Sequence[Any]], Any] = add) -> Any:
         """Ask every shard a question, a pure function of it and of what is told, and combine the answers."""
         handed = delayed(told, pure=False, traverse=False)
         return self.workers.reduce(
@@ -306,9 +304,7 @@ def take_census(part: Part) -> Census:
     classes = tuple(labels[: MOST_CLASSES + 1].tolist())
     kept = part.weights > 0
     ends = _find_extremes(values[:, kept] if not kept.all() else values)
-    return Census(
-        np.array([n_rows]), frozenset([len(values)]), tuple(found), classes, *ends, sum_exactly(part.weights)
-    )
+    return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), classes, *ends, sum_exactly(part.weights))
 
 
 def _no_ends(values: NDArray[Any]) -> tuple[Any, ...]:
@@ -347,7 +343,9 @@ def merge_censuses(parts: Sequence[Census]) -> Census:
         ordered = ()
     widths = frozenset().union(*(part.widths for part in parts))
     if len(widths) > 1:
-        return Census(np.concatenate([part.counts for part in parts]), widths, tuple(bad), ordered, *_no_ends(np.zeros((0, 0))))
+        return Census(
+            np.concatenate([part.counts for part in parts]), widths, tuple(bad), ordered, *_no_ends(np.zeros((0, 0)))
+        )
     distinct = tuple(_merge_distinct(own) for own in zip(*(part.distinct for part in parts), strict=True))
     return Census(
         np.concatenate([part.counts for part in parts]),

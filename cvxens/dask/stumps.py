@@ -19,7 +19,7 @@ from dask.delayed import delayed
 
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.dask.shards import Shard, ShardedSample, Workers
+from cvxens.dask.shards import Shard, ShardedSample
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import N_BINS, Ranges, sum_by_bins, sum_by_parts
 from cvxens.errors import InvalidInput
@@ -105,6 +105,7 @@ class DaskStumps:
     Examples
     --------
     >>> import dask.array as da
+    >>> from cvxens.dask import Workers
     >>> X, y = np.array([[0.0, 5.0], [1.0, 3.0], [2.0, 4.0]]), np.array([0, 1, 1])
     >>> sample = ShardedSample.from_collections(
     ...     da.from_array(X, chunks=(2, 2)), da.from_array(y, chunks=2), workers=Workers()
@@ -154,7 +155,9 @@ class DaskStumps:
             segments = segments.refine(waiting, self._cut(segments, waiting, weights))
         return self._answer(segments, best, total, weights, exclude)
 
-    def _answer(self, segments: Segments, best: Best, total: int, weights: Any, exclude: Collection[Hypothesis]) -> Priced:
+    def _answer(
+        self, segments: Segments, best: Best, total: int, weights: Any, exclude: Collection[Hypothesis]
+    ) -> Priced:
         scale, error = _scale_of(weights), getattr(weights, "error", 0)
         sizes = np.where(best.open, np.abs(best.edges), -1)
         found: list[tuple[int, Hypothesis]] = []
@@ -175,7 +178,8 @@ class DaskStumps:
                 outside = max(outside, abs(total))
                 insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            ShardedColumn(hypothesis, self.sample, scale.real(size)) for size, hypothesis in found[: self.columns_per_round]
+            ShardedColumn(hypothesis, self.sample, scale.real(size))
+            for size, hypothesis in found[: self.columns_per_round]
         ]
         bounds = scale.raised(every + error), scale.raised(outside + error) if outside >= 0 else 0.0
         return Priced(columns, bounds[0], inf, bounds[1])

@@ -84,13 +84,13 @@ class Stumps:
         constants = self.feature == -1
         return Vote(self.places, tables, constant + float((w[constants] * self.sign[constants]).sum()))
 
-    def edges(self, sums: Ints, total: int, exponent: int) -> Array:
+    def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
         """Return the edges of all columns from the sums of signed weights by interval, ``sign (2 above - total)``."""
         twice = self._twice_above(sums)
         edges = np.where(self.feature < 0, total, twice - total)
         return self.sign * np.ldexp(edges.astype(np.float64), exponent)
 
-    def _twice_above(self, sums: Ints) -> Ints:
+    def _twice_above(self, sums: NDArray[Any]) -> NDArray[Any]:
         """Return for each column twice the sum above its threshold; 0 for a constant."""
         return np.append(2 * self._sums_above(sums), 0)[self._slots]
 
@@ -100,13 +100,11 @@ class Stumps:
         starts = self.places.starts
         return np.where(self.feature < 0, starts[-1], starts[self.feature] + self.place)
 
-    def _sums_above(self, sums: Ints) -> Ints:
+    def _sums_above(self, sums: NDArray[Any]) -> NDArray[Any]:
         """Return the sum at and above every threshold, (n_thresholds,)."""
-        starts, found = self.places.starts, []
-        for j in range(len(starts) - 1):
-            if starts[j + 1] > starts[j]:
-                found.append(np.cumsum(sums[starts[j] + j : starts[j + 1] + j + 1][::-1])[::-1][1:])
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        starts = self.places.starts
+        own = (sums[starts[j] + j : starts[j + 1] + j + 1] for j in range(len(starts) - 1) if starts[j + 1] > starts[j])
+        return np.concatenate([np.zeros(0, np.int64), *(np.cumsum(each[::-1])[::-1][1:] for each in own)])
 
     def gram(self, sums: Ints, pairs: Ints, total: int, exponent: int) -> Array:
         """Return ``sum_i c_i (h_i, 1)(h_i, 1)'`` of all columns and a column of ones, the last."""
@@ -265,9 +263,13 @@ def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
 
 
 def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: float) -> Array:
-    """Return minus the largest complementary slackness of the rows, (1,)."""
+    """Return minus the largest complementary slackness of the rows, and minus what it is relative to, (2,)."""
     if not shard.n_rows:
-        return np.zeros(1)
-    units = np.abs(u.evaluate(shard)).astype(np.float64)
-    z = shard.y * vote.scores(shard)
-    return -np.array([of_shard(loss, shard).slackness(z, factor * np.ldexp(units, u.exponent))])
+        return np.zeros(2)
+    own, z = of_shard(loss, shard), shard.y * vote.scores(shard)
+    found = factor * np.ldexp(np.abs(u.evaluate(shard)).astype(np.float64), u.exponent)
+    if not hasattr(own, "curvature"):
+        return -np.array([own.slackness(z, found), 1.0])
+    # of a smooth loss |u + loss'(z)|, relative to the largest slope, of all shards
+    slopes = own.multipliers(z) / own.C
+    return -np.array([np.abs(found / own.C - slopes).max(), slopes.max()])
