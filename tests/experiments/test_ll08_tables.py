@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
 from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.experiments import ErrorOf, Generated, experiment_of
-from cvxens.experiments.ll08 import SVM_MID, near_ringnorm
+from cvxens.experiments.ll08 import METHODS, near_ringnorm
 from cvxens.experiments.methods import StagedCV, percent_wrong, seeded
 
 TABLES = {name: experiment_of("ll08", name) for name in ("table2", "table3", "table4", "table5", "table6")}
@@ -70,7 +70,7 @@ def test_the_middle_stumps_are_both_signs_with_weight_one_half(C):
 
     H, new = columns(split.X), columns(split.X_test)
     peer = SVC(C=C, **EXACT).fit(H @ H.T, split.y)
-    assert C / 2 in SVM_MID.estimator.Cs
+    assert C / 2 in METHODS["SVM-Mid"].estimator.Cs
     ours = InfiniteEnsembleSVC("middle-stump", C=C / 2, tol=1e-8).fit(split.X, split.y)
     np.testing.assert_allclose(ours.decision_function(split.X_test), peer.decision_function(new @ H.T), atol=1e-4)
 
