@@ -239,8 +239,8 @@ def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
 def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     """Return the features that a hypothesis looks at, and the share of each look; (n_looks,) both."""
     if hasattr(hypothesis, "step"):
-        feature, _, above, below = hypothesis.step
-        looks = [feature] if above != below else []
+        step = hypothesis.step
+        looks = [step.feature] if step.above != step.below else []
         return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
         found: tuple[Indices, Array] = hypothesis.feature_shares
