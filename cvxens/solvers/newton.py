@@ -169,7 +169,7 @@ class SmoothProblem:
     def _find_direction(
         self, D: Array, gradient: Array, imbalance: float, kept: NDArray[np.intp] | None = None
     ) -> tuple[Array, float]:
-        """Return Newton's direction in the weights that are kept and b; gradient and imbalance are the slopes in them."""
+        """Return Newton's direction in the weights that are kept and in b, from the slopes in these and in b."""
         # curvatures that rounding loses against the largest leave the system as it is
         curved = np.flatnonzero(EPSILON * D.max(initial=0.0) < D)
         if not curved.size:
