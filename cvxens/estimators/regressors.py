@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -15,6 +16,7 @@ from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
+from cvxens.estimators.explanations import Terms, list_machine_terms
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     PRICE,
@@ -31,6 +33,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
 from cvxens.estimators.shapes import Shaped
+from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.quantiles import quantiles_that_do_not_cross
@@ -289,6 +292,25 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     gamma: float | None = None
     tol: float = 1e-3
     cache_size: float | None = None
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of kernels that are sums over features, such as "stump" and "middle-stump".
+        """
+        check_is_fitted(self)
+        kernel, vectors = self._predictor.kernel, self._predictor.vectors
+        if not isinstance(kernel, Kernel):
+            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
+        if not len(vectors):
+            # without support vectors the prediction is the intercept
+            return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
+        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
+        return kernel.shape_functions(vectors, self._predictor.coefficients, box)
+
+    def _list_terms(self) -> Terms:
+        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()
