@@ -29,6 +29,7 @@ ROOMS = {
     "problems": BASE | {"certificates"},
     "hypotheses": BASE | {"features", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
+    "effects": BASE | {"hypotheses", "features"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE,
     "trees": BASE,
@@ -40,6 +41,7 @@ ROOMS = {
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
     "estimators": BASE
     | {
+        "effects",
         "hypotheses",
         "certificates",
         "problems",
@@ -126,8 +128,15 @@ WITHIN = {
     "estimators.multiclass": set(),
     "estimators.parameters": set(),
     "estimators.progress": set(),
-    "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": {"estimators.base", "estimators.samples"},
+    "estimators.explanations": {"estimators.multiclass"},
+    "estimators.base": {
+        "estimators.explanations",
+        "estimators.multiclass",
+        "estimators.progress",
+        "estimators.samples",
+        "estimators.saving",
+    },
+    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 
@@ -141,6 +150,7 @@ PUBLIC = [
     "crosscheck",
     "dask",
     "datasets",
+    "effects",
     "estimators",
     "experiments",
     "export",
