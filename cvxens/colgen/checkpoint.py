@@ -275,10 +275,17 @@ class Recorder:
         found += [Column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
         edge_bound, edge_square_sum = state["dual_edges"]
         priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
-        w, b, u, centred = (arrays[name] for name in ("w", "b", "master_u", "centred"))
-        solution = MasterSolution(w, b, u, self.signs * u, state["objective"], np.nan, centred=centred)
+        w, b, centred = (arrays[name] for name in ("w", "b", "centred"))
+        u, dual_u = self._unpack(arrays["master_u"]), self._unpack(arrays["u"])
+        s = u if hasattr(self.signs, "unpack") else self.signs * u
+        solution = MasterSolution(w, b, u, s, state["objective"], np.nan, centred=centred)
         columns = tuple(found[k] for k in arrays["columns"].tolist())
-        return Incumbent(columns, solution, state["bound"], arrays["u"], priced)
+        return Incumbent(columns, solution, state["bound"], dual_u, priced)
+
+    def _unpack(self, u: Array) -> Any:
+        """Return multipliers as they were; where no machine has those of all samples, the signs know the way back."""
+        unpack = getattr(self.signs, "unpack", None)
+        return u if unpack is None else unpack(u)
 
     def save(self, history: Sequence[Round], incumbent: Incumbent, *, at_once: bool, exhausted: bool) -> None:
         """Write after the first round, when a period is over, and at the end; not while the recorded run is ahead."""
