@@ -217,9 +217,17 @@ class Recorder:
 
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
-        columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
+        columns = [
+            self._make_column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]
+        ]
         edge_bound, square_sum, outside, *rising = written["bounds"]
         return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
+
+    def _read_column(self, edge: float, number: int, written: Any) -> Column:
+        """Return a column, as the sample makes it where no machine has the values of all samples."""
+        hypothesis, sample = self._encoding.read(written), self._samples[number]
+        make = getattr(sample, "make_column", None)
+        return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
 
     def _sample_number(self, column: Column) -> int:
         for k, sample in enumerate(self._samples):

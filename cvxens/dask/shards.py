@@ -20,7 +20,7 @@ from dask.base import is_dask_collection
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from cvxens.colgen.protocols import evaluate
+from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.sums import add, sum_exactly, to_float
 from cvxens.dask.tallies import N_BINS, Codes, Ints
 from cvxens.errors import InvalidInput
@@ -134,6 +134,15 @@ def combine_extremes(parts: Sequence[Any]) -> Any:
     return np.minimum.reduce(list(parts))
 
 
+@dataclass(frozen=True, eq=False)
+class ShardedColumn(Column):
+    """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
+
+    def edge_under(self, s: Any) -> Array:
+        """Return the edge that it was priced with."""
+        return np.asarray(self.edge)
+
+
 class ShardedSample:
     """A training sample in shards, with all that is known of it as a whole.
 
@@ -219,6 +228,10 @@ class ShardedSample:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def make_column(self, hypothesis: Hypothesis, edge: float) -> ShardedColumn:
+        """Return a hypothesis as a column over the shards."""
+        return ShardedColumn(hypothesis, self, edge)
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""

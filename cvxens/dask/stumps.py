@@ -18,7 +18,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from cvxens.colgen.oracles.stumps import FixedPoint
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import N_BINS, Ranges, sum_by_bins, sum_by_parts
@@ -36,15 +36,6 @@ CELLS = 2**17
 
 LEAST_PARTS = 4
 """The fewest parts, however many ranges there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class ShardedColumn(Column):
-    """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
-
-    def edge_under(self, s: Any) -> Array:
-        """Return the edge that it was priced with."""
-        return np.asarray(self.edge)
 
 
 class Segments(NamedTuple):
@@ -179,7 +170,7 @@ class DaskStumps:
                 outside = max(outside, abs(total))
                 insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            ShardedColumn(hypothesis, self.sample, scale.real(size))
+            self.sample.make_column(hypothesis, scale.real(size))
             for size, hypothesis in found[: self.columns_per_round]
         ]
         bounds = scale.raised(every + error), scale.raised(outside + error) if outside >= 0 else 0.0
@@ -314,7 +305,7 @@ class DaskQuantileStumps:
         known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in exclude}
         ranked = np.argsort(-np.abs(edges), kind="stable").tolist()
         found = [k for k in ranked if self._name(k) not in known][: self.columns_per_round]
-        columns = [ShardedColumn(self._make(k, edges[k]), self.sample, scale.real(int(abs(edges[k])))) for k in found]
+        columns = [self.sample.make_column(self._make(k, edges[k]), scale.real(int(abs(edges[k])))) for k in found]
         outside = scale.raised(int(abs(edges[found[0]])) + error) if found else 0.0
         sizes = np.array([scale.raised(int(size) + error) for size in np.abs(edges)])
         squares = float((sizes**2).sum()) * (1 + (len(sizes) + 4) * EPSILON)
