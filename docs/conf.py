@@ -67,6 +67,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "changelog": []}
 llms_txt_summary = (
     "Ensemble learning as convex modelling: formulations in cvxpy, column generation over all hypotheses of a set, "
