@@ -143,7 +143,7 @@ def test_the_search_finds_what_proven_means(browser) -> None:
 
 
 @in_a_browser
-def test_a_code_block_is_copied_as_it_stands(browser) -> None:
+def test_a_code_block_is_copied_as_it_stands(browser, capsys) -> None:
     page = browser.new_page()
     page.goto((SITE / "index.html").as_uri())
     page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
@@ -151,4 +151,5 @@ def test_a_code_block_is_copied_as_it_stands(browser) -> None:
     page.locator("button.copybtn").first.click()
     page.wait_for_function("window.copied !== undefined", timeout=5000)
     exec(compile(page.evaluate("window.copied"), "front page", "exec"), {})
+    assert "proven" in capsys.readouterr().out
     page.close()
