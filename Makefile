@@ -41,7 +41,7 @@ reproduce: $(VENV)/.plot
 # the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -d build/doctrees $(if $(QUICK),-t quick) -b html docs docs/_build/html
-	$(VENV)/bin/python -m pytest -n 0 tests/site
+	$(VENV)/bin/python -m pytest -n 0 docs/test_site.py
 
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
-SITE = Path(os.environ.get("CVXENS_SITE", Path(__file__).parents[2] / "docs" / "_build" / "html"))
+SITE = Path(os.environ.get("CVXENS_SITE", Path(__file__).parent / "_build" / "html"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGES = sorted(path for path in SITE.rglob("*.html") if "_static" not in path.parts)
 SEEN = [
