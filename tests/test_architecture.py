@@ -39,9 +39,11 @@ ROOMS = {
     "colgen": BASE
     | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "storage", "solvers", "proofs"},
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
+    "report": BASE | {"storage", "certificates", "effects", "plotting"},
     "estimators": BASE
     | {
         "effects",
+        "report",
         "hypotheses",
         "certificates",
         "problems",
@@ -56,7 +58,7 @@ ROOMS = {
     },
     "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
-    "plotting": BASE | {"hypotheses", "certificates", "colgen"},
+    "plotting": BASE | {"hypotheses", "effects", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {
@@ -70,6 +72,7 @@ ROOMS = {
         "export",
         "crosscheck",
         "datasets",
+        "report",
         "storage",
         "tables",
         "proofs",
@@ -153,6 +156,7 @@ PUBLIC = [
     "plotting",
     "problems",
     "proofs",
+    "report",
     "solvers",
     "solvers.additive",
     "solvers.blockwise",
