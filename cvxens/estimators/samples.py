@@ -17,9 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
-from cvxens.colgen import Oracle
+from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
     Boxes,
+    DepthThreeTrees,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
@@ -231,6 +232,11 @@ class Sample(Weighted):
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
 
 
+def label(formulation: Formulation, sample: Any) -> Array | None:
+    """Return the labels of a sample as a formulation wants them; None for one on scores, which holds targets."""
+    return None if formulation.on_scores else sample.signs
+
+
 def check_weights(sample_weight: Any, X: Any) -> Array:
     """Return a weight of 0 or above for every sample, not all of them 0; 1 each where none are given."""
     try:
@@ -378,6 +384,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
     "ramps": Ramps,
@@ -388,7 +395,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
+    **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
