@@ -20,6 +20,7 @@ from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
     Boxes,
+    DepthThreeTrees,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
@@ -383,6 +384,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
     "ramps": Ramps,
@@ -393,7 +395,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
+    **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
