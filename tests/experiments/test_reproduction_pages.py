@@ -87,12 +87,12 @@ def test_what_explains_a_cell_is_an_experiment(each):
 
 def test_what_is_not_measured_says_what_it_takes():
     table = experiment_of("kie06", "figure2")
-    assert list(list_missing(table, [], Costs({})))[0] == "AdaBoost on all"
+    assert next(list_missing(table, [], Costs({}))) == "AdaBoost on all"
     known = Costs({("kie06", "figure2", "slope", "AdaBoost"): 4.0})
-    assert list(list_missing(table, [], known))[0] == "AdaBoost on all (some 4 s a split)"
+    assert next(list_missing(table, [], known)) == "AdaBoost on all (some 4 s a split)"
     tables = experiment_of("ll08", "table2")
     cells = [Cell("heart", column, 1.0, 1.0, 2, 7.0) for column in tables.columns]
-    assert list(list_missing(tables, cells, Costs({})))[0].endswith("a1a, splice, svmguide1, w1a (some 7 s a split)")
+    assert next(list_missing(tables, cells, Costs({}))).endswith("a1a, splice, svmguide1, w1a (some 7 s a split)")
 
 
 def test_checks_are_not_counted():
