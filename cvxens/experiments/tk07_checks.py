@@ -36,7 +36,7 @@ class Exact:
         given = tk07.Kernels.from_split(split)
         problem = RhoSVM(given.K, given.y)
         solution = solve_rho_svm(problem)
-        value = given.error_of(given.rows @ solution.c)
+        value = given.error_of(given.rows @ solution.variables["c"])
         return Outcome(value, (Proof.from_certificate(problem.certify(solution)),))
 
 
