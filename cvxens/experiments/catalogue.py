@@ -12,6 +12,7 @@ from cvxens.experiments import (
     ll08_checks,
     ll08_figures,
     sl,
+    sl_checks,
     sl_cosines,
     sl_figures,
     tk07,
@@ -36,6 +37,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *sl.TABLES,
     *sl_cosines.TABLES,
     *sl_figures.FIGURES,
+    *sl_checks.CHECKS,
 )
 """Every experiment, by paper."""
 
