@@ -19,6 +19,7 @@ from cvxens.experiments import (
     tk07_checks,
     tk07_figure1,
     tt06,
+    tt06_checks,
     tt06_figures,
 )
 from cvxens.experiments.experiment import Experiment
@@ -32,6 +33,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *tk07_checks.CHECKS,
     *tt06.TABLES,
     *tt06_figures.FIGURES,
+    *tt06_checks.CHECKS,
     *kie06.TABLES,
     *kie06_checks.CHECKS,
     *sl.TABLES,
