@@ -90,6 +90,5 @@ class AdditiveClassifier(PricedBySample, Shaped, Probabilities, ClassWeighted, E
         return validation.positive("C", self.C)
 
     def _formulation(self, sample: Sample) -> Formulation:
-        # weak learners of one side have weights of one sign
-        one_sided = bool(self.monotone or self.curvature)
-        return Formulation(Logistic(self._price(sample) * sample.weights), L1(), intercept=True, nonnegative=one_sided)
+        losses = Logistic(self._price(sample) * sample.weights)
+        return self._take_sides(Formulation(losses, L1(), intercept=True))
