@@ -21,6 +21,7 @@ from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
     AdditiveTerms,
     Boxes,
+    DepthThreeTrees,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
@@ -384,6 +385,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
     "additive": AdditiveTerms,
@@ -395,7 +397,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
+    **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     AdditiveTerms: Accepts(),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),

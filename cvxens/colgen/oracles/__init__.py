@@ -2,6 +2,7 @@
 
 from cvxens.colgen.oracles.additive_terms import AdditiveTerms
 from cvxens.colgen.oracles.boxes import Boxes
+from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
@@ -21,6 +22,7 @@ __all__ = [
     "Boxes",
     "Constant",
     "Costed",
+    "DepthThreeTrees",
     "DepthTwoTrees",
     "FeatureGroups",
     "Fourier",
