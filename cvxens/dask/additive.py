@@ -163,7 +163,7 @@ def sum_moments(values: NDArray[Any], codes: Codes, ends: Array, weights: Ints) 
             code, weight = codes[j, i], weights[i]
             width = ends[1, j, code] - ends[0, j, code]
             place = (values[j, i] - ends[0, j, code]) / width * N_PARTS if width > 0 else 0.0
-            part = min(np.int64(place), N_PARTS - 1)
+            part: Any = min(np.int64(place), N_PARTS - 1)
             # how far the value is from the end of its part, rounded up
             rest = np.int64(np.ceil((part + 1 - place) * unit)) if width > 0 else 0
             side = 0 if weight >= 0 else 1
