@@ -14,6 +14,7 @@ from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedK
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -23,8 +24,11 @@ __all__ = [
     "AdaBoostMHClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
+    "ClassLoss",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
+    "EqualMeanScores",
+    "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",

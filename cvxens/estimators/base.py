@@ -104,15 +104,20 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
+        return self._fit_to(X, y, sample_weight)
+
+    def _fit_to(self, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Self:
+        """Fit to a sample, with more that is known of it."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
-            sample = reader._read(X, y, sample_weight, reset=True)
+            sample = reader._read(X, y, sample_weight, reset=True, **more)
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
-            metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
+            told = {name: v for name, v in {"sample_weight": sample_weight, **more}.items() if v is not None}
+            metadata = {"metadata": told} if told else {}
             context = None
             if hasattr(self, "_skl_callbacks"):
                 n_parts = self._n_problems(sample)
@@ -170,10 +175,10 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
             ]
         )
 
-    def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def _read_again(self, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, sample_weight, reset=False)
+        sample = self._read(X, y, sample_weight, reset=False, **more)
         self._check_again(sample)
         return sample
 
@@ -371,7 +376,14 @@ class Certified(Learner):
         """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
 
     def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        weights: Any = None,
+        intercept: Any = None,
+        **more: Any,
     ) -> Certificate | list[Certificate]:
         """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
@@ -390,6 +402,8 @@ class Certified(Learner):
             Weights from anywhere; by default the fitted ones.
         intercept : float or array-like, shaped as `intercept_`, optional
             By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+        **more
+            What else `fit` takes of a sample, such as `sensitive_features`.
 
         Returns
         -------
@@ -402,7 +416,7 @@ class Certified(Learner):
         InvalidInput
             Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
         """
-        sample = self._read_again(X, y, sample_weight)
+        sample = self._read_again(X, y, sample_weight, **more)
         if weights is None:
             weights = self.weights_ if hasattr(self, "weights_") else self.dual_coef_
             intercept = self.intercept_ if intercept is None else intercept
