@@ -23,7 +23,9 @@ from cvxens.problems.penalties import L1
 
 @final
 @estimator
-class AdditiveClassifier(PricedBySample, Constrained, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class AdditiveClassifier(
+    PricedBySample, Constrained, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier
+):
     """Logistic regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The score is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
