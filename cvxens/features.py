@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,13 +27,18 @@ class SortedFeatures:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_columns)
         Finite, at least two samples, at least one feature that varies.
+    columns : sequence of int, optional
+        Which columns of X the features are, some perhaps twice, some left out; then they may have missing values, NaN,
+        which have no entries, and all of them may be constant. By default each is one.
 
     Attributes
     ----------
-    X : ndarray or csc_array of shape (n_samples, n_features)
+    X : ndarray or csc_array of shape (n_samples, n_columns)
         The checked sample; bool, integers of up to 32 bits and float32 are not converted.
+    columns : ndarray of int64, shape (n_features,)
+        Which column of X each feature is.
     starts : ndarray of int64, shape (n_features + 1,)
         Where the entries of each feature start.
     has_zeros : ndarray of bool, shape (n_features,)
@@ -43,7 +49,7 @@ class SortedFeatures:
     Raises
     ------
     InvalidInput
-        If X is empty, not numeric, not finite, has one sample, or only constant features.
+        If X is empty, not numeric, has one sample or infinity, or, without `columns`, NaN or only constant features.
 
     Examples
     --------
@@ -55,18 +61,21 @@ class SortedFeatures:
     (1.5, 0.5)
     """
 
-    def __init__(self, X: Any) -> None:
-        sparse = issparse(X)
-        self.X = _check_sparse(X) if sparse else _check_dense(X)
-        self.n_samples, self.n_features = self.X.shape
-        stored = np.diff(self.X.indptr) if sparse else np.full(self.n_features, self.n_samples)
+    def __init__(self, X: Any, columns: Sequence[int] | None = None) -> None:
+        sparse, gaps = issparse(X), columns is not None
+        self.X = check_features(X, gaps=gaps)
+        self.n_samples = self.X.shape[0]
+        self.columns = np.arange(self.X.shape[1]) if columns is None else np.array(columns, np.int64)
+        self.n_features = len(self.columns)
+        stored = np.diff(self.X.indptr)[self.columns] if sparse else np.full(self.n_features, self.n_samples)
         self.has_zeros = stored < self.n_samples
-        self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros, dtype=np.int64)])
+        missing = count_missing(self.X)[self.columns] if gaps else 0
+        self.starts = np.concatenate([[0], np.cumsum(stored + self.has_zeros - missing, dtype=np.int64)])
         self._column = _read_sparse if sparse else _read_dense
         self.entry_values = np.empty(self.starts[-1], self.X.dtype)
         map_in_threads(self._sort_values, range(self.n_features))
         # sorted, so that a feature whose first value is its last one is constant
-        if (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
+        if not gaps and (self.entry_values[self.starts[:-1]] == self.entry_values[self.starts[1:] - 1]).all():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
 
     def entries(self, feature: int) -> slice:
@@ -75,7 +84,7 @@ class SortedFeatures:
 
     def ascending(self, feature: int) -> NDArray[np.int32]:
         """Return the samples of the sorted entries of `feature`; n_samples stands for all its zeros."""
-        values, rows = self._column(self.X, feature)
+        values, rows = self._read(feature)
         return rows[np.argsort(values, kind=_choose_sort(values))]
 
     @cached_property
@@ -94,7 +103,8 @@ class SortedFeatures:
         """Where an entry's value exceeds the one before it in its feature, shape (n_entries,): room for a stump."""
         changes = np.empty(self.starts[-1], np.bool_)
         np.not_equal(self.entry_values[1:], self.entry_values[:-1], out=changes[1:])
-        changes[self.starts[:-1]] = False
+        # a feature without known values has no entries
+        changes[self.starts[:-1][np.diff(self.starts) > 0]] = False
         return changes
 
     @cached_property
@@ -125,8 +135,16 @@ class SortedFeatures:
         return middle if below < middle <= above else above
 
     def _sort_values(self, feature: int) -> None:
-        values, _ = self._column(self.X, feature)
+        values, _ = self._read(feature)
         self.entry_values[self.entries(feature)] = np.sort(values, kind=_choose_sort(values))
+
+    def _read(self, feature: int) -> tuple[NDArray, NDArray[np.int32]]:
+        """Return the known values of one feature and their samples, unsorted."""
+        values, rows = self._column(self.X, self.columns[feature])
+        if len(values) == self.starts[feature + 1] - self.starts[feature]:
+            return values, rows
+        known = ~find_missing(values)
+        return values[known], rows[known]
 
     def _table(self, entries: NDArray) -> NDArray:
         if issparse(self.X):
@@ -165,18 +183,40 @@ def _choose_sort(values: NDArray) -> Literal["stable", "quicksort"]:
     return "stable" if values.dtype.itemsize <= 2 else "quicksort"
 
 
-def _check_dense(X: Any) -> Any:
-    """Return `X` as it is if its type can be kept, else as float64."""
+def find_missing(values: NDArray) -> NDArray[np.bool_]:
+    """Return True for the values that are NaN."""
+    if values.dtype.kind == "O":
+        # nothing else is unequal to itself
+        return np.not_equal(values, values).astype(bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
+
+
+def count_missing(X: Any) -> NDArray[np.int64]:
+    """Return how many values of each column of X, an array or a `csc_array`, are NaN; shape (n_columns,)."""
+    if not issparse(X):
+        return np.count_nonzero(find_missing(X), axis=0)
+    of_entries = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    return np.bincount(of_entries[find_missing(X.data)], minlength=X.shape[1])
+
+
+def check_features(X: Any, *, gaps: bool = False) -> Any:
+    """Return X (n_samples, n_columns) as an array or a `csc_array` of numbers, with NaN if there may be `gaps`."""
+    return _check_sparse(X, gaps) if issparse(X) else _check_dense(X, gaps)
+
+
+def _check_dense(X: Any, gaps: bool) -> Any:
+    """Return `X` as it is if its type can be kept, else as float64; without infinity, and without gaps if so."""
     try:
         array = np.asarray(X)
     except ValueError:
-        return samples(X)
+        return samples(X, gaps=gaps)
     kept = array.dtype in KEPT_TYPES and array.ndim == 2 and len(array) > 1 and array.size
-    return array if kept and np.isfinite(array).all() else samples(array)
+    fine = kept and not (np.isinf(array).any() if gaps else not np.isfinite(array).all())
+    return array if fine else samples(array, gaps=gaps)
 
 
-def _check_sparse(X: Any) -> Any:
-    """Return a copy of `X` by columns, without stored zeros or duplicates."""
+def _check_sparse(X: Any, gaps: bool) -> Any:
+    """Return a copy of `X` by columns, without stored zeros or duplicates; infinity and gaps as in `_check_dense`."""
     X = csc_array(X, copy=True)
     if X.dtype not in KEPT_TYPES:
         X = X.astype(np.float64)
@@ -184,7 +224,7 @@ def _check_sparse(X: Any) -> Any:
     X.eliminate_zeros()
     if X.shape[0] < 2 or X.shape[1] == 0:
         raise InvalidInput("X", f"found shape {X.shape}", "give at least two samples and one feature")
-    if not np.isfinite(X.data).all():
+    if not np.isfinite(X.data).all() and not (gaps and not np.isinf(X.data).any()):
         n_bad = int((~np.isfinite(X.data)).sum())
         raise InvalidInput("X", f"found NaN or infinity in {n_bad} entries", "remove or impute NaN and infinity")
     return X

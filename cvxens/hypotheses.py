@@ -5,9 +5,11 @@ its values is said by members that a hypothesis has or lacks:
 
 - ``-h``: its negation, in the same class; `negate` falls back on `Negated`;
 - ``step``: a `Step`, if h depends on one feature and changes its value at one threshold (in ONNX, tables, plots and
-  importances);
+  importances); `LevelStump` is what depends on the level of one nominal feature;
 - ``feature_shares``: else the features that it looks at, with the share of each (in importances);
 - ``test``: what holds where h is `sign`, if h is -1/+1-valued or 0 elsewhere, as `Rule` is (in texts of ensembles).
+
+A value that is missing is NaN. Nominal features are columns of codes of levels: 0, 1, ...
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from cvxens.errors import InvalidInput
-from cvxens.features import column
+from cvxens.features import column, find_missing
 from cvxens.limits import map_slices, threads_for
 from cvxens.trees import Feature, Table, Tree
 from cvxens.types import Array
@@ -51,12 +53,18 @@ class Hypothesis(Hashable, Protocol):
 
 
 class Step(NamedTuple):
-    """The function ``above if x[feature] >= threshold else below``; a constant where the two are equal."""
+    """The function ``above if x[feature] >= threshold else below``; a constant where these and `missing` are equal."""
 
     feature: int
     threshold: float
     above: float
     below: float
+    missing: float  # the value where x[feature] is missing
+
+    @property
+    def values(self) -> tuple[float, float, float]:
+        """What it is above, below, and where the feature is missing."""
+        return self.above, self.below, self.missing
 
 
 def with_names(text: str, names: Mapping[int, str]) -> str:
@@ -113,8 +121,8 @@ class _Multiple:
 
     @property
     def step(self) -> Step:
-        step = self.hypothesis.step
-        return Step(step.feature, step.threshold, self.factor * step.above, self.factor * step.below)
+        feature, threshold, *values = self.hypothesis.step
+        return Step(feature, threshold, *(self.factor * value for value in values))
 
     @property
     def feature_shares(self) -> Any:
@@ -183,12 +191,16 @@ class Constant(_Tested):
 
     @property
     def step(self) -> Step:
-        return Step(0, 0.0, self.sign, self.sign)
+        return Step(0, 0.0, self.sign, self.sign, self.sign)
+
+
+OR_MISSING = {1: ", or missing", 0: "", -1: ", not missing"}
+"""What a test says of missing values: that it holds for them, that it does not, or nothing where h is 0 for them."""
 
 
 @dataclass(frozen=True)
 class Stump(_Tested):
-    """The hypothesis h(x) = sign if x[feature] >= threshold else -sign.
+    """The hypothesis h(x) = sign if x[feature] >= threshold else -sign, and sign missing where x[feature] is missing.
 
     Parameters
     ----------
@@ -198,31 +210,106 @@ class Stump(_Tested):
         Where the sign changes; a sample on the threshold counts as above it.
     sign : int
         +1 or -1.
+    missing : int
+        +1 where a missing value, NaN, counts as above the threshold, -1 as below it, 0 where h says nothing of it: the
+        mean of the other two.
 
     Examples
     --------
     >>> stump = Stump(1, 0.5, -1)
     >>> print(stump)
     x[1] >= 0.5 -> -1
-    >>> stump(np.array([[0.0, 0.2], [0.0, 0.7]]))
-    array([ 1., -1.])
+    >>> stump(np.array([[0.0, 0.2], [0.0, 0.7], [0.0, np.nan]]))
+    array([ 1., -1., -0.])
+    >>> print(Stump(1, 0.5, -1, 1), Stump(1, 0.5, -1, 1)([[0.0, np.nan]]))
+    x[1] >= 0.5, or missing -> -1 [-1.]
     """
 
     feature: int
     threshold: float
     sign: int
+    missing: int = 0
 
     def __call__(self, X: Any, /) -> Array:
-        above = column(X, self.feature) >= np.float64(self.threshold)
-        return np.where(above, float(self.sign), -float(self.sign))
+        values, sign = column(X, self.feature), float(self.sign)
+        return _fill(np.where(values >= np.float64(self.threshold), sign, -sign), values, sign * self.missing)
 
     @property
     def step(self) -> Step:
-        return Step(self.feature, self.threshold, self.sign, -self.sign)
+        return Step(self.feature, self.threshold, self.sign, -self.sign, self.sign * self.missing)
 
     @property
     def test(self) -> str:
-        return f"x[{self.feature}] >= {self.threshold:.6g}"
+        return f"x[{self.feature}] >= {self.threshold:.6g}{OR_MISSING[self.missing]}"
+
+
+@dataclass(frozen=True)
+class LevelStump(_Tested):
+    """The hypothesis h(x) = sign if x[feature] is one of some levels, else -sign; sign missing where it is missing.
+
+    A level that is none of the nominal feature's is a missing value where samples are coded.
+
+    Parameters
+    ----------
+    feature : int
+        Column of X.
+    levels : tuple of int
+        Codes of levels, ascending; without any the test is whether the value of any feature is missing.
+    sign : int
+        +1 or -1.
+    missing : int
+        +1 where a missing value, NaN, counts as one of the levels, -1 as another one, 0 where h says nothing of it.
+    names : tuple of str
+        What the levels are called in texts; their codes if there are none.
+
+    Examples
+    --------
+    >>> stump = LevelStump(2, (0, 3), 1, 1, ("blue", "red"))
+    >>> print(stump)
+    x[2] in {blue, red}, or missing -> +1
+    >>> stump(np.array([[0.0, 0.0, 3.0], [0.0, 0.0, 1.0], [0.0, 0.0, np.nan]]))
+    array([ 1., -1.,  1.])
+    >>> print(LevelStump(1, (), -1, 1))
+    x[1] is missing -> -1
+    """
+
+    feature: int
+    levels: tuple[int, ...]
+    sign: int
+    missing: int = 0
+    names: tuple[str, ...] = ()
+
+    def __call__(self, X: Any, /) -> Array:
+        values, sign = column(X, self.feature), float(self.sign)
+        return _fill(np.where(np.isin(values, self.levels), sign, -sign), values, sign * self.missing)
+
+    @property
+    def feature_shares(self) -> FeatureShares:
+        return np.array([self.feature]), np.ones(1)
+
+    @property
+    def test(self) -> str:
+        return f"{name_levels(self.feature, self.levels, self.names)}{OR_MISSING[self.missing if self.levels else 0]}"
+
+
+def name_levels(feature: int, levels: Sequence[int], names: Sequence[str]) -> str:
+    """Return the test of levels as text; without any it is that of a missing value.
+
+    Examples
+    --------
+    >>> name_levels(0, (1, 2), ("blue", "red")), name_levels(0, (2,), ()), name_levels(0, (), ())
+    ('x[0] in {blue, red}', 'x[0] = 2', 'x[0] is missing')
+    """
+    texts = list(names) or [str(level) for level in levels]
+    one = f"x[{feature}] = {texts[0]}" if len(texts) == 1 else f"x[{feature}] in {{{', '.join(texts)}}}"
+    return one if texts else f"x[{feature}] is missing"
+
+
+def _fill(answers: Array, values: NDArray, missing: float) -> Array:
+    """Put what is said of missing values among the answers for all."""
+    if values.dtype.kind in "fO":
+        answers[find_missing(values)] = missing
+    return answers
 
 
 @dataclass(frozen=True)
@@ -264,7 +351,7 @@ class Branch:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The leaves, as rules whose sum the tree is; ways that no x can take are left out."""
-        return tuple(rule for rule in _list_leaves(self, ()) if all(i.low < i.high for i in rule.intervals))
+        return tuple(Rule(leaf, sign) for leaf, sign in _list_leaves(self, ()) if all(i.low < i.high for i in leaf))
 
     @property
     def sign(self) -> int:
@@ -286,12 +373,47 @@ class Interval(NamedTuple):
     feature: int
     low: float
     high: float
+    missing: bool = False  # True if it holds for a missing value
+
+    def holds(self, X: Any) -> NDArray[np.bool_]:
+        """Return True for the samples of X (n_samples, n_features) that it holds for."""
+        values = column(X, self.feature)
+        found = (values >= np.float64(self.low)) & (values < np.float64(self.high))
+        return found | find_missing(values) if self.missing else found
 
     def __str__(self) -> str:
         name = f"x[{self.feature}]"
+        text = f"{self.low:.6g} <= {name} < {self.high:.6g}"
         if self.high == inf:
-            return f"{name} >= {self.low:.6g}"
-        return f"{name} < {self.high:.6g}" if self.low == -inf else f"{self.low:.6g} <= {name} < {self.high:.6g}"
+            text = f"{name} >= {self.low:.6g}"
+        elif self.low == -inf:
+            text = f"{name} < {self.high:.6g}"
+        return f"({text} or missing)" if self.missing else text
+
+
+class Among(NamedTuple):
+    """The condition that x[feature] is one of some levels, or, unless `inside`, another level."""
+
+    feature: int
+    levels: tuple[int, ...]  # codes, ascending; without any it is about missing values alone
+    names: tuple[str, ...] = ()  # of the levels, if they have any
+    inside: bool = True
+    missing: bool = False  # True if it holds for a missing value
+
+    def holds(self, X: Any) -> NDArray[np.bool_]:
+        """Return True for the samples of X (n_samples, n_features) that it holds for."""
+        values = column(X, self.feature)
+        gone = find_missing(values)
+        found = np.isin(values, self.levels) == self.inside
+        return found | gone if self.missing else found & ~gone
+
+    def __str__(self) -> str:
+        if not self.levels:
+            return f"x[{self.feature}] is {'' if self.missing else 'not '}missing"
+        text = name_levels(self.feature, self.levels, self.names)
+        if not self.inside:
+            text = text.replace(" in {", " not in {", 1) if len(self.levels) > 1 else text.replace(" = ", " != ", 1)
+        return f"({text} or missing)" if self.missing else text
 
 
 @dataclass(frozen=True)
@@ -307,15 +429,14 @@ class Rule(_Signed):
     array([ 0., -1.])
     """
 
-    intervals: tuple[Interval, ...]  # of different features
+    intervals: tuple[Interval | Among, ...]  # of different features
     sign: int  # +1 or -1
 
     def holds(self, X: Any, /) -> NDArray[np.bool_]:
         """Return True for the samples of X (n_samples, n_features) that all conditions hold for."""
         found = np.full(np.shape(X)[0], True)
-        for feature, low, high in self.intervals:
-            values = column(X, feature)
-            found &= (values >= np.float64(low)) & (values < np.float64(high))
+        for condition in self.intervals:
+            found &= condition.holds(X)
         return found
 
     def __call__(self, X: Any, /) -> Array:
@@ -347,15 +468,15 @@ def _list_tests(hypothesis: Any, share: float) -> Iterator[tuple[int, float]]:
             yield step.feature, share
 
 
-def _list_leaves(hypothesis: Any, intervals: tuple[Interval, ...]) -> Iterator[Rule]:
-    """Yield the leaves of a tree below some conditions, what is above a threshold first."""
+def _list_leaves(hypothesis: Any, intervals: tuple[Interval, ...]) -> Iterator[tuple[tuple[Interval, ...], int]]:
+    """Yield the conditions and signs of the leaves of a tree below some, what is above a threshold first."""
     if isinstance(hypothesis, Branch):
         feature, threshold = hypothesis.feature, hypothesis.threshold
         above, below = hypothesis.above, hypothesis.below
     else:
         step: Step = hypothesis.step
         if step.above == step.below:
-            yield Rule(intervals, int(step.above))
+            yield intervals, int(step.above)
             return
         feature, threshold = step.feature, step.threshold
         above, below = Constant(int(step.above)), Constant(int(step.below))
@@ -394,7 +515,7 @@ class Indicator:
 
     @property
     def step(self) -> Step:
-        return Step(self.feature, self.threshold, self.value, 0.0)
+        return Step(self.feature, self.threshold, self.value, 0.0, 0.0)
 
     def __str__(self) -> str:
         factor = "" if self.value == 1 else f"{self.value:g} "

@@ -131,8 +131,10 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def finite_array(argument: str, values: Any, ndim: int | None = None, infinite: bool = False) -> Array:
-    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN, or infinity unless it may be."""
+def finite_array(
+    argument: str, values: Any, ndim: int | None = None, infinite: bool = False, gaps: bool = False
+) -> Array:
+    """Return `values` as a non-empty float64 array of `ndim` dimensions without NaN and infinity, unless allowed."""
     if hasattr(values, "toarray"):
         raise InvalidInput(argument, "found a sparse matrix", f"give a dense one, {argument}.toarray()")
     try:
@@ -151,20 +153,21 @@ def finite_array(argument: str, values: Any, ndim: int | None = None, infinite: 
         raise InvalidInput(argument, found, f"give an array of {ndim} dimensions")
     if array.size == 0:
         raise InvalidInput(argument, f"found no data, shape {array.shape}", "give at least one number")
-    allowed = ~np.isnan(array) if infinite else np.isfinite(array)
+    allowed = ~np.isnan(array) if infinite else ~np.isinf(array) if gaps else np.isfinite(array)
     if not allowed.all():
         at = tuple(int(i) for i in np.argwhere(~allowed)[0])
         where, remedy = (f" at {list(at)}", "remove or impute NaN and infinity") if at else ("", "give a finite number")
+        remedy = "give finite numbers, and NaN where one is missing" if gaps else remedy
         raise InvalidInput(argument, f"found {array[at]}{where}", remedy)
     return array
 
 
-def samples(X: Any, argument: str = "X") -> Array:
-    """Return `X` as a finite (n_samples, n_features) array of at least two samples, not all alike."""
-    X = finite_array(argument, X, ndim=2)
+def samples(X: Any, argument: str = "X", *, gaps: bool = False) -> Array:
+    """Return `X` as a (n_samples, n_features) array of two samples or more; finite, not all alike, or with `gaps`."""
+    X = finite_array(argument, X, ndim=2, gaps=gaps)
     if len(X) < 2:
         raise InvalidInput(argument, "found one sample", "give at least two samples, one of each class")
-    if (X[0] == X).all():
+    if not gaps and (X[0] == X).all():
         found = "found all rows alike, so every feature is constant"
         raise InvalidInput(argument, found, "give at least one feature that varies")
     return X

@@ -29,6 +29,7 @@ ROOMS = {
     "problems": BASE | {"certificates"},
     "hypotheses": BASE | {"features", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
+    "effects": BASE | {"hypotheses", "features"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE,
     "trees": BASE,
@@ -40,6 +41,7 @@ ROOMS = {
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
     "estimators": BASE
     | {
+        "effects",
         "hypotheses",
         "certificates",
         "problems",
@@ -122,8 +124,15 @@ WITHIN = {
     "estimators.multiclass": set(),
     "estimators.parameters": set(),
     "estimators.progress": set(),
-    "estimators.base": {"estimators.multiclass", "estimators.progress", "estimators.samples", "estimators.saving"},
-    "estimators.machines": {"estimators.base", "estimators.samples"},
+    "estimators.explanations": {"estimators.multiclass"},
+    "estimators.base": {
+        "estimators.explanations",
+        "estimators.multiclass",
+        "estimators.progress",
+        "estimators.samples",
+        "estimators.saving",
+    },
+    "estimators.machines": {"estimators.base", "estimators.explanations", "estimators.samples"},
 }
 """What modules that others build on may import of their own room."""
 
@@ -136,6 +145,7 @@ PUBLIC = [
     "colgen.oracles",
     "crosscheck",
     "datasets",
+    "effects",
     "estimators",
     "experiments",
     "export",

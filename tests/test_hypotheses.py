@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel
 
 from cvxens.errors import InvalidInput
+from cvxens.estimators.rules import list_rules
 from cvxens.hypotheses import (
     AND,
     OR,
@@ -23,6 +24,7 @@ from cvxens.hypotheses import (
     Interval,
     KernelColumn,
     KernelExpansion,
+    LevelStump,
     LinearForm,
     Negated,
     Perceptron,
@@ -44,10 +46,13 @@ from cvxens.trees import fit_tree
 TREE = fit_tree([["a"], ["b"]], [-1, 1], min_cases=1, confidence=None)
 X = np.random.default_rng(0).normal(size=(9, 3))
 X[4] = 0.5
+GAPPED = np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
 
 EVERY = {
     "constant": Constant(-1),
     "stump": Stump(1, 0.5, -1),
+    "stump with a side": Stump(1, 0.5, -1, 1),
+    "levels": LevelStump(2, (0, 3), 1, -1, ("blue", "red")),
     "indicator": Indicator(2, 0.5, 3.0),
     "perceptron": Perceptron((0.6, 0.0, -0.8), 0.1, 1),
     "wave": Wave((1.0, 0.0, -2.0), 1.0, np.sqrt(2)),
@@ -84,16 +89,17 @@ def test_hypotheses_are_values(h):
     assert len({twin, h, negate(h)}) == 2
 
 
-@pytest.mark.parametrize("name", ["constant", "stump", "indicator", "scaled"])
+@pytest.mark.parametrize("name", ["constant", "stump", "stump with a side", "indicator", "scaled"])
 def test_steps_are_what_their_hypotheses_do(name):
     for h in (EVERY[name], negate(EVERY[name]), Negated(EVERY[name])):
-        feature, threshold, above, below = h.step
-        np.testing.assert_array_equal(np.where(X[:, feature] >= threshold, above, below), h(X))
+        feature, threshold, above, below, missing = h.step
+        x = GAPPED[:, feature]
+        np.testing.assert_array_equal(np.where(np.isnan(x), missing, np.where(x >= threshold, above, below)), h(GAPPED))
 
 
 @every
 def test_tests_hold_where_a_hypothesis_is_its_sign(h):
-    assert hasattr(h, "test") == isinstance(h, Constant | Stump | Perceptron | Branch | Rule)
+    assert hasattr(h, "test") == isinstance(h, Constant | Stump | LevelStump | Perceptron | Branch | Rule)
     if hasattr(h, "test"):
         is_rule = isinstance(h, Rule)
         for sided in (h, negate(h)):
@@ -101,6 +107,28 @@ def test_tests_hold_where_a_hypothesis_is_its_sign(h):
             holds = np.full(len(X), True) if isinstance(h, Constant) else h(X) == h.sign
             np.testing.assert_array_equal(sided(X), np.where(holds, sided.sign, 0 if is_rule else -sided.sign))
             assert str(h) == f"{h.test} -> {h.sign:+d}{', else 0' if is_rule else ''}"
+
+
+def test_conditions_hold_where_a_hypothesis_has_that_value():
+    for h in (*EVERY.values(), Stump(0, 0.1, 1, -1), LevelStump(0, (0,), -1), LevelStump(1, (), 1, 1)):
+        if hasattr(h, "test") and not isinstance(h, Perceptron | Branch):
+            x = np.where(np.arange(27).reshape(9, 3) % 4 == 0, np.round(GAPPED), GAPPED)
+            total = sum(value * Rule(conditions, 1).holds(x) for conditions, value in list_rules(h))
+            np.testing.assert_array_equal(total, h(x))
+
+
+def test_conditions_say_what_they_are_of():
+    conditions = [condition for (condition,), _ in list_rules(LevelStump(2, (0, 3), 1, -1, ("blue", "red")))]
+    conditions += [condition for (condition,), _ in list_rules(LevelStump(1, (), 1, 1))]
+    conditions += [condition for (condition,), _ in list_rules(LevelStump(1, (2,), 1, 1))]
+    texts = ["x[2] in {blue, red}", "(x[2] not in {blue, red} or missing)"]
+    assert list(map(str, conditions)) == [
+        *texts,
+        "x[1] is missing",
+        "x[1] is not missing",
+        "(x[1] = 2 or missing)",
+        "x[1] != 2",
+    ]
 
 
 def test_what_a_function_does_not_say_its_negation_does_not_say_either():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from inspect import getdoc
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,13 +98,14 @@ def reproduce(
     Exit status 1 where a method failed, which is told of and ends nothing else; 130 where Ctrl-C ended it early: the
     trials that were being measured are dropped, all others are kept, printed, and written to FILE.
     """
-    from cvxens.cli.reports import describe_experiments, print_cells, print_names, print_plan
+    from cvxens.cli.names import describe_experiments, print_names
+    from cvxens.cli.reports import print_cells, print_plan
     from cvxens.experiments import ALL, EXPERIMENTS, Cell, Failure, Plan, Store, of_paper, tasks_of
     from cvxens.experiments.pages import write_pages
 
     if paper is None or (table is None and paper != ALL):
         found = EXPERIMENTS if paper is None else of_paper(paper)
-        print_names([("Experiments (cvxens reproduce PAPER TABLE)", describe_experiments(found))])
+        print_names({"Experiments (cvxens reproduce PAPER TABLE)": describe_experiments(found)})
         return 0
     experiments = of_paper(paper, table)
     tasks, lacking = tasks_of(
@@ -168,32 +168,7 @@ def _progress_bar() -> Progress:
 @click.command("list")
 def list_all() -> int:
     """List estimators, formulations, kernels, oracles, masters, solvers and experiments, with their sources."""
-    from cvxens import estimators, kernels, solvers
-    from cvxens.cli.reports import describe_experiments, print_names
-    from cvxens.colgen import masters, oracles
-    from cvxens.experiments import EXPERIMENTS
-    from cvxens.problems import FORMULATIONS
-    from cvxens.solvers import additive
+    from cvxens.cli.names import print_names, read_names
 
-    print_names(
-        [
-            ("Estimators (cvxens)", _describe(estimators)),
-            ("Formulations (cvxens.problems)", [(p.__name__, p.equation, p.source) for p in FORMULATIONS]),
-            ("Kernels (cvxens.kernels)", _describe(kernels)),
-            ("Oracles (cvxens.colgen.oracles)", _describe(oracles)),
-            ("Masters (cvxens.colgen.masters)", _describe(masters)),
-            ("Solvers (cvxens.solvers)", _describe(solvers, solvers.SOLVERS)),
-            ("Solvers (cvxens.solvers.additive)", _describe(additive, additive.SOLVERS)),
-            ("Experiments (cvxens reproduce)", describe_experiments(EXPERIMENTS)),
-        ]
-    )
+    print_names(read_names())
     return 0
-
-
-def _describe(room: Any, sources: Any = None) -> list[tuple[str, str, str]]:
-    """Return name, first sentence of the docstring and source of the things of a room that have one."""
-    if sources is None:
-        things = {name: getattr(room, name) for name in room.__all__}
-        sources = {name: thing.source for name, thing in things.items() if hasattr(thing, "source")}
-    summaries = {name: str(getdoc(getattr(room, name))).partition("\n\n")[0] for name in sources}
-    return [(name, " ".join(summaries[name].split()), source) for name, source in sources.items()]

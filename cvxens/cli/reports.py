@@ -10,29 +10,22 @@ from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cvxens.certificates import Certificate
+from cvxens.cli.names import make_console
 from cvxens.crosscheck import Row, Sample, Side
 from cvxens.estimators.multiclass import name_sides
 from cvxens.experiments import Cell, Experiment, Plan
 from cvxens.experiments.experiment import WITHIN
 from cvxens.experiments.pages import count_verdicts
 
-MIN_WIDTH = 128
-
 TO_ROUNDING = 1e-9
 """A relative gap that people need not read the digits of."""
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""
-
-
-def _console() -> Console:
-    """Return standard output, at least as wide as the tables: a narrow terminal wraps lines, and loses nothing."""
-    return Console(width=max(Console().width, MIN_WIDTH))
 
 
 def _start_table(words: Sequence[str], numbers: Sequence[str] = (), title: str | None = None) -> Table:
@@ -66,7 +59,7 @@ def print_crosscheck(rows: Sequence[Row], name: str, sample: Sample) -> None:
             *(f"{x:.1e}" for x in (row.relative_difference, certificate.relative_gap, certificate.kkt_residual)),
             Text.assemble(verdict, "\n", ("proven" if certificate.proven else "not proven", "dim")),
         )
-    out = _console()
+    out = make_console()
     out.print(table)
     if sample.note:
         out.print(f"Checked on {sample.note}.")
@@ -82,7 +75,7 @@ def _describe_side(side: Side) -> Text:
 
 def print_certificates(certificates: Sequence[Certificate], model: Any) -> None:
     """Print every certificate, under the classes of its sub-problem where there are several."""
-    out = _console()
+    out = make_console()
     for title, certificate in zip(_name_parts(certificates, model), certificates, strict=True):
         if title:
             out.print(Text(title, "bold"))
@@ -137,7 +130,7 @@ def _percent(share: float) -> str:
 def print_notes(notes: Sequence[str]) -> None:
     """Print what was done to columns, those that are left out first."""
     ordered = sorted(notes, key=lambda note: "left out" not in note)
-    out = _console()
+    out = make_console()
     for note in ordered[:MOST_NOTES]:
         out.print(Text(f"  {note}"))
     if len(ordered) > MOST_NOTES:
@@ -151,27 +144,7 @@ def print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     table.add_column("use", overflow="fold")
     for column in columns:
         table.add_row(*(Text(str(column[key])) for key in ("name", "kind", "distinct", "missing", "values", "use")))
-    _console().print(table)
-
-
-def print_names(groups: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]) -> None:
-    """Print one table per group of (name, what it is, source)."""
-    out = _console()
-    for title, entries in groups:
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, expand=True)
-        for heading in ("name", "what it is", "source"):
-            table.add_column(heading, overflow="fold")
-        for name, what, source in entries:
-            table.add_row(Text(name, "bold"), Text(what), Text(source, "dim"))
-        out.print(table)
-
-
-def describe_experiments(experiments: Sequence[Experiment]) -> list[tuple[str, str, str]]:
-    """Return name, what is compared, and methods and data sets of each."""
-    return [
-        (each.name, f"{each.title}; {each.measure}", f"{', '.join(each.columns)}; on {', '.join(each.rows)}")
-        for each in experiments
-    ]
+    make_console().print(table)
 
 
 def print_plan(plan: Plan, directory: Path) -> None:
@@ -207,7 +180,7 @@ def print_cells(experiment: Experiment, cells: Sequence[Cell]) -> None:
             Text(cell.verdict, "green" if cell.verdict == WITHIN else "bold red"),
             end_section=following is not None and following.row != cell.row,
         )
-    out = _console()
+    out = make_console()
     out.print(table)
     lacking = [f"In the paper and not here: {row}, {why}." for row, why in experiment.lacking.items()]
     for line in (*lacking, *count_verdicts(cells)):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.errors import InvalidInput, SolverFailed
+from cvxens.estimators.explanations import Explained
 from cvxens.estimators.multiclass import SCHEMES, combine_scores
 from cvxens.estimators.progress import CallbackSupport, FitTask, follow_fit, time_limit, with_callbacks
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
@@ -33,7 +34,7 @@ LEARNT_OF_X = ("n_features_in_", "feature_names_in_", "features_", "encoder_")
 
 
 @dataclass(eq=False, repr=False)
-class Learner(Persistent, CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
+class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-type]
     """An estimator as scikit-learn knows it, on top of a method that solves one problem.
 
     A subclass says what X may be, reads and solves a sample, and scores new samples. Its class variable `fitted` names

@@ -43,7 +43,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle
 from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -216,7 +216,7 @@ class Ensemble(Vote):
                 rounds.begin()
             return stop
 
-        y = None if formulation.on_scores else sample.signs
+        y = label(formulation, sample)
         limits: dict[str, Any] = {
             "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
@@ -234,7 +234,7 @@ class Ensemble(Vote):
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
-        oracle, y = self._oracle(sample, formulation), None if formulation.on_scores else sample.signs
+        oracle, y = self._oracle(sample, formulation), label(formulation, sample)
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
@@ -506,9 +506,7 @@ class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     oracle: str | OracleFactory = "quantile_stumps"
 
     def _formulation(self, sample: Sample) -> Formulation:
-        formulation = formulations.svm(validation.positive("C", self.C) * sample.weights)
-        # weak learners of one side have weights of one sign
-        return replace(formulation, nonnegative=True) if self.monotone or self.curvature else formulation
+        return self._take_sides(formulations.svm(validation.positive("C", self.C) * sample.weights))
 
 
 @final
@@ -572,7 +570,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(Shaped, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -613,7 +611,7 @@ class ColumnGenerationClassifier(ClassWeighted, OfAnyFormulation, EnsembleClassi
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
-        return formulation
+        return self._take_sides(formulation)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, formulations
 from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.estimators.base import BinaryClassifier, Certified, ClassWeighted, Limited
+from cvxens.estimators.explanations import Terms, list_machine_terms
 from cvxens.estimators.samples import Accepts, Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -310,6 +311,9 @@ class KernelMachine(ClassWeighted, Limited, Certified, BinaryClassifier):
             variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
             shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
         return np.mean(shares, axis=0)
+
+    def _list_terms(self) -> Terms:
+        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.certificates import Certificate
@@ -15,6 +16,7 @@ from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Certified, Limited, Regressor, check_shape
 from cvxens.estimators.ensembles import Ensemble, OfAnyFormulation
+from cvxens.estimators.explanations import Terms, list_machine_terms
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     PRICE,
@@ -30,6 +32,8 @@ from cvxens.estimators.machines import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
+from cvxens.estimators.shapes import Shaped
+from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.quantiles import quantiles_that_do_not_cross
@@ -85,7 +89,7 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
 
 @final
 @estimator
-class LPBoostRegressor(Ensemble, Regressor):
+class LPBoostRegressor(Shaped, Ensemble, Regressor):
     """Boosting of a regression: min sum_j |w_j| + C sum_i loss(t_i, sum_j w_j h_j(x_i) + b), over all weak learners.
 
     With absolute errors, quantiles and a width that costs nothing it is a linear program, as LPBoost is, with
@@ -145,9 +149,9 @@ class LPBoostRegressor(Ensemble, Regressor):
         price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
         if self.loss == "quantile" and np.ndim(self.quantile):
-            return quantiles_that_do_not_cross(sample.targets, self.quantile, prices)
+            return self._take_sides(quantiles_that_do_not_cross(sample.targets, self.quantile, prices))
         loss = make(sample.targets, prices, getattr(self, parameter, None))
-        return Formulation(loss, L1(), intercept=True)
+        return self._take_sides(Formulation(loss, L1(), intercept=True))
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none, also of a loss that is not asked for."""
@@ -172,7 +176,7 @@ def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
+class ColumnGenerationRegressor(Shaped, OfAnyFormulation, Regressor):
     """Any formulation on scores, a loss that holds targets and a penalty on weights, over any weak learners.
 
     Parameters
@@ -208,7 +212,7 @@ class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
         if not isinstance(formulation, Formulation) or not formulation.on_scores:
             found = f"found a function to {formulation!s:.100}"
             raise InvalidInput("formulation", found, "return a Formulation whose loss is on scores: scores=True")
-        return formulation
+        return self._take_sides(formulation)
 
 
 @final
@@ -288,6 +292,25 @@ class InfiniteEnsembleSVR(Limited, Certified, Regressor):
     gamma: float | None = None
     tol: float = 1e-3
     cache_size: float | None = None
+
+    @property
+    def shape_functions_(self) -> Any:
+        """(knots, values) of every feature: f(x) = b + sum_d g_d(x_d), linear between knots, constant beyond.
+
+        Of kernels that are sums over features, such as "stump" and "middle-stump".
+        """
+        check_is_fitted(self)
+        kernel, vectors = self._predictor.kernel, self._predictor.vectors
+        if not isinstance(kernel, Kernel):
+            raise AttributeError(f"shape_functions_: the function {kernel!r} is not known to be a sum over features")
+        if not len(vectors):
+            # without support vectors the prediction is the intercept
+            return [(np.zeros(1), np.zeros(1))] * self.n_features_in_
+        box = np.stack([vectors.min(axis=0), vectors.max(axis=0)])
+        return kernel.shape_functions(vectors, self._predictor.coefficients, box)
+
+    def _list_terms(self) -> Terms:
+        return list_machine_terms(self)
 
     def _accepts(self) -> Accepts:
         return Accepts()

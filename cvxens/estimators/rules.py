@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cvxens.errors import InvalidInput
 from cvxens.estimators.multiclass import SCHEMES
 from cvxens.estimators.samples import Sample
-from cvxens.hypotheses import Branch, Interval, Negated, Rule, Scaled
+from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Negated, Rule, Scaled
 from cvxens.types import Array
 
 
@@ -27,18 +27,23 @@ class WeightedRule(NamedTuple):
     precision: float  # of these the share that are of its class; NaN where there are none
 
 
-def list_rules(hypothesis: Any) -> Iterator[tuple[tuple[Interval, ...], float]]:
+Conditions: TypeAlias = tuple[Interval | Among, ...]
+
+
+def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
     """Yield rules, by their conditions in the order of the features, and values; h(x) is the sum of those that hold.
 
     Examples
     --------
     >>> from cvxens.hypotheses import Stump
-    >>> list(list_rules(Stump(1, 0.5, -1)))
-    [((Interval(feature=1, low=0.5, high=inf),), -1), ((Interval(feature=1, low=-inf, high=0.5),), 1)]
+    >>> for (condition,), value in list_rules(Stump(1, 0.5, -1, missing=1)):
+    ...     print(condition, value)
+    (x[1] >= 0.5 or missing) -1
+    x[1] < 0.5 1
     """
     match hypothesis:
         case Rule():
-            yield tuple(sorted(hypothesis.intervals)), hypothesis.sign
+            yield tuple(sorted(hypothesis.intervals, key=lambda condition: condition.feature)), hypothesis.sign
         case Branch():
             for leaf in hypothesis.rules:
                 yield from list_rules(leaf)
@@ -46,12 +51,15 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[tuple[Interval, ...], float]]:
             for intervals, value in list_rules(hypothesis.hypothesis):
                 yield intervals, hypothesis.factor * value
         case _ if hasattr(hypothesis, "step"):
-            feature, threshold, above, below = hypothesis.step
-            if above == below:
+            feature, threshold, above, below, missing = hypothesis.step
+            if above == below == missing:
                 yield (), above
                 return
-            yield (Interval(feature, threshold, inf),), above
-            yield (Interval(feature, -inf, threshold),), below
+            yield (Interval(feature, threshold, inf, missing == above),), above
+            yield (Interval(feature, -inf, threshold, missing == below),), below
+        case LevelStump(feature, levels, sign, missing, names):
+            yield (Among(feature, levels, names, True, missing > 0),), sign
+            yield (Among(feature, levels, names, False, missing < 0),), -sign
         case _:
             found = f"found a {type(hypothesis).__name__} as a weak learner, which is no sum of rules"
             raise InvalidInput("get_rules", found, "fit with stumps, trees of depth 2, rules or boxes")
@@ -70,7 +78,7 @@ def weigh_rules(
     parts = everyone if multi_class is None else list(SCHEMES[multi_class](sample.labels, n_classes))
     found = []
     for problem, ((learners, weights), (rows, labels)) in enumerate(zip(problems, parts, strict=True)):
-        votes: dict[tuple[Interval, ...], Array] = {}
+        votes: dict[Conditions, Array] = {}
         for learner, w in zip(learners, weights, strict=True):
             if np.any(w):
                 for intervals, value in list_rules(learner):
@@ -84,7 +92,7 @@ def weigh_rules(
 
 
 def _measure(
-    problem: int, intervals: tuple[Interval, ...], votes: Array, data: tuple[Any, Array, NDArray[np.intp]]
+    problem: int, intervals: Conditions, votes: Array, data: tuple[Any, Array, NDArray[np.intp]]
 ) -> WeightedRule:
     X, masses, labels = data
     side = int(votes[0] > 0) if len(votes) == 1 else int(votes.argmax())

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cvxens import validation
-from cvxens.colgen import Oracle
+from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
     Boxes,
     DepthTwoTrees,
@@ -229,6 +229,11 @@ class Sample(Weighted):
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
         first, found = self._join(keys)
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
+
+
+def label(formulation: Formulation, sample: Any) -> Array | None:
+    """Return the labels of a sample as a formulation wants them; None for one on scores, which holds targets."""
+    return None if formulation.on_scores else sample.signs
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:

@@ -380,7 +380,7 @@ def check_types(record: Any) -> Any:
     --------
     >>> from cvxens.colgen.oracles import Stump
     >>> check_types(Stump(0, 0.5, 1))
-    Stump(feature=0, threshold=0.5, sign=1)
+    Stump(feature=0, threshold=0.5, sign=1, missing=0)
     >>> check_types(Stump("0", 0.5, 1))
     Traceback (most recent call last):
     TypeError: Stump.feature is of the type str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -15,7 +15,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import Sample, find_factory, offers
+from cvxens.estimators.samples import find_factory, label, offers
 from cvxens.limits import TimeUp
 
 
@@ -28,7 +28,8 @@ class Shaped:
     monotone : mapping of features to +1 or -1, optional
         Features in which the score never falls, +1, or never rises, -1: by name where X has names, or by index. Only
         weak learners that keep this are found, and their weights are 0 or above. With "stumps" and
-        "quantile_stumps" and oracles that take `signs`; of two classes, the score is that of the second one.
+        "quantile_stumps" and oracles that take `signs`; of two classes, the score is that of the second one. It holds
+        to the last bit, as scores are sums of terms that each keep it, added up in one order.
     curvature : mapping of features to +1 or -1, optional
         Features in which the score is convex, +1, or concave, -1, everywhere; with oracle="ramps".
     interactions : collection of groups of features, optional
@@ -48,16 +49,26 @@ class Shaped:
     interactions: Collection[Sequence[Any]] | None = None
     price_of_constraints_: tuple[float, float] | None = field(init=False)
 
-    def _check(self, sample: Sample) -> None:
+    def _check(self, sample: Any) -> None:
         parent: Any = super()
         parent._check(sample)
         for argument, given in (("monotone", self.monotone), ("curvature", self.curvature)):
-            if isinstance(given, Mapping) and given and len(sample.classes) > 2:
+            if isinstance(given, Mapping) and given and parent._n_problems(sample) > 1:
                 found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
                 raise InvalidInput(argument, found, "give samples of two classes")
         self._shape(sample)
 
-    def _shape(self, sample: Sample) -> dict[str, Any]:
+    def _take_sides(self, formulation: Formulation) -> Formulation:
+        """Return a formulation over the weak learners that keep the shape: those of one side have weights w >= 0."""
+        argument = "monotone" if self.monotone else "curvature"
+        if not (self.monotone or self.curvature):
+            return formulation
+        if formulation.decide is not None:
+            found = "found it with a formulation that decides by variables of its own, which may break it"
+            raise InvalidInput(argument, found, "give one without `decide`")
+        return replace(formulation, nonnegative=True)
+
+    def _shape(self, sample: Any) -> dict[str, Any]:
         """Return what oracles are offered of the constraints."""
         found: dict[str, Any] = {}
         oracle, n_features = self.oracle, sample.X.shape[1]  # type: ignore[attr-defined]
@@ -89,18 +100,18 @@ class Shaped:
                 raise InvalidInput("interactions", found_oracle, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return found
 
-    def _appraise(self, sample: Sample, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Any, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
         return {"price_of_constraints_": self._price_constraints(sample, run) if self._shape(sample) else None}
 
-    def _price_constraints(self, sample: Sample, found: Run) -> tuple[float, float]:
+    def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         free: Any = copy(self)
         free.monotone = free.curvature = free.interactions = None
         formulation: Formulation = free._formulation(sample)
         oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
         try:
-            run = column_generation(formulation, oracle, sample.signs, tol=free.tol, start=start)
+            run = column_generation(formulation, oracle, label(formulation, sample), tol=free.tol, start=start)
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)

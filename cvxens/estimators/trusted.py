@@ -40,6 +40,7 @@ from cvxens.hypotheses import (
     Indicator,
     Interval,
     KernelExpansion,
+    LevelStump,
     LinearForm,
     Negated,
     Perceptron,
@@ -68,7 +69,7 @@ from cvxens.trees.tree import Nodes
 
 MADE_BY_FITS: tuple[Any, ...] = (
     *(Certificate, Round, BoostingRound, Level),
-    *(Stump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
+    *(Stump, LevelStump, Constant, Perceptron, Wave, Negated, Scaled, Coded),
     *(Branch, Rule, Interval, Ramp),
     *(Staircase, KernelExpansion, Points),
     *(SignedTree, Tree, Nodes, Feature),

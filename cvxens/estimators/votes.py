@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Certified, Limited
+from cvxens.estimators.explanations import Terms, list_votes_of
 from cvxens.estimators.multiclass import name_sides
 from cvxens.estimators.rules import weigh_rules
 from cvxens.estimators.samples import OracleFactory
@@ -70,6 +71,9 @@ class Vote(Limited, Certified):
 
     def _scores(self, X: Any) -> Array:
         return sum_votes(X, self.weak_learners_, self.weights_, self.intercept_)
+
+    def _list_terms(self) -> Terms:
+        return list_votes_of(self)
 
     @property
     def feature_importances_(self) -> Array:
@@ -239,8 +243,8 @@ def list_votes(ensemble: Any) -> Iterator[tuple[int, Any, Array]]:
 def find_shares(hypothesis: Any) -> tuple[Indices, Array]:
     """Return the features that a hypothesis looks at, and the share of each look; (n_looks,) both."""
     if hasattr(hypothesis, "step"):
-        feature, _, above, below = hypothesis.step
-        looks = [feature] if above != below else []
+        step = hypothesis.step
+        looks = [step.feature] if step.above != step.below else []
         return np.array(looks, np.intp), np.ones(len(looks))
     if hasattr(hypothesis, "feature_shares"):
         found: tuple[Indices, Array] = hypothesis.feature_shares

@@ -147,3 +147,30 @@ def draw_shares(trials: Trials, path: Path) -> None:
             shares = np.mean([trial.more["shares"] for trial in found], axis=0)
             axis.bar(np.arange(1, len(shares) + 1), shares)
             axis.set(title=column, xlabel="feature", ylabel="share of the stumps, %")
+
+
+def draw_seconds(trials: Trials, path: Path) -> None:
+    """Draw seconds against iterations for the last row, and on the right the seconds of the last iteration by rows."""
+    rows = list(dict.fromkeys(row for row, _ in trials))
+    with panels(path, 1, 2, 3.6) as axes:
+        for column in dict.fromkeys(column for _, column in trials):
+            last = trials.get((rows[-1], column))
+            if last:
+                axes[0].semilogy(last[0].more["at"], last[0].more["seconds"], ".-", label=column)
+            found = [(each[0].n_train, each[0].value) for row in rows if (each := trials.get((row, column)))]
+            axes[1].loglog(*zip(*found, strict=True), ".-", label=column)
+        axes[0].set(title=rows[-1], xlabel="iterations", ylabel="seconds")
+        axes[1].set(title="all iterations", xlabel="samples", ylabel="seconds")
+        axes[0].legend(fontsize="small")
+
+
+def draw_errors_and_seconds(trials: Trials, path: Path) -> None:
+    """Draw test errors of the first split against iterations, and on the right the seconds of a fit with so many."""
+    with panels(path, 1, 2, 3.6) as axes:
+        for (_, column), found in trials.items():
+            shown = found[0].more
+            axes[0].plot(shown["at"], shown["test"], ".-", label=column)
+            axes[1].semilogy(shown["at"], shown["seconds"], ".-", label=column)
+        axes[0].set(xlabel="iterations", ylabel="test error, %")
+        axes[1].set(xlabel="iterations", ylabel="seconds")
+        axes[0].legend(fontsize="small")

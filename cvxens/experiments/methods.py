@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 from cvxens.certificates import Certificate
 from cvxens.experiments.splits import Split
@@ -200,19 +200,22 @@ def choice_of(model: Any, wall: float, processor: float) -> dict[str, Any]:
 
 
 class StagedCV(ClassifierMixin, BaseEstimator):
-    """A boosted classifier whose number of rounds is chosen by cross-validation, one fit a fold.
+    """An ensemble whose size, and other parameters, are chosen by cross-validation, all sizes in one go.
 
-    The scores after every round are those of fits with so many rounds, so the answer is that of GridSearchCV: the
-    first number of the best mean accuracy.
+    A boosted classifier is fitted with the largest number of rounds, and scored after every one; an ensemble by column
+    generation grows from each size to the next by its `warm_start`. Either way the answer is that of GridSearchCV: the
+    first of the best mean accuracy.
 
     Parameters
     ----------
-    estimator : AdaBoostClassifier
-        All but its number of rounds.
+    estimator : estimator
+        All but what is chosen.
     n_rounds : sequence of int
-        The numbers to choose from, ascending.
+        The sizes to choose from, ascending: `n_rounds` of a boosted classifier, `max_columns` by column generation.
     cv : int
         Stratified folds.
+    grid : dict of str to sequence, optional
+        Other parameters; the sizes change first.
 
     Examples
     --------
@@ -223,24 +226,26 @@ class StagedCV(ClassifierMixin, BaseEstimator):
     {'n_rounds': 20}
     """
 
-    def __init__(self, estimator: Any, n_rounds: Sequence[int], cv: int = 5) -> None:
+    def __init__(
+        self, estimator: Any, n_rounds: Sequence[int], cv: int = 5, grid: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
         self.estimator = estimator
         self.n_rounds = n_rounds
         self.cv = cv
+        self.grid = grid
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose the number of rounds, then fit all samples (n_samples, n_features) with it."""
-        most = self.n_rounds[-1]
-        scores = []
-        for train, test in StratifiedKFold(self.cv).split(X, y):
-            model = clone(self.estimator).set_params(n_rounds=most).fit(X[train], y[train])
-            staged = list(model.staged_score(X[test], y[test]))
-            # a fit that ended before is the one of all larger numbers
-            staged += [staged[-1] if staged else model.score(X[test], y[test])] * (most - len(staged))
-            scores.append([staged[n - 1] for n in self.n_rounds])
-        means = np.round(np.mean(scores, axis=0), 12)
-        self.cv_results_ = {"param_n_rounds": list(self.n_rounds), "mean_test_score": means}
-        self.best_params_ = {"n_rounds": self.n_rounds[int(means.argmax())]}
+        """Choose the parameters, then fit all samples (n_samples, n_features) with them."""
+        staged = hasattr(self.estimator, "staged_predict")
+        name, score = ("n_rounds", score_rounds) if staged else ("max_columns", score_sizes)
+        folds = [(X[train], y[train], X[test], y[test]) for train, test in StratifiedKFold(self.cv).split(X, y)]
+        grid = list(ParameterGrid(dict(self.grid or {})))
+        models = [clone(self.estimator).set_params(**others) for others in grid]
+        scores = [[score(model, self.n_rounds, *fold) for fold in folds] for model in models]
+        means = np.round(np.mean(scores, axis=1), 12).ravel()
+        candidates = [{**others, name: size} for others in grid for size in self.n_rounds]
+        self.cv_results_ = {"params": candidates, "mean_test_score": means}
+        self.best_params_ = candidates[int(means.argmax())]
         start = time.perf_counter()
         self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
         self.refit_time_ = time.perf_counter() - start
@@ -254,3 +259,25 @@ class StagedCV(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Score samples (n_samples, n_features), as the best estimator does."""
         return self.best_estimator_.decision_function(X)
+
+
+def score_rounds(model: Any, sizes: Sequence[int], X: Any, y: Any, X_test: Any, y_test: Any) -> list[float]:
+    """Return the accuracies on test samples of fits with so many rounds each, all from the longest."""
+    model = clone(model).set_params(n_rounds=sizes[-1]).fit(X, y)
+    staged = [float((classes == y_test).mean()) for classes in model.staged_predict(X_test)]
+    # a fit that ended before is the one of all larger numbers
+    staged += [staged[-1] if staged else model.score(X_test, y_test)] * (sizes[-1] - len(staged))
+    return [staged[size - 1] for size in sizes]
+
+
+def score_sizes(model: Any, sizes: Sequence[int], X: Any, y: Any, X_test: Any, y_test: Any) -> list[float]:
+    """Return the accuracies on test samples of fits with so many columns each, every one grown from the last."""
+    model, scores = clone(model).set_params(warm_start=True), list[float]()
+    for size in sizes:
+        if scores and len(model.weak_learners_) < model.max_columns:
+            # it ended before
+            scores.append(scores[-1])
+        else:
+            model.set_params(max_columns=size).fit(X, y)
+            scores.append(float((model.predict(X_test) == y_test).mean()))
+    return scores

@@ -136,7 +136,7 @@ class Partitioned:
         more = data.X_test is not None
         X = np.concatenate([data.X, data.X_test]) if more else data.X
         y = np.concatenate([data.y, data.y_test]) if more else data.y
-        X = np.delete(np.asarray(X, np.float64), self.without, axis=1)
+        X = np.delete(X, self.without, axis=1)
         if self.against_others:
             y = np.where(np.isin(y, self.against_others), 1.0, -1.0)
         n_train = int(self.train * len(y) if self.train < 1 else self.train)
@@ -144,7 +144,8 @@ class Partitioned:
         def draw(_number: int, random: np.random.Generator) -> Split:
             train, test = np.split(random.permutation(len(y)), [n_train])
             test = test[: self.n_test]
-            return _split(X[train], y[train], X[test], y[test], self.scaled, random)
+            parts = (np.asarray(X[part], np.float64) for part in (train, test))
+            return _split(next(parts), y[train], next(parts), y[test], self.scaled, random)
 
         return draw
 

@@ -43,24 +43,26 @@ class Objectives:
         return Outcome(objectives[-1], proofs, curve)
 
 
-TABLE = Experiment(
-    paper="tk07",
-    table="figure1",
-    title="the objective against the number of updates, adaptive and with a fixed eta",
-    protocol="""
+FIGURES = (
+    Experiment(
+        paper="tk07",
+        table="figure1",
+        title="the objective against the number of updates, adaptive and with a fixed eta",
+        protocol="""
 The first realisation; the paper does not say which it drew. The kernel is exp(-|x - x'|^2 / beta), beta the mean
 squared distance of the samples to train on from their mean; hard margin, uniform start, 1,000 updates, or as many
 as there are; the fixed eta are of the rule of Cristianini et al., whose multipliers have no sum given. The figures are
 the last objectives.
 """,
-    rows={name: tk07.DATA[name] for name in ("cancer", "waveform")},
-    columns={
-        "adaptive": Objectives(adaptive_updates),
-        **{
-            f"eta = {eta:g}": Objectives(partial(fixed_updates, eta=eta, normalised=False))
-            for eta in (0.005, 0.01, 0.02, 0.04)
+        rows={name: tk07.DATA[name] for name in ("cancer", "waveform")},
+        columns={
+            "adaptive": Objectives(adaptive_updates),
+            **{
+                f"eta = {eta:g}": Objectives(partial(fixed_updates, eta=eta, normalised=False))
+                for eta in (0.005, 0.01, 0.02, 0.04)
+            },
         },
-    },
-    measure="last objective",
-    draw=drawing.draw_curves,
+        measure="last objective",
+        draw=drawing.draw_curves,
+    ),
 )

@@ -81,7 +81,7 @@ class Graph:
 
     def meet(self, intervals: Sequence[Interval]) -> str:
         """Add the truth values (n,) of `low <= x[feature] < high` for all of some intervals, of which there is one."""
-        features, lows, highs = map(np.array, zip(*intervals, strict=True))
+        features, lows, highs, _ = map(np.array, zip(*intervals, strict=True))
         values = self.put("Gather", "X", features, axis=1)
         within = self.put("And", self.put("GreaterOrEqual", values, lows), self.put("Less", values, highs))
         outside = self.put("ReduceSum", self.put("Where", within, 0.0, 1.0), np.array([1]), keepdims=0)

@@ -174,13 +174,14 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
     """Add the values (n,) of a weak learner that is made of tests of single features."""
     match hypothesis:
         case _ if hasattr(hypothesis, "step"):
-            feature, threshold, above, below = hypothesis.step
+            feature, threshold, above, below, _ = hypothesis.step
             return graph.put("Where", graph.reach(feature, threshold), float(above), float(below))
         case Branch():
             above, below = _add_learner(hypothesis.above, graph), _add_learner(hypothesis.below, graph)
             return graph.put("Where", graph.reach(hypothesis.feature, hypothesis.threshold), above, below)
         case Rule():
-            return graph.put("Where", graph.meet(hypothesis.intervals), float(hypothesis.sign), 0.0)
+            intervals: Any = hypothesis.intervals
+            return graph.put("Where", graph.meet(intervals), float(hypothesis.sign), 0.0)
         case Ramp():
             beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from cvxens.limits import Pace
@@ -24,6 +25,9 @@ MAX_STEPS = 100
 
 FLATNESS = 1e-3
 """The share of its slope at which a line search is done: the next step leaves the point anyway."""
+
+DOWNHILL = 0.1
+"""The share of the slope of Newton's direction that one cut off at 0 must have to be taken."""
 
 MAX_ROOT_STEPS = 200
 """Steps of a root search: bisection alone goes through all 64 bits of an interval of floats in fewer."""
@@ -41,11 +45,12 @@ class Iterate:
 
 @dataclass(frozen=True)
 class SmoothProblem:
-    """min weight/2 |w|^2 - fixed_edges'w - fixed_balance b + sum_i phi_i(z_i), z = y (H w + b).
+    """min weight/2 |w|^2 - fixed_edges'w - fixed_balance b + sum_i phi_i(z_i), z = y (H w + b), w free or w >= 0.
 
     With u = -phi'(z) and D = phi''(z), eliminating b leaves the Newton system of size n_columns
     ``weight I + sum_i D_i (H_i - m)(H_i - m)'``, m the mean of the rows weighted by D, so no regularisation of b is
-    needed, and where D has fewer than n_columns entries it is solved in the samples instead (Woodbury).
+    needed, and where D has fewer than n_columns entries it is solved in the samples instead (Woodbury). Where w >= 0,
+    weights at 0 that would fall stay there, the others take the step (Bertsekas 1982).
     """
 
     rows: Array  # H'
@@ -56,14 +61,16 @@ class SmoothProblem:
     curvature: Callable[[Array], Array]  # from u to D >= 0
     fixed_edges: Array | float = 0.0  # the edges H'(y u) of further samples whose u is fixed
     fixed_balance: float = 0.0  # and their y'u
+    nonnegative: bool = False  # True for w >= 0, which the start has to satisfy
 
     def minimise(self, start: Iterate, tolerance: Callable[[Array, Array, Array], float]) -> Iterate:
-        """Take Newton steps until ``|weight w - edges|^2 / (2 weight)``, a gap, is within the tolerance at (w, z, u).
+        """Take Newton steps until the duality gap of w and its edges is within the tolerance at (w, z, u).
 
         The answer has the best intercept to its w, also where rounding, `MAX_STEPS` or the clock ended the search.
         """
         at, pace = start, Pace()
-        for _ in range(MAX_STEPS):
+        # some steps only take one weight to 0
+        for _ in range(MAX_STEPS + (2 * len(start.w) if self.nonnegative else 0)):
             if not pace.allows_step():
                 break
             z = self.y * (at.f + at.b)
@@ -74,7 +81,7 @@ class SmoothProblem:
             D = self.curvature(u)
             is_balanced = abs(imbalance) <= self._rounding(at, u, D)
             # Fenchel's gap: what the multipliers, were they balanced, leave of primal less dual
-            is_small = float(gradient @ gradient) / (2 * self.weight) <= tolerance(at.w, z, u)
+            is_small = self._measure_gap(at.w, gradient) <= tolerance(at.w, z, u)
             if is_small and is_balanced:
                 return replace(at, solved=True)
             if not is_balanced and (is_small or not D.any()):
@@ -85,6 +92,14 @@ class SmoothProblem:
                 break
             at = ahead
         return at
+
+    def _measure_gap(self, w: Array, gradient: Array) -> float:
+        """Return ``weight/2 |w|^2 + |e|^2 / (2 weight) - e'w`` for the edges e, their positive parts where w >= 0."""
+        if not self.nonnegative:
+            return float(gradient @ gradient) / (2 * self.weight)
+        edges = self.weight * w - gradient
+        off = self.weight * w - np.maximum(edges, 0.0)
+        return float(off @ off) / (2 * self.weight) + float(w @ np.maximum(-edges, 0.0))
 
     def _balance(self, at: Iterate) -> Iterate:
         """Move b to where y'u = 0."""
@@ -104,8 +119,20 @@ class SmoothProblem:
         )
 
     def _step(self, at: Iterate, z: Array, D: Array, gradient: Array, imbalance: float) -> Iterate:
-        """Search along Newton's direction."""
-        d, db = self._find_direction(D, gradient, imbalance)
+        """Search along Newton's direction, where w >= 0 over the weights that are above 0 or want to rise."""
+        if self.nonnegative:
+            moving = np.flatnonzero((at.w > 0) | (gradient < 0))
+            while True:
+                d = np.zeros(len(at.w))
+                d[moving], db = self._find_direction(D, gradient[moving], imbalance, moving)
+                # a weight at 0 that the others would take below it stays
+                stuck = (at.w == 0) & (d < 0)
+                if not stuck.any():
+                    break
+                moving = moving[~stuck[moving]]
+            d, longest = self._stay_above(at.w, d, gradient, imbalance * db)
+        else:
+            (d, db), longest = self._find_direction(D, gradient, imbalance), np.inf
         df = d @ self.rows
         dz = self.y * (df + db)
         # the slope along d of all but the loss is rise + t bend
@@ -117,16 +144,40 @@ class SmoothProblem:
             return rise + t * bend - float(u @ dz), bend + float(self.curvature(u) @ dz**2)
 
         t = find_root(slope, 1.0, tolerance=FLATNESS * abs(float(gradient @ d) + imbalance * db), low=0.0)
-        return Iterate(at.w + t * d, at.b + t * db, at.f + t * df)
+        t = min(t, longest)
+        w = at.w + t * d
+        if self.nonnegative:
+            # what gets to 0 is there to the last bit
+            w[(d < 0) & (t * -d >= at.w * (1 - 4 * EPSILON))] = 0.0
+        return Iterate(w, at.b + t * db, at.f + t * df)
 
-    def _find_direction(self, D: Array, gradient: Array, imbalance: float) -> tuple[Array, float]:
-        """Return Newton's direction in w and b; gradient and imbalance are the objective's slopes in them."""
+    def _stay_above(self, w: Array, d: Array, gradient: Array, rise: float) -> tuple[Array, float]:
+        """Return a direction along which the objective falls, and how far along it w >= 0.
+
+        That is the one to where all weights that a whole step takes below 0 are 0, if it falls enough along it; else
+        d, as far as to the first such weight. `rise` is the slope that the intercept adds.
+        """
+        falling = d < 0
+        longest = float((w[falling] / -d[falling]).min(initial=np.inf))
+        if longest >= 1.0:
+            return d, longest
+        clipped = np.maximum(w + d, 0.0) - w
+        if float(gradient @ clipped) + rise <= DOWNHILL * (float(gradient @ d) + rise):
+            return clipped, 1.0
+        return d, longest
+
+    def _find_direction(
+        self, D: Array, gradient: Array, imbalance: float, kept: NDArray[np.intp] | None = None
+    ) -> tuple[Array, float]:
+        """Return Newton's direction in the weights that are kept and in b, from the slopes in these and in b."""
         # curvatures that rounding loses against the largest leave the system as it is
         curved = np.flatnonzero(EPSILON * D.max(initial=0.0) < D)
         if not curved.size:
             return -gradient / self.weight, 0.0
-        D, A = D[curved], self.rows[:, curved]
+        D, A = D[curved], self.rows[:, curved] if kept is None else self.rows[np.ix_(kept, curved)]
         total = float(D.sum())
+        if not len(A):
+            return np.zeros(0), -imbalance / total
         # without b: weight I + sum_i D_i (H_i - mean)(H_i - mean)'
         mean = A @ D / total if self.intercept else np.zeros(len(A))
         reduced = gradient - mean * imbalance

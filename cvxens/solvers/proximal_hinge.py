@@ -129,7 +129,7 @@ class HingePoint:
 
 @dataclass(frozen=True)
 class ProximalHinge:
-    """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b + offset).
+    """min weight/2 |w|^2 + sum_i C_i max(0, 1 - z_i), z = y (H w + b + offset), over w free or w >= 0.
 
     Near the optimum O(n_columns) samples are free; samples far from there are left out of a proximal step with their u
     fixed (shrinking), and the step is repeated if one of them would have moved. As y'u = 0 holds exactly after every
@@ -142,6 +142,7 @@ class ProximalHinge:
     intercept: bool
     tol: float  # the relative duality gap at which to stop
     offset: Array | float = 0.0  # scores are H w + b + offset
+    nonnegative: bool = False  # True for w >= 0
 
     def solve(self, rows: Array, start: HingePoint) -> HingePoint:
         """Solve over rows H' from a start, whose missing weights are 0 and whose objectives are not used.
@@ -218,7 +219,15 @@ class ProximalHinge:
             s = np.where(kept, 0.0, self.y * fixed)
             rows, edges, balance = np.compress(kept, rows, axis=1), rows @ s, float(s.sum())
         return SmoothProblem(
-            rows, near.y, self.weight, self.intercept, near.multipliers, near.curvature, edges, balance
+            rows,
+            near.y,
+            self.weight,
+            self.intercept,
+            near.multipliers,
+            near.curvature,
+            edges,
+            balance,
+            self.nonnegative,
         )
 
     def _point(self, rows: Array, at: Iterate, u: Array) -> HingePoint:
@@ -226,6 +235,8 @@ class ProximalHinge:
         loss = Hinge(self.C)
         u = clip_box(u, self.C, self.y if self.intercept else None)
         edges = rows @ (self.y * u)
+        # with w >= 0 a negative edge takes nothing off the bound
+        edges = np.maximum(edges, 0.0) if self.nonnegative else edges
         b = float(loss.best_intercept(at.f, self.y)) if self.intercept else at.b
         # weight/2 |w|^2 + loss(z), and sum u - |H'(y u)|^2 / (2 weight)
         primal = self.weight / 2 * float(at.w @ at.w) + loss.value(self.y * (at.f + b))

@@ -6,6 +6,7 @@ import pytest
 from command_line import python, run
 
 from cvxens import estimators, kernels, problems, solvers
+from cvxens.cli.names import describe_rooms, read_names
 from cvxens.colgen import masters, oracles
 from cvxens.problems import FORMULATIONS, Problem
 from cvxens.solvers import additive
@@ -50,6 +51,11 @@ def test_every_master_that_is_chosen_from_is_exported():
 
 def test_every_formulation_has_an_equation_and_a_source():
     assert all(formulation.source and formulation.equation for formulation in FORMULATIONS)
+
+
+def test_the_file_says_what_the_rooms_say():
+    # after a change of a first sentence, or a new name: python -m cvxens.cli.names
+    assert read_names() == describe_rooms()
 
 
 @pytest.fixture(scope="module")

@@ -30,11 +30,12 @@ finally:
         ["export", "--help"],
         ["reproduce", "--help"],
         ["list", "--help"],
+        ["list"],
         ["--version"],
         [],
     ],
 )
-def test_help_loads_no_numerical_library(arguments):
+def test_what_computes_nothing_loads_no_numerical_library(arguments):
     done = python("-c", LOADED, *arguments)
     assert done.returncode == (0 if arguments else 2)
     [loaded] = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("loaded")]

@@ -97,9 +97,10 @@ def test_the_optimum_is_that_of_libsvm(C):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weight", [0.2, 5.0])
-def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight):
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight, nonnegative):
     H, y = drawn(11, "normal", 40, 12)
-    formulation = Formulation(Hinge(0.6), SquaredL2(weight), intercept=intercept)
+    formulation = Formulation(Hinge(0.6), SquaredL2(weight), intercept=intercept, nonnegative=nonnegative)
     fast, reference = HingeMaster(formulation, y), CvxpyMaster(formulation, y, solver="CLARABEL")
     for block in np.array_split(H, 4, axis=1):
         fast.add(columns(block))
@@ -108,6 +109,33 @@ def test_both_masters_agree_with_any_weight_and_intercept(intercept, weight):
         assert mine.objective == pytest.approx(other.objective, rel=1e-6)
         assert_allclose(mine.w, other.w, atol=1e-4)
         assert intercept or mine.b == 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(list(KINDS)),
+    st.integers(2, 40),
+    st.integers(1, 40),
+    st.floats(-3, 2),
+    st.booleans(),
+)
+def test_weights_of_one_sign_end_where_their_gap_does(seed, kind, n, J, exponent, opposed):
+    """Min 1/2 |w|^2 + C sum xi over w >= 0 has the bound sum u - 1/2 |max(H'(y u), 0)|^2."""
+    H, y = drawn(seed, kind, n, J)
+    # with opposed columns weights meet their bounds
+    H = np.hstack([H, -H[:, : J // 2]]) if opposed else -H
+    formulation = Formulation(Hinge(10.0**exponent), SquaredL2(), intercept=True, nonnegative=True)
+    master = HingeMaster(formulation, y)
+    master.add(columns(H))
+    found = master.solve()
+    primal = 10.0**exponent * np.maximum(1 - y * (H @ found.w + found.b), 0).sum() + found.w @ found.w / 2
+    dual = found.u.sum() - np.square(np.maximum(H.T @ (y * found.u), 0)).sum() / 2
+    assert found.w.min() >= 0
+    assert primal - dual <= 1e-7 * primal
+    assert found.u.min() >= 0
+    assert found.u.max() <= 10.0**exponent
+    assert abs(y @ found.u) <= 1e-12 * found.u.sum()
 
 
 @pytest.mark.parametrize("kind", KINDS)

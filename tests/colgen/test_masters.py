@@ -280,7 +280,7 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
     assert chosen["svm"] is HingeMaster
     assert chosen["exponential"] is SmoothMaster
     assert chosen["logistic, l1"] is SparseMaster
-    assert chosen["squared hinge, l2, nonnegative"] is CvxpyMaster
+    assert chosen["squared hinge, l2, nonnegative"] is SmoothMaster
     expression = Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1())
     assert isinstance(fastest_master(expression, y), ConicMaster)
 
@@ -293,7 +293,6 @@ def test_the_fastest_master_that_supports_a_formulation_is_chosen():
         (HighsMaster, Formulation(HardMargin(), L1()), "HardMargin + L1 with free w and no intercept"),
         (HighsMaster, Formulation(cp.sum, cp.norm1), "ExpressionLoss + L1 with free w and no intercept"),
         (HingeMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),
-        (HingeMaster, replace(formulations.svm(1.0), nonnegative=True), "Hinge + SquaredL2 with w >= 0"),
         (SmoothMaster, Formulation(Logistic(1.0), L1()), "Logistic + L1 with free w and no intercept"),
         (SmoothMaster, formulations.svm(1.0), "Hinge + SquaredL2 with free w and an intercept"),
         (LeastSquaresMaster, formulations.soft_margin(1.0), "Hinge + L1 with w >= 0 and no intercept"),

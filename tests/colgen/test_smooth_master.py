@@ -42,14 +42,17 @@ def solved(formulation, H, y, n_blocks=1):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.booleans())
-def test_loss_and_conjugate_meet(loss, seed, shape, exponent, intercept):
+@given(st.integers(0, 10**6), SHAPES, st.floats(-4, 3), st.booleans(), st.booleans())
+def test_loss_and_conjugate_meet(loss, seed, shape, exponent, intercept, nonnegative):
     H, y = drawn(seed, *shape)
     H = np.sign(H) if seed % 2 else H
     C = 10.0**exponent
-    found = solved(Formulation(loss(C), SquaredL2(0.8), intercept=intercept), H, y)
+    formulation = Formulation(loss(C), SquaredL2(0.8), intercept=intercept, nonnegative=nonnegative)
+    found = solved(formulation, H, y)
     primal = loss(C).value(y * (H @ found.w + found.b)) + 0.4 * found.w @ found.w
-    dual = loss(C).dual_value(found.u) - np.square(H.T @ (y * found.u)).sum() / 1.6
+    edges = H.T @ (y * found.u)
+    dual = loss(C).dual_value(found.u) - np.square(np.maximum(edges, 0) if nonnegative else edges).sum() / 1.6
+    assert not nonnegative or found.w.min() >= 0
     assert found.objective == pytest.approx(primal, rel=1e-9)
     assert primal - dual <= 1e-7 * primal
     assert found.u.min() >= 0
@@ -58,10 +61,11 @@ def test_loss_and_conjugate_meet(loss, seed, shape, exponent, intercept):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_both_masters_agree(loss, intercept):
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_both_masters_agree(loss, intercept, nonnegative):
     H, y = drawn(1, 40, 9)
     H[:, 3] = H[:, 2]
-    formulation = Formulation(loss(0.4), SquaredL2(2.0), intercept=intercept)
+    formulation = Formulation(loss(0.4), SquaredL2(2.0), intercept=intercept, nonnegative=nonnegative)
     reference = CvxpyMaster(formulation, y, solver="CLARABEL")
     reference.add(columns(H))
     expected, found = reference.solve(), solved(formulation, H, y)

@@ -182,7 +182,7 @@ def test_columns_per_round_and_ties():
     X = np.array([[0.0, 0, 3, 0], [1, 1, 3, 1], [2, 2, 3, 2], [3, 3, 3, 3]])
     s = np.array([1.0, -1, 1, -1])
     chosen = Stumps(X, columns_per_round=2).price(s).columns
-    assert [astuple(c.hypothesis) for c in chosen] == [(0, 0.5, -1), (1, 0.5, -1)]
+    assert [astuple(c.hypothesis) for c in chosen] == [(0, 0.5, -1, 0), (1, 0.5, -1, 0)]
 
 
 def test_huge_weights_have_no_square_sum():

@@ -203,7 +203,17 @@ def test_every_trusted_type_is_one_that_files_hold():
         TABLE,
         {"_take_values", "Linear", "StumpRegion", "Precomputed", "WeakLearner", "Product", "Logical"},
         {"Staircase", "KernelExpansion", "Points"},
-        {"Indicator", "Negated", "LinearForm", "Formula", "Connective", "_unlike", "PassesNode", "Centred"},
+        {
+            "LevelStump",
+            "Indicator",
+            "Negated",
+            "LinearForm",
+            "Formula",
+            "Connective",
+            "_unlike",
+            "PassesNode",
+            "Centred",
+        },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)

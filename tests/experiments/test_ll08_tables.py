@@ -7,9 +7,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
 
 from cvxens.datasets import make_ringnorm, make_threenorm, make_twonorm
-from cvxens.estimators import AdaBoostClassifier, InfiniteEnsembleSVC, LPBoostClassifier
+from cvxens.estimators import AdaBoostClassifier, CGEnsClassifier, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.experiments import ErrorOf, Generated, experiment_of
-from cvxens.experiments.ll08 import SVM_MID, near_ringnorm
+from cvxens.experiments.ll08 import METHODS, near_ringnorm
 from cvxens.experiments.methods import StagedCV, percent_wrong, seeded
 
 TABLES = {name: experiment_of("ll08", name) for name in ("table2", "table3", "table4", "table5", "table6")}
@@ -70,7 +70,7 @@ def test_the_middle_stumps_are_both_signs_with_weight_one_half(C):
 
     H, new = columns(split.X), columns(split.X_test)
     peer = SVC(C=C, **EXACT).fit(H @ H.T, split.y)
-    assert C / 2 in SVM_MID.estimator.Cs
+    assert C / 2 in METHODS["SVM-Mid"].estimator.Cs
     ours = InfiniteEnsembleSVC("middle-stump", C=C / 2, tol=1e-8).fit(split.X, split.y)
     np.testing.assert_allclose(ours.decision_function(split.X_test), peer.decision_function(new @ H.T), atol=1e-4)
 
@@ -97,6 +97,20 @@ def test_rounds_are_chosen_as_by_grid_search(split):
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-12)
     assert ours.best_params_ == peer.best_params_
     np.testing.assert_array_equal(ours.predict(split.X_test), peer.predict(split.X_test))
+
+
+@pytest.mark.filterwarnings("ignore:CGEnsClassifier. max_columns reached")
+def test_sizes_are_chosen_as_by_grid_search():
+    # 40 samples of one feature have 39 middle stumps and the constant, so the last size is out of reach
+    X, y = SPLITS[1].X[:40, :1], SPLITS[1].y[:40]
+    model = CGEnsClassifier(oracle="stumps", min_edge=1e-2)
+    grid, sizes = {"C": [0.01, 1.0]}, [2, 5, 100]
+    peer = GridSearchCV(model, {**grid, "max_columns": sizes}, cv=3).fit(X, y)
+    ours = StagedCV(model, sizes, 3, grid).fit(X, y)
+    assert ours.cv_results_["params"] == peer.cv_results_["params"]
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-12)
+    assert ours.best_params_ == peer.best_params_
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
 
 
 def test_rounds_end_with_a_perfect_stump():

@@ -76,11 +76,11 @@ class HingeMaster(NewtonMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss of hinges, also of regression, with a squared l2 penalty and free w, with or without an intercept.
+        A loss of hinges, also of regression, with a squared l2 penalty, with or without an intercept, w free or w >= 0.
     """
 
     source = "LL08 P1; SL (1), line 6 of Algorithm 1"
-    needs = (Needs("hinges", "ridge", nonnegative=False),)
+    needs = (Needs("hinges", "ridge"),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-9, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
@@ -89,7 +89,9 @@ class HingeMaster(NewtonMaster):
         # m that is to reach its gain is one of m + 1 - gain that is to reach 1
         labels = stack.repeat(y)
         prices, offset = stack.prices / stack.unit, labels * (1 - stack.gains)
-        self.solver = ProximalHinge(labels, prices, self.penalty.ridge, formulation.intercept, tol, offset)
+        self.solver = ProximalHinge(
+            labels, prices, self.penalty.ridge, formulation.intercept, tol, offset, formulation.nonnegative
+        )
         self.point = HingePoint.zero(len(labels))
 
     def minimise(self, tol: float) -> Point:
@@ -142,17 +144,18 @@ class SmoothMaster(NewtonMaster):
     """A smooth loss with a squared l2 penalty, warm-started from the last weights.
 
     At u = -loss'(z) and the best intercept, Fenchel's equality holds between loss and conjugate, so the duality gap
-    of the restricted problem is |ridge w - edges|^2 / (2 ridge) and Newton's method stops on it.
+    of the restricted problem is that of the penalty, |ridge w - edges|^2 / (2 ridge) where w is free, and Newton's
+    method stops on it.
 
     Parameters
     ----------
     formulation : Formulation
         A loss that has a `curvature` (exponential, logistic, Huber's, counts, ..., or your own) of one score a sample,
-        with a squared l2 penalty and free w, with or without an intercept.
+        with a squared l2 penalty, with or without an intercept, w free or w >= 0.
     """
 
     source = "KIE06 (14)"
-    needs = (Needs("curvature", "ridge", nonnegative=False, several=False),)
+    needs = (Needs("curvature", "ridge", several=False),)
 
     def __init__(self, formulation: Formulation, y: Array, *, tol: float = 1e-11, share: float = SHARE) -> None:
         super().__init__(formulation, y, tol=tol, share=share)
@@ -163,7 +166,10 @@ class SmoothMaster(NewtonMaster):
         rows, y, loss, penalty = self.restricted.H.T, self.restricted.y, self.loss, self.penalty
         w = np.concatenate([self.w, np.zeros(len(rows) - len(self.w))])
         intercept = self.restricted.formulation.intercept
-        problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature)
+        nonnegative = self.restricted.formulation.nonnegative
+        problem = SmoothProblem(
+            rows, y, penalty.ridge, intercept, loss.multipliers, loss.curvature, nonnegative=nonnegative
+        )
         at = problem.minimise(Iterate(w, self.b, w @ rows), lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
         self.w, self.b = at.w, at.b
         return {"w": at.w, "b": np.asarray(at.b), "u": loss.multipliers(y * (at.f + at.b))}

@@ -13,7 +13,7 @@ from cvxens.colgen.oracles.ramps import Ramps
 from cvxens.colgen.oracles.rows import Rows
 from cvxens.colgen.oracles.stumps import Stumps
 from cvxens.colgen.oracles.unions import Costed, Union
-from cvxens.hypotheses import Constant, Stump
+from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [
     "Boxes",
@@ -24,6 +24,7 @@ __all__ = [
     "Fourier",
     "KernelBalls",
     "KernelColumns",
+    "LevelStump",
     "PairRules",
     "ParallelPerceptrons",
     "Perceptrons",

@@ -237,7 +237,10 @@ class Boxes:
         if not isinstance(rule, Rule) or not 1 <= len(rule.intervals) <= self.max_length:
             return None
         box: Box = {}
-        for feature, low, high in rule.intervals:
+        for condition in rule.intervals:
+            if not isinstance(condition, Interval) or condition.missing:
+                return None
+            feature, low, high, _ = condition
             if feature >= self.binned.n_features:
                 return None
             first = self.binned.place(feature, low) if low > -inf else 0

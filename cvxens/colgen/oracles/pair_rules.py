@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
 from cvxens.colgen.oracles.stumps import FixedPoint, check_sides
 from cvxens.colgen.protocols import Column, Priced
-from cvxens.hypotheses import Constant, Hypothesis, Interval, Rule
+from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
@@ -178,8 +178,10 @@ class PairRules:
                     rows.append([number, *(part for place in places if place is not None for part in place)])
         return np.array(sorted(rows), np.int64).reshape(-1, 5)
 
-    def _place(self, interval: Interval) -> Condition | None:
+    def _place(self, interval: Interval | Among) -> Condition | None:
         """Return the condition that an interval is; None for another kind of interval."""
+        if not isinstance(interval, Interval) or interval.missing:
+            return None
         above = interval.high == inf
         place = self.binned.place(interval.feature, interval.low if above else interval.high)
         return (place, int(above)) if place and above != (interval.low == -inf) else None

@@ -1,5 +1,9 @@
 """Decision stumps as an exact oracle: every threshold of every feature is priced, histogram first, then a scan.
 
+Samples whose value is missing have no place; they count as below or as above the threshold, or not at all, which adds
+the same to every edge of the feature: so a feature with gaps is priced as one or two **readings**, whose edges are
+``total - 2 below`` with a total of their own. Tests of levels are in `levels.py`.
+
 Two notions. A **place** of a feature is a cut between two of its sorted samples; the stump there has the edge
 ``total - 2 below``, `below` the sum of the weights of the samples before it. A **bin** is a run of places. Summing the
 weights by bin, as histogram methods of gradient boosting do, gives the edges at the ends of the bins exactly and bounds
@@ -10,7 +14,6 @@ sums are the same in every order: ties are ties, and all ways of searching agree
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection, Sequence
 from functools import cached_property, partial
 from math import inf, ldexp, nextafter
@@ -21,15 +24,17 @@ from numba import njit
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
+from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, FoundTests, LevelTests
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures
-from cvxens.hypotheses import Constant, Hypothesis, Scaled, Stump
+from cvxens.features import SortedFeatures, check_features, column, count_missing, find_missing
+from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
+from cvxens.trees import Feature
 from cvxens.types import Array
-from cvxens.validation import finite_array, signed_weights, whole
+from cvxens.validation import finite_array, one_each, one_of, signed_weights, whole
 
 BITS = 61
 """The magnitudes of an output's weights add up to 2**61 at most, so ``total - 2 below`` fits into 64 bits."""
@@ -50,6 +55,12 @@ SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
 """What the default of `Stumps.per_feature` is made of: on 20,000 x 20, runs with ten columns a feature for one take a
 quarter to nine tenths of the time, by loss; twenty gain nothing more, as masters grow."""
 
+MISSING_AS = ("side", "zero")
+LEVEL_SIDES = ("one", "subsets")
+
+NOBODY = np.empty(0, np.intp)
+"""The samples of a gap where there is none."""
+
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -60,10 +71,15 @@ class Stumps:
     ``sum_i s_i - 2 sum_{i: x_i < threshold} s_i``, so one pass over each sorted feature prices them all,
     and bins spare most of that pass unless the sum of squared edges is wanted.
 
+    Of a feature in which values are missing there are the stumps by which these count as above the threshold, those by
+    which they count as below it, and the one that tells them from all others. Of a nominal feature, a column of codes,
+    there are the tests of its levels, one of which is that of the missing values. A stump of a feature without gaps, or
+    without a level that is met later, says nothing of these: it is 0 there.
+
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite, at least one feature that varies; sparse X and small integers stay what they are.
+        Finite, or NaN where missing, at least one feature that varies; sparse X and small integers stay what they are.
     constant : bool
         True if h(x) = 1 and h(x) = -1 belong to the set.
     signs : array-like of shape (n_features,), optional
@@ -82,6 +98,15 @@ class Stumps:
     square_sum : bool
         True if `Priced.edge_square_sum` is wanted, as penalties on the squared weights need it for their
         bound. Without it (inf is returned) features of more than 256 distinct values are priced faster.
+    features : sequence of Feature, optional
+        What the columns are: those with categories hold the codes 0, 1, ... of these. By default all are numeric.
+    missing : {"side", "zero"}
+        "zero" for stumps that are 0 where the value is missing. They are the means of those of both sides, so that they
+        have no larger edge than these, and a set with half as many hypotheses.
+    levels : {"one", "subsets"}
+        The tests of a nominal feature: of one level against the rest, or of any levels against the rest. The weights of
+        single levels add up; those of subsets, under an l1 penalty, cost no more than the largest effect of a level, so
+        that all others come for nothing, also where there are many levels of few samples.
 
     Examples
     --------
@@ -100,6 +125,17 @@ class Stumps:
     ...     print(column.hypothesis, column.edge)
     0.5 (x[0] >= 0.5 -> +1) 0.5
     x[1] >= 3.5 -> +1 0.0
+
+    Missing values, and levels:
+
+    >>> from cvxens.trees import Feature
+    >>> kinds = [Feature("age"), Feature("sky", ("blue", "grey", "red"))]
+    >>> gapped = Stumps([[31.0, 0], [np.nan, 2], [45.0, 1], [52.0, 1]], features=kinds, levels="subsets")
+    >>> for column in gapped.price(np.array([-0.1, 0.4, -0.3, 0.2])).columns[:3]:
+    ...     print(column.hypothesis, round(column.edge, 3))
+    x[0] >= 48.5, or missing -> +1 1.0
+    x[0] is missing -> +1 0.6
+    x[1] = red -> +1 0.6
     """
 
     source = "LL08 section 4, SL (6), (8), (13); DBS02"
@@ -115,27 +151,55 @@ class Stumps:
         columns_per_round: int | None = None,
         square_sum: bool = True,
         per_feature: int | None = None,
+        features: Sequence[Feature] | None = None,
+        missing: str = "side",
+        levels: str = "one",
     ) -> None:
-        self.features = SortedFeatures(X)
-        self.sample = self.features.X
+        self.sample = check_features(X, gaps=True)
+        n_features = self.sample.shape[1]
+        kinds = [Feature(f"x{j}") for j in range(n_features)] if features is None else list(features)
+        one_each("features", kinds, n_features, "feature")
+        silent = one_of("missing", missing, MISSING_AS) == "zero"
+        gaps = count_missing(self.sample) > 0
+        nominal = np.array([kind.categories is not None for kind in kinds])
+        subsets = one_of("levels", levels, LEVEL_SIDES) == "subsets"
+        self.tests = LevelTests(self.sample, kinds, gaps, subsets=subsets, silent=silent)
+        sides = check_sides(signs, n_features)
+        if (sides[nominal] != 0).any():
+            name = kinds[int(np.flatnonzero(nominal & (sides != 0))[0])].name
+            raise InvalidInput("signs", f"found {signs!r:.100}", f"give 0 for {name!r}, whose levels have no order")
+        # the readings of a feature: one, but two where missing values count as below or as above
+        twice = np.flatnonzero(gaps & ~nominal & (not silent))
+        read = np.append(np.flatnonzero(~nominal), twice)
+        self.read_missing = np.append(np.where(gaps & (not silent), -1, 0)[~nominal], np.ones_like(twice))
+        plain = features is None and not gaps.any()
+        self.features = SortedFeatures(self.sample, None if plain else read.tolist())
+        if not plain and not (self.features.n_distinct > 1).any() and not self.tests.n_hypotheses:
+            raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
         self.constant = constant
-        n_features = self.features.n_features
         if per_feature is None:
             several = min(self.features.n_samples // SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS // n_features)
             per_feature = max(1, several) if columns_per_round is None else 1
         self.per_feature = whole("per_feature", per_feature)
-        every = n_features * self.per_feature + 1
+        every = len(read) * self.per_feature + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
-        self.sides = check_sides(signs, n_features)
-        self.factors = np.ones(n_features) if costs is None else 1 / _check_costs(costs, n_features)
+        self.of_features = 1 / (np.ones(n_features) if costs is None else _check_costs(costs, n_features))
+        self.sides, self.factors = sides[read], self.of_features[read]
         self.negations = not self.sides.any()
+        self._gaps = [
+            np.flatnonzero(find_missing(column(self.sample, j))) if gaps[j] else NOBODY for j in read.tolist()
+        ]
         self._search = StumpSearch(self.features, every_place=square_sum)
 
     @property
     def statement(self) -> tuple[str, Array] | None:
-        """The name of the set in an exact proof, and its features (n_samples, n_features); None with signs or costs."""
-        if not self.negations or (self.factors != 1).any():
+        """The name of the set in an exact proof, and its features (n_samples, n_features); None if it has none.
+
+        It has one without signs, costs, gaps and nominal features.
+        """
+        others = bool(self.tests.tests) or len(self.features.columns) != self.sample.shape[1]
+        if not self.negations or (self.of_features != 1).any() or others:
             return None
         X: Any = self.sample
         return "stumps and constant" if self.constant else "stumps", X.toarray() if issparse(X) else np.asarray(X)
@@ -143,27 +207,32 @@ class Stumps:
     @property
     def n_hypotheses(self) -> int:
         """The number of hypotheses, h and -h counted once."""
-        return int((self.features.n_distinct - 1).sum()) + self.constant
+        return int((self.features.n_distinct - 1).sum()) + self.tests.n_hypotheses + self.constant
 
     @property
     def largest(self) -> float:
         """The largest |h(x)| of all hypotheses."""
-        return max(float(self.factors.max()), float(self.constant))
+        return max(float(self.of_features.max()), float(self.constant))
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the hypothesis is of the set, and its negation too."""
-        stump = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
-        return isinstance(stump, Constant) or (isinstance(stump, Stump) and not self.sides[stump.feature])
+        stump = _without_cost(hypothesis)
+        if isinstance(stump, Stump):
+            return not self.sides[self.features.columns == stump.feature].any()
+        return isinstance(stump, Constant | LevelStump)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
-        Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
-        edge by what the rounding of `s` to fixed point can have cost, at most ``n_samples * 2**-60 * sum |s|``, and of
-        costs and norms that of a few operations; `edge_square_sum` is sharp to about ``n_samples * 2**-52``.
+        Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
+        `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
+        ``n_samples * 2**-60 * sum |s|``, and of costs and norms that of a few operations; `edge_square_sum` is sharp to
+        about ``n_samples * 2**-52``.
         """
         weights = FixedPoint.from_weights(s, self.features.n_samples)
-        query, n_outputs = self._make_query(weights, exclude), len(weights.totals)
+        known = [_without_cost(hypothesis) for hypothesis in exclude]
+        query, n_outputs = self._make_query(weights, known), len(weights.totals)
+        tests = self.tests.search(weights.integers, [h for h in known if isinstance(h, LevelStump)], row_norm)
         if row_norm == inf:
             best = self._search.best(query, self.columns_per_round, self.factors)
             total: float = int(np.abs(weights.totals).max())
@@ -174,7 +243,7 @@ class Stumps:
             total = float(row_sizes(weights.totals.astype(np.float64)[np.newaxis], row_norm)[0])
             # conversions to floats, their powers, the sum of these and its root are rounded
             error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
-        if (self.factors != 1).any():
+        if (self.of_features != 1).any():
             share += 8 * EPSILON
         open_features = np.flatnonzero(best.places)
         sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
@@ -184,20 +253,26 @@ class Stumps:
         ]
         if self.per_feature > 1:
             more = map_in_threads(lambda j: self._find_more(j, query, best.places[j], row_norm), ranked.tolist())
-            found = sorted([*found, *(pair for of_feature in more for pair in of_feature)], key=lambda pair: -pair[0])
+            found = [*found, *(pair for of_feature in more for pair in of_feature)]
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
         every = ((best.largest + error) * self.factors)[self.features.n_distinct > 1].tolist()
+        for test, answer in zip(self.tests.tests, tests, strict=True):
+            factor = float(self.of_features[test.feature])
+            found += [(size if factor == 1 else size * factor, _with_cost(h, factor)) for size, h in answer.found]
+            outside += [(size + error) * factor for size, _ in answer.found[:1]]
+            every.append((answer.largest + error) * factor)
         if self.constant:
             every.append(total + error)
-            if not {Constant(1), Constant(-1)} & set(exclude):
+            if not {Constant(1), Constant(-1)} & set(known):
                 outside.append(total + error)
                 most = weights.totals[np.abs(weights.totals).argmax()]
-                insort(found, (total, Constant(1 if most >= 0 else -1)), key=lambda pair: -pair[0])
+                found.append((total, Constant(1 if most >= 0 else -1)))
+        found = sorted(found, key=lambda pair: -pair[0])
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        square_sum, rising = self._bound_square_sums(weights, best, query)
+        square_sum, rising = self._bound_square_sums(weights, best, query, tests)
         return Priced(
             columns,
             weights.raised(max(every, default=0.0), share),
@@ -207,75 +282,103 @@ class Stumps:
         )
 
     def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
-        """Turn excluded stumps into places that are closed."""
+        """Sum the weights that readings count, and turn excluded stumps into places that are closed."""
+        shape = len(weights.totals), self.features.n_features
+        totals, present, positives = (np.empty(shape, np.int64) for _ in range(3))
+        totals.T[:] = present.T[:] = weights.totals
+        positives.T[:] = weights.positives
+        for k, rows in enumerate(self._gaps):
+            if rows.size:
+                gone = weights.integers[:, rows]
+                present[:, k] -= gone.sum(axis=1)
+                positives[:, k] -= np.maximum(gone, 0).sum(axis=1)
+                totals[:, k] = present[:, k] + self.read_missing[k] * gone.sum(axis=1)
         thresholds: dict[int, list[float]] = {}
-        for hypothesis in exclude:
-            stump = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+        for stump in exclude:
             if isinstance(stump, Stump):
-                thresholds.setdefault(stump.feature, []).append(stump.threshold)
+                for k in np.flatnonzero(self.features.columns == stump.feature).tolist():
+                    if not self._gaps[k].size or self.read_missing[k] == stump.missing:
+                        thresholds.setdefault(k, []).append(stump.threshold)
         places = [np.empty(0, np.int64)]
         counts = np.zeros(self.features.n_features + 1, np.int64)
-        for feature in sorted(thresholds):
-            values = self.features.entry_values[self.features.entries(feature)]
-            places.append(np.searchsorted(values, thresholds[feature]))
-            counts[feature + 1] = len(thresholds[feature])
+        for k in sorted(thresholds):
+            values = self.features.entry_values[self.features.entries(k)]
+            places.append(np.searchsorted(values, thresholds[k]))
+            counts[k + 1] = len(thresholds[k])
         closed = np.concatenate(places), np.cumsum(counts)
-        return Query(weights.integers, weights.totals, weights.positives, *closed, self.sides)
+        return Query(weights.integers, totals, present, positives, *closed, self.sides)
 
-    def _find_more(self, feature: int, query: Query, known: int, row_norm: float) -> list[tuple[Any, Hypothesis]]:
-        """Return the best open stumps of the parts of a feature, but for the `known` best of all, with their sizes."""
-        edges, places = self._evaluate_edges(feature, query), self.features.places(feature)
-        sided = np.abs(edges) if self.sides[feature] == 0 else self.sides[feature] * edges
+    def _find_more(self, reading: int, query: Query, known: int, row_norm: float) -> list[tuple[Any, Hypothesis]]:
+        """Return the best open stumps of the parts of a reading, but for the `known` best of all, with their sizes."""
+        edges, places = self._evaluate_edges(reading, query), self.features.places(reading)
+        sided = np.abs(edges) if self.sides[reading] == 0 else self.sides[reading] * edges
         outputs = sided.argmax(axis=0)
         sizes: Any = sided[outputs, np.arange(len(places))]
         if row_norm < inf:
             # a norm knows no sides
             outputs, sizes = np.abs(edges).argmax(axis=0), row_sizes(edges.T.astype(np.float64), row_norm)
-        closed = query.closed[query.closed_starts[feature] : query.closed_starts[feature + 1]]
+        closed = query.closed[query.closed_starts[reading] : query.closed_starts[reading + 1]]
         parts = np.array_split(np.flatnonzero(~np.isin(places, closed)), self.per_feature)
         best = [part[sizes[part].argmax()] for part in parts if part.size]
-        factor = self.factors[feature]
+        factor = self.factors[reading]
         return [
-            (sizes[k] if factor == 1 else sizes[k] * factor, self._make_stump(feature, places[k], edges[outputs[k], k]))
+            (sizes[k] if factor == 1 else sizes[k] * factor, self._make_stump(reading, places[k], edges[outputs[k], k]))
             for k in best
             if places[k] != known
         ]
 
-    def _make_stump(self, feature: int, place: int, edge: int) -> Hypothesis:
-        threshold = self.features.threshold(feature, place)
-        rises = edge >= 0 if self.sides[feature] == 0 else self.sides[feature] > 0
-        stump = Stump(feature, threshold, 1 if rises else -1)
-        factor = float(self.factors[feature])
-        return stump if factor == 1 else Scaled(stump, factor)
+    def _make_stump(self, reading: int, place: int, edge: int) -> Hypothesis:
+        threshold = self.features.threshold(reading, place)
+        rises = edge >= 0 if self.sides[reading] == 0 else self.sides[reading] > 0
+        feature, missing = int(self.features.columns[reading]), int(self.read_missing[reading])
+        return _with_cost(Stump(feature, threshold, 1 if rises else -1, missing), float(self.factors[reading]))
 
-    def _bound_square_sums(self, weights: FixedPoint, best: Best, query: Query) -> tuple[float, float]:
+    def _bound_square_sums(
+        self, weights: FixedPoint, best: Best, query: Query, tests: Sequence[FoundTests]
+    ) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
         if not self.square_sum:
             return inf, inf
         n_outputs, places = len(weights.totals), self.features.n_distinct - 1
-        rounding = (self.features.n_samples + self.features.n_features + 8) * EPSILON
+        rounding = (self.features.n_samples + self.features.n_features + len(tests) + 8) * EPSILON
+        of_tests = [float(self.of_features[test.feature]) ** 2 for test in self.tests.tests]
+        try:
+            counted = sum(f * test.n_hypotheses for f, test in zip(of_tests, self.tests.tests, strict=True))
+            squares_of_tests = sum(f * answer.squares for f, answer in zip(of_tests, tests, strict=True))
+        except OverflowError:
+            # more subsets of levels than floats can count
+            return inf, inf
         # | |edges| - |rounded edges| | <= |edges - rounded edges| <= error sqrt(sum of factor^2 over all edges)
-        length = np.sqrt((float(places @ self.factors**2) + self.constant) * n_outputs * (1 + rounding))
+        n_edges = (float(places @ self.factors**2) + counted + self.constant) * n_outputs
+        length = np.sqrt(n_edges * (1 + rounding))
 
         def bound(of_features: Array) -> float:
-            squares = float((of_features * self.factors**2).sum())
+            squares = float((of_features * self.factors**2).sum()) + squares_of_tests
             squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
             return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
 
         rising = best.squares.copy()
-        for j in np.flatnonzero(self.sides).tolist():
-            edges = self.sides[j] * self._evaluate_edges(j, query).astype(np.float64)
-            rising[j] = np.square(np.maximum(edges, 0)).sum()
+        for k in np.flatnonzero(self.sides).tolist():
+            edges = self.sides[k] * self._evaluate_edges(k, query).astype(np.float64)
+            rising[k] = np.square(np.maximum(edges, 0)).sum()
         return bound(best.squares), bound(rising)
 
-    def _evaluate_edges(self, feature: int, query: Query) -> Ints:
-        """Return the edges of a feature's rising stumps, in the units of the weights, (n_outputs, n_places)."""
-        rows, places = self.features.entry_rows[self.features.entries(feature)], self.features.places(feature)
+    def _evaluate_edges(self, reading: int, query: Query) -> Ints:
+        """Return the edges of a reading's rising stumps, in the units of the weights, (n_outputs, n_places)."""
+        rows, places = self.features.entry_rows[self.features.entries(reading)], self.features.places(reading)
         listed = rows < self.features.n_samples
         weights = np.where(listed, query.integers[:, np.where(listed, rows, 0)], 0)
         # the entry of all zeros has the weights of those that are not listed
-        weights[:, ~listed] = (query.totals - weights.sum(axis=1))[:, np.newaxis]
-        return np.asarray(query.totals[:, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1])
+        weights[:, ~listed] = (query.present[:, reading] - weights.sum(axis=1))[:, np.newaxis]
+        return np.asarray(query.totals[:, reading, np.newaxis] - 2 * np.cumsum(weights, axis=1)[:, places - 1])
+
+
+def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
+    return hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+
+
+def _with_cost(hypothesis: Hypothesis, factor: float) -> Hypothesis:
+    return hypothesis if factor == 1 else Scaled(hypothesis, factor)
 
 
 def check_sides(signs: Any, n_features: int, argument: str = "signs") -> Ints:
@@ -352,7 +455,7 @@ class Bins(NamedTuple):
     code_starts: Ints
     rows: NDArray[np.int32]  # the samples that are listed, ascending; first all samples, shared by who lists all
     row_starts: Ints
-    rest: Ints  # (n_binned,), the bin of all samples that are not listed; -1 if all of them are
+    rest: Ints  # (n_binned,), the bin of all samples that are not listed; -1 if all of known values are
 
 
 class _FeatureBins(NamedTuple):
@@ -382,8 +485,11 @@ def cut_into_bins(features: SortedFeatures, chosen: Ints) -> Bins:
     mixed, _ = _join([b.mixed for b in by_feature], np.bool_)
     codes, code_starts = _join([b.codes for b in by_feature], np.uint8)
     everyone = np.arange(features.n_samples, dtype=np.int32)
-    rows, row_starts = _join([everyone, *(b.rows[: len(b.rows) * (b.rest >= 0)] for b in by_feature)], np.int32)
-    row_starts = np.where(rest < 0, 0, row_starts[1:-1])
+    some = np.array([len(b.rows) < features.n_samples for b in by_feature], np.bool_)
+    rows, row_starts = _join(
+        [everyone, *(b.rows[: len(b.rows) * own] for b, own in zip(by_feature, some, strict=True))], np.int32
+    )
+    row_starts = np.where(some, row_starts[1:-1], 0)
     return Bins(chosen, cuts, cut_starts, mixed, codes, code_starts, rows, row_starts, rest)
 
 
@@ -419,6 +525,8 @@ def _inner_cuts(places: Ints, n_entries: int) -> Ints:
 
 def _choose_rest(rows: NDArray[np.int32], codes: NDArray[np.uint8], n_samples: int) -> int:
     """Return the bin not to list: that of zeros that are not stored, or of at least half the samples, or none (-1)."""
+    if not rows.size:
+        return -1
     last = int(rows.argmax())
     middle = int(codes[len(codes) // 2])
     if rows[last] == n_samples:
@@ -448,8 +556,9 @@ class Query(NamedTuple):
     """Signed weights in fixed point, the places of the stumps that are excluded, and the sides of all."""
 
     integers: Ints
-    totals: Ints
-    positives: Ints
+    totals: Ints  # (n_outputs, n_features), the edges of a stump below all known values
+    present: Ints  # (n_outputs, n_features), the sums of the weights of the samples whose value is known
+    positives: Ints  # (n_outputs, n_features), of these the sums of those that are positive
     closed: Ints  # places that must not be answered with, feature by feature
     closed_starts: Ints  # (n_features + 1,)
     sides: Ints  # (n_features,), 1 for rising stumps alone, -1 for falling ones, 0 for both
@@ -518,7 +627,7 @@ class StumpSearch:
         # a bin can be left out if its bound is below the best edge of its feature, or below the `count` best of all
         top = best.sizes.max(axis=0)
         rank = max(self.n_features - count, 0)
-        least = np.partition(top * factors, rank)[rank] / factors
+        least = np.partition(top * factors, rank)[rank : rank + 1] / factors
         # what floats round off the least one that counts is left to be visited
         least = np.clip(least - np.abs(least) * 4 * EPSILON, NONE, NO_BOUND).astype(np.int64)
         floor = np.maximum(top, least)[self.scan.features]
@@ -577,12 +686,12 @@ def _visit_bins_of_feature(task: int, query: Query, bins: Bins, bounds: BinBound
     own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
     cuts, mixed = bins.cuts[own], bins.mixed[own]
     feature, slot = bins.features[f], bounds.slots[f]
-    side = query.sides[feature]
+    side, total = query.sides[feature], query.totals[o, feature]
     shut = _list_closed(feature, query)
     sums = _sum_bins(o, f, query, bins, slot >= 0)
     below = 0
     for b in range(len(cuts) - 1):
-        here = query.totals[o] - 2 * below
+        here = total - 2 * below
         if b > 0:
             squares += float(here) * float(here)
             if _size(here, side) >= size:
@@ -614,9 +723,10 @@ def _sum_bins(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
         for k in range(width):
             sums[k] += lanes[lane, k]
     if bins.rest[f] >= 0:
-        all_of = query.positives[o] if split else query.totals[o]
+        present = query.present[o, bins.features[f]]
+        all_of = query.positives[o, bins.features[f]] if split else present
         sums[bins.rest[f]] = all_of - sums[:n_bins].sum()
-        sums[n_bins + bins.rest[f]] = query.totals[o] - all_of - sums[n_bins:].sum()
+        sums[n_bins + bins.rest[f]] = present - all_of - sums[n_bins:].sum()
     return sums.reshape((2, n_bins))
 
 
@@ -637,8 +747,8 @@ def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: 
     entries = slice(scan.starts[feature], scan.starts[feature + 1])
     rows, changes = scan.rows[entries], scan.changes[entries]
     shut = _list_closed(feature, query)
-    weights, total = query.integers[o], query.totals[o]
-    zeros = _weight_of_zeros(weights, total, rows) if scan.has_zeros[feature] else 0
+    weights, total = query.integers[o], query.totals[o, feature]
+    zeros = _weight_of_zeros(weights, query.present[o, feature], rows) if scan.has_zeros[feature] else 0
     for b in range(bounds.reach.shape[2]):
         if bounds.reach[o, f, b] >= size:
             below, cut = bounds.below[o, f, b], scan.cut_starts[f] + b
@@ -664,7 +774,7 @@ def _visit_rows(
         entries = slice(scan.starts[feature], scan.starts[feature + 1])
         rows, changes = scan.rows[entries], scan.changes[entries]
         shut = _list_closed(feature, query)
-        zeros, below = query.totals.copy(), np.zeros(n_outputs, np.int64)
+        zeros, below = query.present[:, feature].copy(), np.zeros(n_outputs, np.int64)
         for row in rows:
             if row < n_samples:
                 zeros -= weights[row]
@@ -675,7 +785,7 @@ def _visit_rows(
             if changes[k]:
                 total = 0.0
                 for o in range(n_outputs):
-                    edge = abs(float(query.totals[o] - 2 * below[o]))
+                    edge = abs(float(query.totals[o, feature] - 2 * below[o]))
                     squares += edge * edge
                     # times a power of two, so that no power of a size overflows
                     total += (edge * 2.0**-61) ** order

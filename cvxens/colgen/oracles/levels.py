@@ -1,0 +1,284 @@
+"""Tests of the level of one feature, priced exactly: nominal features, and whether a value is missing.
+
+The samples of a test fall into groups, one for each level and one for those whose value is missing. A hypothesis is +1
+on some of the groups and -1 on the others. With v_g the sum of the weights of a group, the edge of the signs t is
+``sum_g t_g v_g``: the best are ``t_g = sign(v_g)``, and from them the next best follow, as each group whose sign is
+turned costs ``2 |v_g|``. All signs alike are the constant, which is no test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import count, islice
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens.errors import InvalidInput
+from cvxens.features import column, find_missing
+from cvxens.hypotheses import LevelStump
+from cvxens.limits import map_slices, threads_for
+from cvxens.problems.duality import row_sizes
+from cvxens.trees import Feature
+
+Ints: TypeAlias = NDArray[np.int64]
+
+MISSING, KNOWN = -1, -2
+"""What a group is that is no level: the samples whose value is missing, and those where it is not."""
+
+MOST_ENUMERATED = 16
+"""The groups up to which all subsets are listed, where a norm over outputs ranks them."""
+
+COLUMNS_PER_TEST = 10
+"""At most so many hypotheses of one test are answered with; each is the best for another group or output."""
+
+
+class FoundTests(NamedTuple):
+    """The best hypotheses of one test that are not excluded, and what is true of all, in the units of the weights."""
+
+    found: list[tuple[Any, LevelStump]]  # sizes of edges, largest first
+    largest: Any  # the largest size of all, excluded or not
+    squares: int  # the sum of squared edges of all
+
+
+@dataclass(frozen=True)
+class LevelTest:
+    """The hypotheses that are +1 on some groups of the samples and -1 on the others, by one feature."""
+
+    feature: int
+    groups: tuple[int, ...]  # codes of levels, ascending, or KNOWN; then MISSING, if some values are
+    names: tuple[str, ...]  # of all the feature's levels, by code; none of codes without names
+    subsets: bool  # True if any groups may be on one side, False if one alone
+
+    @property
+    def n_hypotheses(self) -> int:
+        """The number of hypotheses, h and -h counted once."""
+        return 2 ** (len(self.groups) - 1) - 1 if self._any_side else len(self.groups)
+
+    def make(self, inside: int, edge: int) -> LevelStump:
+        """Return the hypothesis of a positive edge that tells the groups of the bits of `inside` from the others.
+
+        `edge` is that of +1 inside, and `inside` a side as `_normalise` returns it.
+        """
+        members = [group for k, group in enumerate(self.groups) if inside >> k & 1]
+        levels = tuple(group for group in members if group >= 0)
+        missing = (1 if MISSING in members else -1) if MISSING in self.groups else 0
+        names = tuple(self.names[level] for level in levels) if self.names else ()
+        return LevelStump(self.feature, levels, 1 if edge >= 0 else -1, missing, names)
+
+    def find(self, hypothesis: LevelStump) -> int | None:
+        """Return which groups a hypothesis of this feature tells from the others, in either sign; None if none."""
+        members = {*hypothesis.levels, *([MISSING] if hypothesis.missing > 0 else [])}
+        known = {*self.groups, *range(len(self.names))}
+        if (hypothesis.missing != 0) != (MISSING in self.groups) or not members <= known:
+            return None
+        inside = sum(1 << k for k, group in enumerate(self.groups) if group in members)
+        return self._normalise(inside) if 0 < inside < self._all else None
+
+    @property
+    def _all(self) -> int:
+        return (1 << len(self.groups)) - 1
+
+    @property
+    def _any_side(self) -> bool:
+        """True if all subsets are sides: of two groups they are what one against the rest is."""
+        return self.subsets or len(self.groups) < 3
+
+    def _normalise(self, inside: int) -> int:
+        """Return the smaller one of a side and the other side, of two equal ones that without the first group."""
+        size, n_groups = inside.bit_count(), len(self.groups)
+        turned = 2 * size > n_groups or (2 * size == n_groups and inside & 1)
+        return self._all ^ inside if turned else inside
+
+    def search(self, sums: Ints, closed: Collection[int], row_norm: float) -> FoundTests:
+        """Return the best by the sums of the weights of the groups, (n_outputs, n_groups)."""
+        squares = self._sum_squares(sums)
+        if not self._any_side or row_norm < inf:
+            return FoundTests(*self._list(sums, closed, row_norm), squares)
+        outputs, found, largest = sums.tolist(), {}, 0
+        for v in outputs:
+            ranked = self._rank(v)
+            size, inside = next(ranked)
+            largest = max(largest, size)
+            while inside in closed and (following := next(ranked, None)) is not None:
+                _, inside = following
+            if inside not in closed:
+                # the edge of what is best for one output may be larger under another one
+                found[inside] = max((self._evaluate(inside, other) for other in outputs), key=abs)
+        best = sorted(found.items(), key=lambda item: -abs(item[1]))[:COLUMNS_PER_TEST]
+        return FoundTests([(abs(edge), self.make(inside, edge)) for inside, edge in best], largest, squares)
+
+    def _evaluate(self, inside: int, v: list[int]) -> int:
+        """Return the edge of +1 inside and -1 outside."""
+        return sum(weight if inside >> k & 1 else -weight for k, weight in enumerate(v))
+
+    def _rank(self, v: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield all hypotheses, largest edge first: the size of that, and the smaller side."""
+        order = sorted(range(len(v)), key=lambda k: abs(v[k]))
+        most, best = sum(map(abs, v)), sum(1 << k for k, weight in enumerate(v) if weight >= 0)
+        # sets of groups to turn, by what that costs: a set follows the one without its dearest group, or the one with
+        # the next cheaper group in place of that, so that each comes once
+        ties = count()
+        heap = [(0, next(ties), -1, 0)]
+        seen = set()
+        while heap:
+            cost, _, last, turned = heappop(heap)
+            if last + 1 < len(order):
+                k = order[last + 1]
+                heappush(heap, (cost + abs(v[k]), next(ties), last + 1, turned | 1 << k))
+                if last >= 0:
+                    before = order[last]
+                    swapped = turned ^ 1 << before ^ 1 << k
+                    heappush(heap, (cost - abs(v[before]) + abs(v[k]), next(ties), last + 1, swapped))
+            inside = self._normalise(best ^ turned)
+            # of h and -h the one of an edge above 0 comes first
+            if 0 < inside < self._all and inside not in seen:
+                seen.add(inside)
+                yield most - 2 * cost, inside
+
+    @cached_property
+    def _sides(self) -> tuple[Ints, Ints]:
+        """All sides, as bits, and the signs of the groups in each, (n_sides, n_groups); of subsets if they are few."""
+        n_groups = len(self.groups)
+        if not self._any_side:
+            return 1 << np.arange(n_groups), 2 * np.eye(n_groups, dtype=np.int64) - 1
+        if n_groups > MOST_ENUMERATED:
+            found = f"found subsets of {n_groups} levels, under a penalty on the rows of several outputs' weights"
+            raise InvalidInput("levels", found, f"take levels='one', or features of at most {MOST_ENUMERATED} levels")
+        bits = np.arange(1, self._all)
+        members = bits[:, np.newaxis] >> np.arange(n_groups) & 1
+        sizes = members.sum(axis=1)
+        normal = (2 * sizes < n_groups) | ((2 * sizes == n_groups) & (members[:, 0] == 0))
+        return bits[normal], 2 * members[normal] - 1
+
+    def _list(self, sums: Ints, closed: Collection[int], row_norm: float) -> tuple[list[tuple[Any, LevelStump]], Any]:
+        """Return the best of a list of all hypotheses, and the size of the largest."""
+        sides, signs = self._sides
+        edges = signs @ sums.T
+        own = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
+        sizes: Any = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
+        ranked = (k for k in np.argsort(-sizes, kind="stable").tolist() if int(sides[k]) not in closed)
+        found = [(sizes[k], self.make(int(sides[k]), int(own[k]))) for k in islice(ranked, COLUMNS_PER_TEST)]
+        return found, sizes.max()
+
+    def _sum_squares(self, sums: Ints) -> int:
+        """Sum the squared edges of all hypotheses, in whole numbers."""
+        n_groups, total = len(self.groups), 0
+        for v in sums.tolist():
+            everything = sum(v)
+            if self._any_side:
+                # over all signs t the mean of (sum_g t_g v_g)^2 is sum_g v_g^2; all signs alike are no test
+                total += 2 ** (n_groups - 1) * sum(weight**2 for weight in v) - everything**2
+            else:
+                total += sum((2 * weight - everything) ** 2 for weight in v)
+        return total
+
+
+class LevelTests:
+    """All tests of levels of a sample, and the groups that its samples are in.
+
+    Parameters
+    ----------
+    X : ndarray or csc_array of shape (n_samples, n_features)
+        Numbers and codes of levels, NaN where missing.
+    kinds : sequence of Feature
+        What each column is.
+    gaps : ndarray of bool, shape (n_features,)
+        True for the columns in which values are missing.
+    subsets : bool
+        True if any levels may be on one side of a test, False for one against the rest.
+    silent : bool
+        True if tests of levels say nothing of missing values, of which there is a test by itself then.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [np.nan]])
+    >>> tests = LevelTests(X, [Feature("sky", ("blue", "grey", "red"))], np.array([True]), subsets=True, silent=False)
+    >>> found, = tests.search(np.array([[1, -2, 3, 4]]), [], np.inf)
+    >>> print(found.found[0][1], found.found[0][0])
+    x[0] = grey, not missing -> -1 10
+    """
+
+    def __init__(
+        self, X: Any, kinds: Sequence[Feature], gaps: NDArray[np.bool_], *, subsets: bool, silent: bool
+    ) -> None:
+        self.tests: list[LevelTest] = []
+        members: list[NDArray[np.int32]] = []
+        for j, kind in enumerate(kinds):
+            if kind.categories is None and not gaps[j]:
+                continue
+            codes = _read_codes(column(X, j), j, kind)
+            missing = codes == MISSING
+            if kind.categories is not None:
+                present = np.unique(codes[~missing]).tolist()
+                groups = (*present, MISSING) if gaps[j] and not silent else tuple(present)
+                self._add(members, codes, LevelTest(j, groups, kind.categories, subsets))
+            if gaps[j] and (silent or kind.categories is None):
+                self._add(members, np.where(missing, MISSING, KNOWN), LevelTest(j, (KNOWN, MISSING), (), subsets))
+        sizes = [len(test.groups) + 1 for test in self.tests]
+        self.starts = np.cumsum([0, *sizes])
+        self.members = np.array(members, np.int32).reshape(len(members), X.shape[0])
+
+    def _add(self, members: list[NDArray[np.int32]], codes: NDArray, test: LevelTest) -> None:
+        """Add a test if two of its groups have samples; those of no group are in one more, of which nothing is said."""
+        if len(np.intersect1d(codes, test.groups)) < 2:
+            return
+        # by code; those of no level are at the end
+        place = np.full(max(0, *test.groups) + 3, len(test.groups), np.int32)
+        for k, group in enumerate(test.groups):
+            place[group] = k
+        members.append(place[codes])
+        self.tests.append(test)
+
+    @cached_property
+    def n_hypotheses(self) -> int:
+        """The number of hypotheses, h and -h counted once."""
+        return sum(test.n_hypotheses for test in self.tests)
+
+    def search(self, integers: Ints, exclude: Collection[LevelStump], row_norm: float) -> list[FoundTests]:
+        """Return the best hypotheses of every test by the weights of the samples, (n_outputs, n_samples)."""
+        sums = np.zeros((len(integers), self.starts[-1]), np.int64)
+
+        def add(tests: slice) -> None:
+            _sum_groups((tests.start, tests.stop), integers, self.members, self.starts, sums)
+
+        map_slices(add, len(self.tests), threads_for(integers.size * len(self.tests)), guided=True)
+        closed: list[set[int]] = [set() for _ in self.tests]
+        for hypothesis in exclude:
+            for k, test in enumerate(self.tests):
+                if test.feature == hypothesis.feature and (inside := test.find(hypothesis)) is not None:
+                    closed[k].add(inside)
+        return [
+            test.search(sums[:, start : start + len(test.groups)], shut, row_norm)
+            for test, start, shut in zip(self.tests, self.starts[:-1].tolist(), closed, strict=True)
+        ]
+
+
+def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int64]:
+    """Return the codes of a column, MISSING where they are; those of numbers that are not missing are 0."""
+    missing = find_missing(values)
+    if kind.categories is None:
+        return np.where(missing, MISSING, 0)
+    known = values[~missing]
+    if not np.isin(known, np.arange(kind.n_values)).all():
+        found = f"found in column {feature} what is no code of the {kind.n_values} levels of {kind.name!r}"
+        raise InvalidInput("X", found, "give codes 0, 1, ..., and NaN where the level is missing")
+    codes = np.full(len(values), MISSING, np.int64)
+    codes[~missing] = known.astype(np.int64)
+    return codes
+
+
+@njit(cache=True, nogil=True)
+def _sum_groups(tests: tuple[int, int], integers: Ints, members: NDArray[np.int32], starts: Ints, sums: Ints) -> None:
+    """Add up the weights of every output by the groups of some tests."""
+    for k in range(tests[0], tests[1]):
+        for o in range(len(integers)):
+            own = sums[o, starts[k] : starts[k + 1]]
+            for i in range(integers.shape[1]):
+                own[members[k, i]] += integers[o, i]

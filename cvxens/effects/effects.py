@@ -1,0 +1,312 @@
+"""A model as a sum of effects: of single features, of pairs, and of more; what each says, of all samples and of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._optional_dependencies import check_pandas_support
+
+from cvxens import validation
+from cvxens.effects.background import Background, CellBackground, SampleBackground
+from cvxens.effects.functions import Interaction, MainEffect
+from cvxens.effects.pieces import Piece, take_apart
+from cvxens.effects.purification import purify
+from cvxens.errors import InvalidInput
+from cvxens.types import Array
+
+MOST_CELLS = 2**20
+"""The most cells of one table: interactions of more features whose cuts make more stay apart, rule by rule."""
+
+TIMES = " x "
+"""What stands between the names of the features of an interaction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """A model as an intercept and effects: functions of one feature, of two, and of more, that add up to its scores.
+
+    Pairs are pure: in every row and every column of a pair the mean over the background is 0, so that all that
+    can be said of one feature alone is in its main effect. Every effect has the mean 0 over the background, and the
+    intercept is the mean score. Effects of three and more features have their mean taken out, and no more.
+
+    `model.effects(X)` makes one; the methods take samples as the model does.
+
+    Parameters
+    ----------
+    intercept : ndarray of shape (n_outputs,)
+        The mean of each score over the background.
+    mains : tuple of MainEffect
+        By feature, ascending.
+    interactions : tuple of Interaction
+        Pairs first; of each, the share of the background in its cells is known.
+    feature_names : tuple of str
+        Names of all features.
+    outputs : tuple of str
+        Names of the scores where there are several: classes, or what sub-problems tell apart; empty for one score.
+    sizes, variances : ndarrays of shape (n_terms, n_outputs)
+        The mean of the absolute value of every effect over the background, and its variance.
+    read : callable
+        From samples as users have them to an array or sparse matrix (n_samples, n_features).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier(C=0.01, oracle="depth_two_trees").fit(X, y)
+    >>> effects = model.effects(X)
+    >>> total = effects.intercept + effects.contributions(X).sum(axis=1)
+    >>> bool(np.allclose(total, model.decision_function(X)))
+    True
+    >>> bool(np.allclose(effects.intercept + effects.shapley_values(X).sum(axis=1), total))
+    True
+    """
+
+    intercept: Array
+    mains: tuple[MainEffect, ...]
+    interactions: tuple[Interaction, ...]
+    feature_names: tuple[str, ...]
+    outputs: tuple[str, ...]
+    sizes: Array
+    variances: Array
+    read: Callable[[Any], Any] = np.asarray
+
+    @classmethod
+    def from_terms(
+        cls,
+        terms: Iterable[tuple[Any, Array]],
+        intercept: Array,
+        feature_names: Sequence[str],
+        outputs: Sequence[str] = (),
+        *,
+        X: Any = None,
+        sample_weight: Array | None = None,
+        read: Callable[[Any], Any] = np.asarray,
+    ) -> Self:
+        """Make the effects of a sum of hypotheses and main effects, each times its weights (n_outputs,).
+
+        The background is a sample X (n_samples, n_features), as `read` returns it, with weights; without one, features
+        are taken as independent, and each as often in any of the cells between the cuts of the model as in any other.
+
+        Raises
+        ------
+        InvalidInput
+            A hypothesis changes elsewhere than at thresholds of single features.
+        """
+        total = np.array(intercept, np.float64)
+        single: dict[int, list[tuple[MainEffect, Array]]] = {}
+        joint: dict[tuple[int, ...], list[tuple[Piece, Array]]] = {}
+        for hypothesis, weights in terms:
+            parts = [(1.0, hypothesis)] if isinstance(hypothesis, MainEffect) else take_apart(hypothesis)
+            for factor, part in parts:
+                if isinstance(part, MainEffect):
+                    single.setdefault(part.feature, []).append((part, factor * weights))
+                elif isinstance(part, Piece):
+                    joint.setdefault(part.features, []).append((part, factor * weights))
+                else:
+                    total += part * factor * weights
+        tables = [table for pieces in joint.values() for table in _tabulate(pieces)]
+        background = _make_background(X, sample_weight, single, tables)
+        interactions = []
+        for features, cuts, table in sorted(tables, key=lambda found: (len(found[0]), found[0])):
+            made = Interaction(features, cuts, table, background.masses(features, cuts))
+            if len(features) == 2:
+                pure, *sides, constant = purify(table, made.masses)
+                total += constant
+                made = replace(made, table=pure)
+                for feature, own, side in zip(features, cuts, sides, strict=True):
+                    moved = [MainEffect(feature, own, s[:, None], np.zeros((len(s), 1))) for s in side.T]
+                    each = zip(moved, np.eye(len(total)), strict=True)
+                    single.setdefault(feature, []).extend(each)
+            else:
+                total += made.mean
+                made = made.lift(-made.mean)
+            interactions.append(made)
+        mains = []
+        for feature in sorted(single):
+            main = MainEffect.from_sum(single[feature])
+            x, p = background.points(feature)
+            mean = p @ main.at(x)
+            total += mean
+            mains.append(main.lift(-mean))
+        measured = [_measure_main(main, background) for main in mains] + [_measure_joint(one) for one in interactions]
+        sizes, variances = np.array(measured).reshape(-1, 2, len(total)).swapaxes(0, 1)
+        names = tuple(map(str, feature_names))
+        return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read)
+
+    @property
+    def terms(self) -> tuple[MainEffect | Interaction, ...]:
+        """All effects, those of single features first."""
+        return (*self.mains, *self.interactions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all effects: of a feature, or "age x dose"."""
+        return tuple(TIMES.join(self.feature_names[feature] for feature in term.features) for term in self.terms)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the model."""
+        return len(self.feature_names)
+
+    def __call__(self, X: Any) -> Array:
+        """Return the scores of samples X (n_samples, n_features): (n_samples,) or (n_samples, n_outputs)."""
+        X = self.read(X)
+        return self._show(sum((term(X) for term in self.terms), np.tile(self.intercept, (X.shape[0], 1))))
+
+    def contributions(self, X: Any) -> Array:
+        """Return what each effect adds to the scores of samples; with the intercept that is all of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_terms) or (n_samples, n_terms, n_outputs)
+            In the order of `names`.
+        """
+        X = self.read(X)
+        found = [term(X) for term in self.terms]
+        return self._show(np.stack(found, axis=1) if found else np.zeros((X.shape[0], 0, len(self.intercept))))
+
+    def shapley_values(self, X: Any) -> Array:
+        """Return the exact Shapley values of all features; with the intercept they add up to the scores.
+
+        They are interventional: features that a set has not are drawn from the background, together, whatever the
+        others are. A main effect is all its feature's; a pair is shared by the formula, of four means.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        """
+        X = self.read(X)
+        values = np.zeros((X.shape[0], self.n_features, len(self.intercept)))
+        for main in self.mains:
+            values[:, main.feature] += main(X)
+        for joint in self.interactions:
+            values[:, list(joint.features)] += joint.share(X)
+        return self._show(values)
+
+    def partial_dependence(self, features: Any, values: Any) -> Array:
+        """Return the mean score over the background, with some features of all samples set to given values.
+
+        Parameters
+        ----------
+        features : int or str, or sequence of these
+            By index or name.
+        values : array-like of shape (n_points,) or (n_points, n_given_features)
+            Of one feature, or of several.
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_outputs)
+
+        Raises
+        ------
+        InvalidInput
+            A feature that is not known, or values that are not finite.
+        """
+        given = [features] if isinstance(features, str) or np.ndim(features) == 0 else list(features)
+        places = [self._find_feature(feature) for feature in given]
+        points = np.atleast_1d(validation.finite_array("values", values))
+        points = points[:, None] if points.ndim == 1 else points
+        validation.one_each("values", points.T, len(places), "feature")
+        known = dict(zip(places, points.T, strict=True))
+        found = np.tile(self.intercept, (len(points), 1))
+        for main in self.mains:
+            if main.feature in known:
+                found += main.at(known[main.feature])
+        for joint in self.interactions:
+            # the mean of an interaction is 0 where none of its features is known
+            if not known.keys().isdisjoint(joint.features):
+                found += joint.expect(known)
+        return self._show(found)
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame of all effects, the most important first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `effect` (its name), `order` (the number of its features), `importance` (the mean of its absolute value over
+            the background; of several scores, the mean over these), `share` (its variance in the sum of the variances
+            of all effects) and, of several scores, `importance_NAME` of each.
+
+        Raises
+        ------
+        ImportError
+            Without pandas.
+        """
+        pd = check_pandas_support("to_frame")
+        importance = self.importances
+        frame = pd.DataFrame(
+            {
+                "effect": list(self.names),
+                "order": [len(term.features) for term in self.terms],
+                "importance": importance,
+                "share": self.shares,
+                **{f"importance_{name}": self.sizes[:, k] for k, name in enumerate(self.outputs)},
+            }
+        )
+        return frame.iloc[np.argsort(-importance, kind="stable")].reset_index(drop=True)
+
+    @property
+    def importances(self) -> Array:
+        """The mean of the absolute value of every effect over the background and the scores, (n_terms,)."""
+        return self.sizes.mean(axis=1)
+
+    @property
+    def shares(self) -> Array:
+        """The share of every effect in the sum of the variances of all of them, (n_terms,)."""
+        variances = self.variances.sum(axis=1)
+        return variances / (variances.sum() or 1.0)
+
+    def _show(self, values: Array) -> Array:
+        return values if self.outputs else values[..., 0]
+
+    def _find_feature(self, feature: Any) -> int:
+        if isinstance(feature, str) and feature in self.feature_names:
+            return self.feature_names.index(feature)
+        if isinstance(feature, int | np.integer) and 0 <= feature < self.n_features:
+            return int(feature)
+        remedy = f"give a name, or an index from 0 to {self.n_features - 1}"
+        raise InvalidInput("features", f"found {feature!r:.100}", remedy)
+
+
+def _tabulate(pieces: Sequence[tuple[Piece, Array]]) -> list[tuple[tuple[int, ...], tuple[Array, ...], Array]]:
+    """Add functions of the same features in one table over the cells between the cuts of all."""
+    features = pieces[0][0].features
+    cuts = {f: np.unique(np.concatenate([piece.cuts[f] for piece, _ in pieces])) for f in features}
+    shape = tuple(len(c) + 1 for c in cuts.values())
+    if np.prod([float(n) for n in shape]) > MOST_CELLS and len(pieces) > 1:
+        return [table for piece in pieces for table in _tabulate([piece])]
+    table = np.zeros((*shape, len(pieces[0][1])))
+    for piece, weights in pieces:
+        table += np.multiply.outer(piece.spread(cuts), weights)
+    return [(features, tuple(cuts.values()), table)]
+
+
+def _make_background(X: Any, sample_weight: Any, single: Any, tables: Any) -> Background:
+    """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
+    if X is not None:
+        n_samples = X.shape[0]
+        weights = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return SampleBackground(X, weights / weights.sum())
+    found: dict[int, list[Array]] = {}
+    for feature, parts in single.items():
+        found.setdefault(feature, []).extend(part.cuts for part, _ in parts)
+    for features, cuts, _ in tables:
+        for feature, own in zip(features, cuts, strict=True):
+            found.setdefault(feature, []).append(own)
+    return CellBackground({feature: np.unique(np.concatenate(cuts)) for feature, cuts in found.items()})
+
+
+def _measure_main(main: MainEffect, background: Background) -> tuple[Array, Array]:
+    x, p = background.points(main.feature)
+    values = main.at(x)
+    return p @ np.abs(values), p @ values**2
+
+
+def _measure_joint(joint: Interaction) -> tuple[Array, Array]:
+    p, values = joint.masses.ravel(), joint.table.reshape(joint.masses.size, -1)
+    return p @ np.abs(values), p @ values**2

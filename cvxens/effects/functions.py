@@ -1,0 +1,185 @@
+"""The functions that a model is the sum of: of one feature, linear between cuts, and of several, constant in cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb, inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.features import column
+from cvxens.types import Array
+
+
+def find_cells(x: Any, cuts: Array) -> NDArray[np.intp]:
+    """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on."""
+    return np.searchsorted(cuts, np.asarray(x, np.float64), side="right")
+
+
+def make_points(cuts: Array) -> Array:
+    """Return a value in each of the cells, (n_cuts + 1,): the cut that it begins at, and one just below the first."""
+    return np.append(np.nextafter(cuts[0], -inf), cuts)
+
+
+@dataclass(frozen=True, eq=False)
+class MainEffect:
+    """A function of one feature, linear between its cuts, where it may jump, and beyond them.
+
+    Parameters
+    ----------
+    feature : int
+        The feature.
+    cuts : ndarray of shape (n_cuts,)
+        Ascending; at least one. A value on a cut belongs to the cell above it.
+    values : ndarray of shape (n_cuts + 1, n_outputs)
+        The function where each cell begins; of the first cell, where it ends.
+    slopes : ndarray of shape (n_cuts + 1, n_outputs)
+        Its slope in each cell.
+
+    Examples
+    --------
+    >>> effect = MainEffect(0, np.array([1.0, 2.0]), np.array([[0.0], [3.0], [1.0]]), np.array([[0.0], [2.0], [0.0]]))
+    >>> effect.at([0.5, 1.0, 1.5, 9.0])[:, 0].tolist()
+    [0.0, 3.0, 4.0, 1.0]
+    """
+
+    feature: int
+    cuts: Array
+    values: Array
+    slopes: Array
+
+    @classmethod
+    def from_knots(cls, feature: int, knots: Array, values: Array) -> Self:
+        """Make a function of its values (n_knots,) at ascending knots, linear between them and constant beyond.
+
+        A knot that stands twice is a jump.
+        """
+        cuts, first, counts = np.unique(knots, return_index=True, return_counts=True)
+        before, after = values[first], values[first + counts - 1]
+        slopes = np.append(np.append(0.0, (before[1:] - after[:-1]) / np.diff(cuts)), 0.0)
+        return cls(feature, cuts, np.append(before[0], after)[:, None], slopes[:, None])
+
+    @classmethod
+    def from_sum(cls, parts: Sequence[tuple[MainEffect, Array]]) -> Self:
+        """Add functions of one feature and one output, each times its weights (n_outputs,)."""
+        cuts = np.unique(np.concatenate([part.cuts for part, _ in parts]))
+        values, slopes = np.zeros((2, len(cuts) + 1, len(parts[0][1])))
+        points = make_points(cuts)
+        for part, weights in parts:
+            values += part.at(points) * weights
+            slopes += part.slopes[find_cells(points, part.cuts)] * weights
+        return cls(parts[0][0].feature, cuts, values, slopes)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """The feature alone."""
+        return (self.feature,)
+
+    @property
+    def steps(self) -> bool:
+        """True if it is constant between cuts."""
+        return not self.slopes.any()
+
+    def at(self, x: Any) -> Array:
+        """Evaluate at values of the feature (n,); returns (n, n_outputs)."""
+        x = np.asarray(x, np.float64)
+        cells = find_cells(x, self.cuts)
+        beyond = x - self.cuts[np.maximum(cells - 1, 0)]
+        found: Array = self.values[cells]
+        return found if self.steps else found + self.slopes[cells] * beyond[:, None]
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
+        return self.at(column(X, self.feature))
+
+    def lift(self, height: Array) -> Self:
+        """Add constants (n_outputs,)."""
+        return replace(self, values=self.values + height)
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """A function of two or more features, constant in the cells between their cuts, and a distribution over these.
+
+    Parameters
+    ----------
+    features : tuple of int
+        The features, ascending.
+    cuts : tuple of ndarrays of shape (n_cuts,)
+        Of each feature, as those of `MainEffect`.
+    table : ndarray of shape (n_cuts + 1, n_cuts + 1, ..., n_outputs)
+        The values, cell by cell.
+    masses : ndarray of shape (n_cuts + 1, n_cuts + 1, ...)
+        The share of the samples in each cell, with the sum 1.
+
+    Examples
+    --------
+    >>> masses, table = np.full((2, 2), 0.25), np.array([[1.0, 0.0], [0.0, 1.0]])[..., None]
+    >>> same = Interaction((0, 3), (np.array([0.5]), np.array([0.5])), table, masses)
+    >>> same.at([[0.0, 0.0], [0.0, 1.0]])[:, 0].tolist(), same.expect({0: [0.0]})[:, 0].tolist()
+    ([1.0, 0.0], [0.5])
+    """
+
+    features: tuple[int, ...]
+    cuts: tuple[Array, ...]
+    table: Array
+    masses: Array
+
+    def at(self, values: Any) -> Array:
+        """Evaluate at values of its features (n, n_own_features); returns (n, n_outputs)."""
+        values = np.asarray(values, np.float64)
+        return self.expect(dict(zip(self.features, values.T, strict=True)))
+
+    def __call__(self, X: Any) -> Array:
+        """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
+        return self.expect({feature: column(X, feature) for feature in self.features})
+
+    def expect(self, known: dict[int, Any]) -> Array:
+        """Return the mean over samples whose known features are set to given values (n,), of any features at all.
+
+        Those of its features that are not known are as in the distribution, together; at least one has to be known.
+        """
+        own = [k for k, feature in enumerate(self.features) if feature in known]
+        cells = tuple(find_cells(known[self.features[k]], self.cuts[k]) for k in own)
+        return self._average(own)[cells]
+
+    @property
+    def mean(self) -> Array:
+        """Its mean (n_outputs,)."""
+        return self._average([])
+
+    def _average(self, kept: Sequence[int]) -> Array:
+        """Return the table of the means over all features but some, by their places."""
+        others = [k for k in range(len(self.features)) if k not in kept]
+        if not others:
+            return self.table
+        weights = self.masses.sum(axis=tuple(kept))
+        averaged: Array = np.tensordot(weights, self.table, axes=(range(len(others)), others))
+        return averaged
+
+    def share(self, X: Any) -> Array:
+        """Return the exact Shapley values of its features (n, n_own_features, n_outputs), interventional.
+
+        phi_j = sum_S |S|! (k - |S| - 1)! / k! (E[f(x_S, x_j, B)] - E[f(x_S, B)]) over the sets S of other features,
+        B the distribution (Lundberg & Lee 2017; Janzing, Minorics & Bloebaum 2020).
+        """
+        k, n_outputs = len(self.features), self.table.shape[-1]
+        cells = [find_cells(column(X, f), cuts) for f, cuts in zip(self.features, self.cuts, strict=True)]
+        values = np.zeros((len(cells[0]), k, n_outputs))
+        for size in range(k + 1):
+            for known in combinations(range(k), size):
+                mean = self._average(known)[tuple(cells[j] for j in known)]
+                for j in range(k):
+                    # with j it is E[f(x_S, x_j, B)] of the set S without j
+                    others = size - 1 if j in known else size
+                    factor = 1.0 / (k * comb(k - 1, others))
+                    values[:, j] += mean * (factor if j in known else -factor)
+        return values
+
+    def lift(self, height: Array) -> Self:
+        """Add constants (n_outputs,)."""
+        return replace(self, table=self.table + height)

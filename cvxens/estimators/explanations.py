@@ -1,0 +1,121 @@
+"""What fitted estimators say of themselves to people: the effects that they are the sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import validation
+from cvxens.effects import Effects, MainEffect
+from cvxens.errors import InvalidInput
+from cvxens.estimators.multiclass import name_sides
+from cvxens.types import Array
+
+
+class Terms(NamedTuple):
+    """The hypotheses and main effects that scores are sums of, each with its weights (n_outputs,)."""
+
+    terms: Sequence[tuple[Any, Array]]
+    intercept: Array  # (n_outputs,)
+    outputs: Sequence[str]  # the names of several scores
+
+
+class Explained:
+    """An estimator that says what it is the sum of."""
+
+    def effects(self, X: Any = None, sample_weight: Any = None) -> Effects:
+        """Take the score apart into functions of single features, of pairs, and of more, exactly.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+            The samples over which effects have the mean 0, such as those of the fit; without them features count as
+            independent, and all cells between the thresholds of a feature alike.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each counts; by default once.
+
+        Returns
+        -------
+        cvxens.effects.Effects
+            With the contributions to the score of any sample, importances, exact Shapley values and partial dependence.
+            Of several classes there are the scores of each, or of each pair of classes; of quantiles those before they
+            are sorted.
+
+        Raises
+        ------
+        InvalidInput
+            A model that is no sum of functions of few features, such as one of perceptrons or of a Gaussian kernel.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        found, read = self._list_terms(), partial(model._accepts().new, model)
+        if X is not None:
+            X = read(X)
+            if sample_weight is not None:
+                sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
+        names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
+        return Effects.from_terms(*found[:2], names, found.outputs, X=X, sample_weight=sample_weight, read=read)
+
+    def _list_terms(self) -> Terms:
+        """Return what the scores are sums of."""
+        found = f"found a {type(self).__name__}, which is no sum of functions of few features"
+        raise InvalidInput("effects", found, "take an ensemble, or a machine with a kernel of stumps")
+
+
+def list_machine_terms(machine: Any) -> Terms:
+    """Return the functions of single features that a kernel machine is the sum of."""
+    parts = machine._parts()
+    try:
+        shapes = machine.shape_functions_
+    except AttributeError as error:
+        raise InvalidInput("effects", f"found that {error}", "take a kernel of stumps") from None
+    listed = [shapes] if parts == [machine] else shapes
+    terms = [
+        (MainEffect.from_knots(feature, *shape), unit)
+        for functions, unit in zip(listed, np.eye(len(parts)), strict=True)
+        for feature, shape in enumerate(functions)
+    ]
+    return Terms(terms, np.array([float(part.intercept_) for part in parts]), name_outputs(machine, len(parts)))
+
+
+def list_votes_of(ensemble: Any) -> Terms:
+    """Return the weak learners of an ensemble with what each adds to the scores."""
+    parts = ensemble._parts()
+    if any(getattr(part, "_decide", None) is not None for part in parts):
+        remedy = "take one whose scores are sums of weak learners alone"
+        raise InvalidInput("effects", "found a formulation whose variables of its own act by a function", remedy)
+    if parts != [ensemble]:
+        terms = [
+            (h, float(w) * unit)
+            for part, unit in zip(parts, np.eye(len(parts)), strict=True)
+            for h, w in zip(part.weak_learners_, part.weights_, strict=True)
+        ]
+        intercept = np.array([float(part.intercept_) for part in parts])
+    else:
+        weights, intercept = np.asarray(ensemble.weights_), np.asarray(ensemble.intercept_)
+        # of scores that are linear in these outputs; those of quantiles are sorted, which no sum is
+        if intercept.ndim and hasattr(ensemble, "classes_"):
+            weights, intercept = ensemble._to_scores(weights), ensemble._to_scores(intercept[None])[0]
+        W = weights.reshape(len(weights), -1)
+        intercept = np.atleast_1d(intercept)
+        terms = list(zip(ensemble.weak_learners_, W, strict=True))
+    used = [(h, w) for h, w in terms if np.any(w)]
+    return Terms(used, intercept, name_outputs(ensemble, len(intercept)))
+
+
+def name_outputs(estimator: Any, n_outputs: int) -> list[str]:
+    """Name several scores: by classes, or what sub-problems tell apart, or quantiles; none where there is one."""
+    return [] if n_outputs == 1 else list(_list_names(estimator, n_outputs))
+
+
+def _list_names(estimator: Any, n_outputs: int) -> Iterator[str]:
+    if not hasattr(estimator, "classes_"):
+        yield from (f"output {k}" for k in range(n_outputs))
+    elif estimator._parts() != [estimator] and estimator._parts()[0].multi_class == "ovo":
+        yield from (f"{second} vs {first}" for first, second in name_sides("ovo", estimator.classes_))
+    else:
+        yield from map(str, estimator.classes_)

@@ -1,0 +1,199 @@
+"""Stumps of features with missing values and of nominal ones: every answer against a list of all hypotheses."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from gaps_and_levels import Gapped, random_gapped
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import linprog
+from scipy.sparse import csc_array
+
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import Constant, LevelStump, Stump, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems import SVMPrimal
+from cvxens.trees import Feature
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def case(seed, most_outputs=3):
+    random = np.random.default_rng(seed)
+    n_samples = int(random.integers(3, 15))
+    sample = random_gapped(random, n_samples, int(random.integers(1, 4)))
+    s = random.integers(-6, 7, (n_samples, int(random.integers(1, most_outputs + 1)))).astype(float)
+    return random, sample, s
+
+
+def both_signs(columns):
+    return {tuple(sign * column) for column in columns for sign in (1, -1)}
+
+
+@settings(deadline=None, max_examples=200)
+@given(seeds)
+def test_every_edge_and_bound_by_brute_force(seed):
+    random, sample, s = case(seed)
+    known = sample.columns()
+    H = np.array([column for _, column in known]).reshape(len(known), len(sample.X))
+    edges, total = H @ s, s.sum(axis=0)
+    constant = bool(random.random() < 0.5)
+    X = csc_array(sample.X) if random.random() < 0.3 else sample.X
+    priced = (oracle := sample.oracle(X, constant=constant)).price(s)
+    largest = max(np.abs(edges).max(initial=0.0), constant * np.abs(total).max())
+    assert oracle.n_hypotheses == len(known) + constant
+    assert_allclose(priced.edge_bound, largest, atol=1e-12)
+    assert priced.columns[0].edge == largest
+    assert_allclose(priced.edge_square_sum, (edges**2).sum() + constant * (total**2).sum(), rtol=1e-12, atol=1e-12)
+    # every column is of the set, with its own edge; the best of every feature is there
+    best = {j: 0.0 for j, _ in known}
+    for (j, _), edge in zip(known, edges, strict=True):
+        best[j] = max(best[j], float(np.abs(edge).max()))
+    every, found = both_signs(H), dict.fromkeys(best, -inf)
+    for column in priced.columns:
+        assert_allclose((column.values @ s).max(), column.edge)
+        if not isinstance(column.hypothesis, Constant):
+            assert tuple(column.values) in every
+            found[column.hypothesis.feature] = max(found[column.hypothesis.feature], column.edge)
+    assert found == best
+
+
+@settings(deadline=None, max_examples=100)
+@given(seeds)
+def test_the_best_outside(seed):
+    random, sample, s = case(seed)
+    oracle, everything = sample.oracle(), sample.oracle().price(s)
+    taken, left = [], both_signs(column for _, column in sample.columns())
+    for _ in range(int(random.integers(1, 12))):
+        found = [column for column in oracle.price(s, taken).columns if random.random() < 0.6]
+        taken += [column.hypothesis if random.random() < 0.5 else -column.hypothesis for column in found]
+        left -= both_signs(column.values for column in found)
+    priced = oracle.price(s, taken)
+    assert (priced.edge_bound, priced.edge_square_sum) == (everything.edge_bound, everything.edge_square_sum)
+    constant = not {Constant(1), Constant(-1)} & set(taken)
+    # hypotheses that agree on the sample are several of the set, of which only one was taken
+    outside = max([constant * np.abs(s.sum(axis=0)).max(), *(np.max(np.array(h) @ s) for h in left)])
+    assert priced.outside_bound >= outside - 1e-12
+    assert priced.outside_bound <= max(outside, everything.best_edge) + 1e-12
+    hidden = set(taken) | {-h for h in taken}
+    assert not hidden & {column.hypothesis for column in priced.columns}
+    if priced.columns:
+        assert_allclose(priced.outside_bound, priced.columns[0].edge, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from([1.0, 2.0, 3.0]))
+def test_norms_over_outputs(seed, order):
+    _, sample, s = case(seed)
+    H = np.array([column for _, column in sample.columns()]).reshape(-1, len(sample.X))
+    priced = sample.oracle(constant=False).price(s, row_norm=order)
+    largest = np.linalg.norm(H @ s, order, axis=1).max(initial=0.0)
+    assert_allclose(priced.edge_bound, largest, atol=1e-10)
+    assert_allclose(priced.columns[0].edge, largest, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds)
+def test_costs_and_sides(seed):
+    random, sample, s = case(seed, most_outputs=1)
+    costs = random.choice([0.5, 1.0, 4.0], len(sample.kinds))
+    signs = np.array([0 if kind.categories else random.integers(-1, 2) for kind in sample.kinds])
+    own = []
+    for j, column in sample.columns():
+        x, gone = sample.X[:, j], np.isnan(sample.X[:, j])
+        # which way a stump rises with what is known, unless it tells known from missing alone
+        known = column[~gone]
+        rise = 0 if len(set(known)) < 2 else 1 if known[x[~gone].argmax()] > 0 else -1
+        ways = [1, -1] if signs[j] == 0 or rise == 0 else [1] if rise == signs[j] else [-1]
+        own += [way * column / costs[j] for way in ways]
+    priced = sample.oracle(constant=False, signs=signs, costs=costs).price(s)
+    edges = np.array(own).reshape(-1, len(sample.X)) @ s[:, 0]
+    assert_allclose(priced.edge_bound, edges.max() if own else 0.0, atol=1e-12)
+    assert_allclose(priced.rising_square_sum, (np.maximum(edges, 0) ** 2).sum(), rtol=1e-12, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seeds)
+def test_the_optimum_is_that_over_a_list_of_all(seed):
+    random = np.random.default_rng(seed)
+    sample, y = random_gapped(random, 25, 3), np.where(random.random(25) < 0.5, -1.0, 1.0)
+    y[:2] = 1.0, -1.0
+    C = float(random.choice([0.02, 0.1, 0.5]))
+    H = np.array([*(column for _, column in sample.columns()), np.ones(25)], float).T
+    M = y[:, np.newaxis] * np.hstack([H, -H])
+    program = linprog(
+        np.r_[np.ones(M.shape[1]), np.full(25, C)], A_ub=-np.hstack([M, np.eye(25)]), b_ub=-np.ones(25), method="highs"
+    )
+    run = column_generation(formulations.soft_margin(C=C), sample.oracle(), y, tol=1e-9)
+    assert run.certificate.proven
+    assert_allclose(run.certificate.primal, program.fun, rtol=1e-7)
+    assert_allclose(run.certificate.dual, program.fun, rtol=1e-7)
+
+
+@settings(deadline=None, max_examples=8)
+@given(seeds)
+def test_the_optimum_with_squared_weights(seed):
+    """Of the l2 penalty, under which all hypotheses of positive edge have a weight."""
+    random = np.random.default_rng(seed)
+    sample, y = random_gapped(random, 12, 2), np.where(np.arange(12) % 2, -1.0, 1.0)
+    H = np.array([*(column for _, column in sample.columns()), np.ones(12)], float).T
+    run = column_generation(formulations.svm(C=0.1), sample.oracle(), y, tol=1e-6)
+    optimum = SVMPrimal(H, y, C=0.1).solve().objective
+    assert run.certificate.proven
+    assert run.certificate.holds(1e-6)
+    assert run.certificate.primal == pytest.approx(optimum, rel=1e-5)
+
+
+def test_what_they_say():
+    X = np.array([[1.0, 0], [2.0, 2], [np.nan, 1], [4.0, np.nan], [5.0, 2], [np.nan, 0]])
+    kinds = [Feature("age"), Feature("sky", ("blue", "grey", "red"))]
+    s = np.array([-1.0, -1, 2, 2, 1, -3])
+    texts = [str(column.hypothesis) for column in Stumps(X, features=kinds, levels="subsets").price(s).columns]
+    assert texts[0] == "x[1] = blue, not missing -> -1"
+    assert "x[0] >= 3, not missing -> +1" in texts
+    silent = [str(column.hypothesis) for column in Stumps(X, features=kinds, missing="zero").price(s).columns]
+    assert {"x[0] >= 3 -> +1", "x[1] = blue -> -1", "x[0] is missing -> -1", "x[1] is missing -> +1"} <= set(silent)
+
+
+def test_the_mean_of_both_sides_says_nothing_of_what_is_missing():
+    X = np.array([[0.0], [1.0], [np.nan]])
+    above, below, silent = (Stump(0, 0.5, 1, missing)(X) for missing in (1, -1, 0))
+    assert ((above + below) / 2 == silent).all()
+    assert silent.tolist() == [-1.0, 1.0, 0.0]
+    grey = [LevelStump(0, (1,), -1, missing)(X) for missing in (1, -1, 0)]
+    assert [h.tolist() for h in grey] == [[1, -1, -1], [1, -1, 1], [1, -1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"missing": "left"}, "missing: found 'left'"),
+        ({"levels": "all"}, "levels: found 'all'"),
+        ({"features": [Feature("a")]}, "features: found 1 values for 2 features"),
+        ({"features": [Feature("a"), Feature("b", ("u",))]}, "X: found in column 1 what is no code of the 1 levels"),
+        ({"features": [Feature("a"), Feature("b", ("u", "v", "w"))], "signs": [0, 1]}, "signs: .*give 0 for 'b'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        Stumps([[0.0, 1.0], [np.nan, 2.0], [3.0, 0.0]], **options)
+
+
+@pytest.mark.parametrize(
+    "X", [[[np.nan], [np.nan]], [[np.inf], [np.nan]], [[1.0], [1.0]], csc_array([[np.inf], [1.0]])]
+)
+def test_nothing_to_tell_apart(X):
+    with pytest.raises(InvalidInput, match=r"^X: "):
+        Stumps(X)
+    with pytest.raises(InvalidInput, match=r"^X: "):
+        Stumps(X, missing="zero")
+
+
+def test_norms_over_many_subsets_are_refused():
+    X = np.arange(20.0)[:, np.newaxis]
+    oracle = Gapped(X, (Feature("town", tuple(map(str, range(20)))),), "side", "subsets").oracle()
+    assert oracle.n_hypotheses == 2**19
+    with pytest.raises(InvalidInput, match=r"levels: found subsets of 20 levels"):
+        oracle.price(np.ones((20, 2)), row_norm=2.0)
