@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -20,9 +21,14 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import with_callbacks
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted
+from cvxens.estimators.shapes import Shaped
+from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge
 from cvxens.problems.penalties import L1
 from cvxens.types import Array
+
+MOST_LISTED = 100_000
+"""Pairs up to which each has a row of its own."""
 
 PAIR_PRICE = 100.0
 """The default price of a unit of slack of every pair of every query, as a mean."""
@@ -33,6 +39,11 @@ class RankedSample(Weighted):
     """A training sample of a ranking."""
 
     pairs: GradedPairs
+
+    @property
+    def lists_pairs(self) -> bool:
+        """True if there are so few pairs that a linear program with a row for each is solved faster."""
+        return self.pairs.n_pairs <= MOST_LISTED
 
     @classmethod
     def read(cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, qid: Any = None, reset: bool = True) -> Self:
@@ -51,15 +62,18 @@ class RankedSample(Weighted):
             pairs=GradedPairs.from_grades(y.astype(np.float64), read_queries(qid, n_samples)),
         )
 
-    @property
-    def copies(self) -> csr_array:
-        """The matrix from samples to their copies in the groups of the pairs, (n_copies, n_samples)."""
-        rows = self.pairs.rows
-        return csr_array((np.ones(len(rows)), rows, np.arange(len(rows) + 1)), (len(rows), len(self.places)))
+    @cached_property
+    def combinations(self) -> csr_array:
+        """The matrix from samples to the differences of the pairs, or to copies of samples in the groups of these."""
+        parts = self.pairs.list_all()[:2] if self.lists_pairs else [self.pairs.rows]
+        rows, n_rows = np.stack(parts, axis=1), len(parts[0])
+        values = np.tile([1.0, -1.0][: rows.shape[1]], n_rows)
+        starts = np.arange(n_rows + 1) * rows.shape[1]
+        return csr_array((values, rows.ravel(), starts), (n_rows, len(self.places)))
 
     def spread(self, u: Array) -> Array:
-        """Hand multipliers of the copies of samples, (n_copies,), back to these: their sums."""
-        return np.bincount(self.pairs.rows, u, len(self.places))
+        """Hand multipliers of pairs, or of copies of samples, back to the samples: what all of them pull at one."""
+        return np.asarray(self.combinations.T @ u)
 
 
 def read_queries(qid: Any, n_samples: int) -> NDArray[np.intp]:
@@ -161,14 +175,14 @@ class Ranker(Learner):
 
 @final
 @estimator
-class LPBoostRanker(Ensemble, Ranker):
+class LPBoostRanker(Shaped, Ensemble, Ranker):
     """Boosting of a ranking: min sum_j |w_j| + C mean of max(0, 1 - (f(x_p) - f(x_q))) over pairs, over weak learners.
 
     The pairs are of one query and of other grades, p the higher one; the mean is over the pairs of a query, and then
     over queries. It is LPBoost, or the ranking SVM (Joachims 2002) with an l1 penalty, and a bound on one less the area
-    under the curve where there are two grades. The pairs are never listed: grades are halved, and halved again, into
-    groups of two sides, and sorting the scores of a group finds its loss, so that a fit takes O(n log n) a step. Few of
-    the weak learners are in the ensemble.
+    under the curve where there are two grades. Many pairs are never listed: the binary digits of grades make groups of
+    two sides, and sorting the scores of a group finds its loss, so that a step takes O(n log n). Few of the weak
+    learners are in the ensemble.
 
     Parameters
     ----------
@@ -200,12 +214,14 @@ class LPBoostRanker(Ensemble, Ranker):
 
     def _formulation(self, sample: RankedSample) -> Formulation:
         pairs, C = sample.pairs, validation.positive("C", self.C)
-        return Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1())
+        if sample.lists_pairs:
+            return self._take_sides(Formulation(Hinge(C * pairs.list_all()[2]), L1(), scores=True))
+        return self._take_sides(Formulation(PairwiseHinge(pairs.y, pairs.groups, C * pairs.shares), L1()))
 
     def _oracle(self, sample: Any, formulation: Formulation) -> Oracle:
-        return Rows(super()._oracle(sample, formulation), sample.copies)
+        return Rows(super()._oracle(sample, formulation), sample.combinations)
 
-    def certify(
+    def certify(  # type: ignore[override]  # pairs have no weights, but queries
         self, X: Any, y: Any, *, qid: Any = None, weights: Any = None, intercept: Any = None
     ) -> Certificate | list[Certificate]:
         """Say how far the fitted ranker, or one of other weights, is from the optimum on a sample.

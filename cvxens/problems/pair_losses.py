@@ -128,6 +128,23 @@ class GradedPairs:
         in_query = np.bincount(of_group, above * below)
         return cls(rows, y, groups, 1 / (in_query[of_group] * np.count_nonzero(in_query)))
 
+    @cached_property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return int(np.bincount(self.groups, self.y > 0) @ np.bincount(self.groups, self.y < 0))
+
+    def list_all(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """Return the samples of the higher and of the lower grades of all pairs, and what each pair counts."""
+        order = np.lexsort((-self.y, self.groups))
+        above, below = (np.bincount(self.groups, self.y * sign > 0).astype(np.intp) for sign in (1, -1))
+        starts = np.cumsum(above + below) - above - below
+        # the pairs of a group in rows, one for each sample of the higher grades
+        first = np.repeat(order[self.y[order] > 0], np.repeat(below, above))
+        sizes = above * below
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        second = order[np.repeat(starts + above, sizes) + place % np.repeat(below, sizes)]
+        return self.rows[first], self.rows[second], np.repeat(self.shares, sizes)
+
     def concordance(self, scores: Array) -> float:
         """Return the mean share of the pairs of a query that scores (n_samples,) order rightly; of equal ones half."""
         f, up = scores[self.rows], self.y > 0

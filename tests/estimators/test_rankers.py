@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from cvxens import LPBoostRanker, load_model
 from cvxens.errors import InvalidInput
+from cvxens.estimators import rankers
 from cvxens.problems.pair_losses import GradedPairs
 
 RANDOM = np.random.default_rng(0)
@@ -55,13 +56,18 @@ def test_every_pair_of_grades_is_in_one_group(rows):
     assert len(found.rows) <= len(grades) * (len(np.unique(grades)) - 1).bit_length()
     won = {(i, j): float((scores[i] > scores[j]) + (scores[i] == scores[j]) / 2) for i, j in pairs}
     expected = mean_of(list(won.values()), pairs, queries)
+    above, below, shares = found.list_all()
+    assert sorted(zip(above, below, shares, strict=True)) == sorted(listed)
+    assert found.n_pairs == len(pairs)
     assert sum(share * won[i, j] for i, j, share in listed) == pytest.approx(expected)
     assert found.concordance(scores) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("most", [rankers.MOST_LISTED, 0], ids=["pairs listed", "pairs sorted"])
 @pytest.mark.parametrize("grades", [GRADES, GRADES > 2], ids=["four grades", "two grades"])
 @pytest.mark.parametrize("queries", [QUERIES, None], ids=["three queries", "one query"])
-def test_the_optimum_is_that_over_all_stumps_and_pairs(grades, queries):
+def test_the_optimum_is_that_over_all_stumps_and_pairs(monkeypatch, most, grades, queries):
+    monkeypatch.setattr(rankers, "MOST_LISTED", most)
     model = LPBoostRanker(C=5.0, tol=1e-7).fit(X, grades, qid=queries)
     known = np.zeros(30) if queries is None else queries
     pairs = list_pairs(grades, known)
