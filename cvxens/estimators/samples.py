@@ -19,7 +19,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
+    AdditiveTerms,
     Boxes,
+    DepthThreeTrees,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
@@ -383,8 +385,10 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "additive": AdditiveTerms,
     "ramps": Ramps,
     "trees": Trees,
 }
@@ -393,8 +397,9 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",)),
     QuantileStumps: Accepts(sparse=("csc",)),
-    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
+    **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
+    AdditiveTerms: Accepts(),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""

@@ -1,6 +1,8 @@
 """Oracles: weak learners that price their hypotheses."""
 
+from cvxens.colgen.oracles.additive_terms import AdditiveTerms
 from cvxens.colgen.oracles.boxes import Boxes
+from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
@@ -16,9 +18,11 @@ from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [
+    "AdditiveTerms",
     "Boxes",
     "Constant",
     "Costed",
+    "DepthThreeTrees",
     "DepthTwoTrees",
     "FeatureGroups",
     "Fourier",
