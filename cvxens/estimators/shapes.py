@@ -102,11 +102,11 @@ class Constrained:
             No ensemble satisfies the side constraints, and multipliers prove it.
         """
         parent: Any = self
-        return parent._fit_to(X, y, sample_weight, sensitive_features=sensitive_features)
+        return parent._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, sensitive_features: Any = None) -> Any:
+    def _read(self, X: Any, y: Any, *, reset: bool, sensitive_features: Any = None, **given: Any) -> Any:
         parent: Any = super()
-        sample = parent._read(X, y, sample_weight, reset=reset)
+        sample = parent._read(X, y, reset=reset, **given)
         if sensitive_features is None:
             return sample
         kept = np.flatnonzero(sample.shares)
