@@ -22,10 +22,8 @@ from cvxens.limits import TimeUp
 
 
 @dataclass(eq=False, repr=False)
-class Constrained:
-    """An ensemble under constraints, that is optimal among all that satisfy them.
-
-    Shapes are kept everywhere, not only on samples; side constraints are on the scores of the training sample.
+class Shaped:
+    """An ensemble whose score keeps a shape everywhere, not only on samples, and is optimal among all that do.
 
     Parameters
     ----------
@@ -39,15 +37,9 @@ class Constrained:
     interactions : collection of groups of features, optional
         Which features may be together in one weak learner, such as ``[("age", "dose"), (2, 3, 4)]``; an empty list for
         none. With oracles that take it, such as "depth_two_trees"; stumps have no interactions.
-    constraints : list of side constraints, optional
-        On the scores of the training sample, of two classes or of a regression: `EqualMeanScores`, `GroupLoss` and
-        `ClassLoss`. Where no ensemble satisfies them, `fit` raises `Infeasible` with the proof.
 
     Attributes
     ----------
-    prices_ : mapping of str to float
-        The multiplier of every side constraint, by what it bounds: what the objective would fall by, for each unit that
-        the limit is raised by, at first. Those of constraints that hold by themselves are 0.
     price_of_constraints_ : tuple of two floats, or None
         How much worse the optimum of the formulation is by these constraints, at least and at most, by the certificates
         of the fit and of another run without them; infinite where it cannot be bounded, None without constraints.
@@ -57,8 +49,6 @@ class Constrained:
     monotone: Mapping[Any, int] | None = None
     curvature: Mapping[Any, int] | None = None
     interactions: Collection[Sequence[Any]] | None = None
-    constraints: Sequence[SideConstraint] | None = None
-    prices_: dict[str, float] = field(init=False)
     price_of_constraints_: tuple[float, float] | None = field(init=False)
 
     def _check(self, sample: Any) -> None:
@@ -68,54 +58,10 @@ class Constrained:
             if isinstance(given, Mapping) and given and parent._n_problems(sample) > 1:
                 found = f"found it for {len(sample.classes)} classes, each of which has a score of its own"
                 raise InvalidInput(argument, found, "give samples of two classes")
-        if check_constraints(self.constraints) and parent._n_problems(sample) > 1:
-            found = f"found them for {len(sample.classes)} classes, each of which has a score of its own"
-            raise InvalidInput("constraints", found, "give samples of two classes")
         self._shape(sample)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
-        """Fit the estimator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features; the class says whether sparse matrices or missing values are taken.
-        y : array-like of shape (n_samples,)
-            Two or more classes of a classifier, numbers of a regressor.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
-        sensitive_features : array-like or data frame of shape (n_samples,) or (n_samples, n_columns), optional
-            What samples are told apart by in side constraints, and nothing else: weak learners do not see it, and
-            predictions do without.
-
-        Returns
-        -------
-        self
-            Fitted; an estimator whose fit fails stays as it was.
-
-        Raises
-        ------
-        InvalidInput
-            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
-        Infeasible
-            No ensemble satisfies the side constraints, and multipliers prove it.
-        """
-        parent: Any = self
-        return parent._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
-
-    def _read(self, X: Any, y: Any, *, reset: bool, sensitive_features: Any = None, **given: Any) -> Any:
-        parent: Any = super()
-        sample = parent._read(X, y, reset=reset, **given)
-        if sensitive_features is None:
-            return sample
-        kept = np.flatnonzero(sample.shares)
-        return replace(sample, sensitive=Sensitive.read(sensitive_features, len(sample.places)).take(kept))
-
-    def _constrain(self, formulation: Formulation, sample: Any) -> Formulation:
-        """Return a formulation under the constraints: weak learners of one side have weights w >= 0."""
-        if rows := state_rows(check_constraints(self.constraints), sample):
-            formulation = hold(formulation, rows, np.ones(1) if formulation.on_scores else sample.signs)
+    def _take_sides(self, formulation: Formulation) -> Formulation:
+        """Return a formulation over the weak learners that keep the shape: those of one side have weights w >= 0."""
         argument = "monotone" if self.monotone else "curvature"
         if not (self.monotone or self.curvature):
             return formulation
@@ -158,17 +104,14 @@ class Constrained:
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
-        rows = state_rows(check_constraints(self.constraints), sample)
-        priced = self._price_constraints(sample, run) if self._shape(sample) or rows else None
-        loss: Any = formulation.terms[0]
-        prices = loss.price(run.u).tolist() if rows else ()
-        named = {row.name: price for row, price in zip(rows, prices, strict=True)}
-        return {"price_of_constraints_": priced, "prices_": named}
+        constrained = self._shape(sample) or hasattr(formulation.terms[0], "price")
+        return {"price_of_constraints_": self._price_constraints(sample, run) if constrained else None}
 
     def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         free: Any = copy(self)
-        free.monotone = free.curvature = free.interactions = free.constraints = None
+        free.monotone = free.curvature = free.interactions = None
+        free.constraints = None
         formulation: Formulation = free._formulation(sample)
         oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
         try:
@@ -176,6 +119,88 @@ class Constrained:
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
+
+
+@dataclass(eq=False, repr=False)
+class Constrained(Shaped):
+    """An ensemble that also keeps side constraints, on the scores of its training sample.
+
+    Parameters
+    ----------
+    constraints : list of side constraints, optional
+        On the scores of the training sample, of two classes or of a regression: `EqualMeanScores`, `GroupLoss` and
+        `ClassLoss`. Where no ensemble satisfies them, `fit` raises `Infeasible` with the proof.
+
+    Attributes
+    ----------
+    prices_ : mapping of str to float
+        The multiplier of every side constraint, by what it bounds: what the objective would fall by, for each unit that
+        the limit is raised by, at first. Those of constraints that hold by themselves are 0.
+    """
+
+    _: KW_ONLY
+    constraints: Sequence[SideConstraint] | None = None
+    prices_: dict[str, float] = field(init=False)
+
+    def _check(self, sample: Any) -> None:
+        super()._check(sample)
+        parent: Any = super()
+        if check_constraints(self.constraints) and parent._n_problems(sample) > 1:
+            found = f"found them for {len(sample.classes)} classes, each of which has a score of its own"
+            raise InvalidInput("constraints", found, "give samples of two classes")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the class says whether sparse matrices or missing values are taken.
+        y : array-like of shape (n_samples,)
+            Two or more classes of a classifier, numbers of a regressor.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
+        sensitive_features : array-like or data frame of shape (n_samples,) or (n_samples, n_columns), optional
+            What samples are told apart by in side constraints, and nothing else: weak learners do not see it, and
+            predictions do without.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        Infeasible
+            No ensemble satisfies the side constraints, and multipliers prove it.
+        """
+        parent: Any = self
+        return parent._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
+
+    def _read(self, X: Any, y: Any, *, reset: bool, sensitive_features: Any = None, **given: Any) -> Any:
+        parent: Any = super()
+        sample = parent._read(X, y, reset=reset, **given)
+        if sensitive_features is None:
+            return sample
+        kept = np.flatnonzero(sample.shares)
+        return replace(sample, sensitive=Sensitive.read(sensitive_features, len(sample.places)).take(kept))
+
+    def _constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+        """Return a formulation under shapes and side constraints."""
+        if rows := state_rows(check_constraints(self.constraints), sample):
+            formulation = hold(formulation, rows, np.ones(1) if formulation.on_scores else sample.signs)
+        return self._take_sides(formulation)
+
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
+        """Say what every side constraint costs, too."""
+        rows = state_rows(check_constraints(self.constraints), sample)
+        loss: Any = formulation.terms[0]
+        prices = loss.price(run.u).tolist() if rows else ()
+        named = {row.name: price for row, price in zip(rows, prices, strict=True)}
+        return {**super()._appraise(sample, formulation, run), "prices_": named}
 
 
 def _check_groups(groups: Any) -> Collection[Sequence[Any]]:
