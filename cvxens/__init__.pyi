@@ -20,6 +20,7 @@ from .colgen import column_generation as column_generation
 from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import AdaBoostECCClassifier as AdaBoostECCClassifier
 from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
+from .estimators import AdditiveClassifier as AdditiveClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier

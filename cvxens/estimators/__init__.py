@@ -1,5 +1,6 @@
 """Estimators as scikit-learn knows them, each fitted with a certificate."""
 
+from cvxens.estimators.additive import AdditiveClassifier
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.ensembles import (
     CGEnsClassifier,
@@ -21,6 +22,7 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostECCClassifier",
     "AdaBoostMHClassifier",
+    "AdditiveClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",

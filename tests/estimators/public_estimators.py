@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from cvxens import estimators
 
 QUICK = {
+    "AdditiveClassifier": {"C": 0.5},
     "AdaBoostClassifier": {"n_rounds": 5},
     "AdaBoostECCClassifier": {"n_rounds": 5},
     "AdaBoostMHClassifier": {"n_rounds": 5},

@@ -48,6 +48,7 @@ BY_DEFAULT = {
     "AdaBoostClassifier": BOOSTED,
     "AdaBoostECCClassifier": BOOSTED | {"Coded"},
     "AdaBoostMHClassifier": BOOSTED | {"Coded"},
+    "AdditiveClassifier": VOTE | {"Ramp"},
     "CGEnsClassifier": VOTE,
     "CGEnsSLSClassifier": VOTE,
     "ColumnGenerationClassifier": VOTE | {"soft_margin"},
