@@ -18,7 +18,7 @@ UNUSABLE = 2
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, report, certify, prove and check, export, cross-check, reproduce.
+    """Ensemble learning as convex modelling: fit, predict, report, certify, prove, check, export, reproduce.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """

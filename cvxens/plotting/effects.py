@@ -161,8 +161,7 @@ class PairDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         largest = float(np.abs(self.table).max()) or 1.0
-        colours = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}
-        mesh = ax.pcolormesh(*self.edges, self.table.T, **colours)
+        mesh = ax.pcolormesh(*self.edges, self.table.T, cmap=DIVERGING, vmin=-largest, vmax=largest)
         ax.figure.colorbar(mesh, ax=ax, label="contribution to f")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
 
@@ -249,7 +248,8 @@ class ExplanationDisplay(Display):
         steps = self.contributions[shown]
         names = [str(self.names[k]) for k in shown.tolist()]
         if len(others):
-            steps, names = np.append(steps, self.contributions[others].sum()), [*names, f"{len(others)} others"]
+            word = "other" if len(others) == 1 else "others"
+            steps, names = np.append(steps, self.contributions[others].sum()), [*names, f"{len(others)} {word}"]
         starts = self.base + np.append(0.0, np.cumsum(steps))
         places = np.arange(1, len(steps) + 1)
         ax.barh(places, steps, left=starts[:-1], height=0.7, color=np.where(steps > 0, UP, DOWN))

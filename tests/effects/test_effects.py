@@ -272,16 +272,6 @@ def test_missing_values_and_levels_have_cells_of_their_own(hypotheses, seed, wit
         assert effects.shapley_values(new[:1])[0] == pytest.approx(shapley_by_enumeration(score, new[0], X), abs=1e-9)
 
 
-def test_a_frame_with_levels_and_gaps(data):
-    X, t = data
-    frame = pd.DataFrame(X, columns=["age", "dose", "height", "noise"])
-    frame["town"] = pd.Categorical(np.array(["Bonn", "Kiel", "Ulm"])[X[:, 3].astype(int) % 3])
-    frame.loc[::7, "age"] = np.nan
-    model = LPBoostClassifier(C=1.0).fit(frame, two(t + (frame["town"] == "Ulm")))
-    assert model.effects(frame)(frame) == pytest.approx(model.decision_function(frame), abs=1e-9)
-    assert "town" in model.effects(frame).names
-
-
 def test_names_of_features_are_those_of_the_frame(data):
     X, t = data
     frame = pd.DataFrame(X, columns=["age", "dose", "height", "noise"])

@@ -50,12 +50,12 @@ def test_a_pair_is_drawn_as_it_is(effects, model, sample, ax):
 @pytest.mark.parametrize("shapley", [False, True])
 def test_an_explanation_goes_from_the_mean_score_to_that_of_the_sample(model, sample, shapley, ax):
     X, _ = sample
-    display = ExplanationDisplay.from_estimator(model, X, X[3:4], shapley=shapley, n_shown=3, ax=ax)
+    display = ExplanationDisplay.from_estimator(model, X, X[3:4], shapley=shapley, n_shown=2, ax=ax)
     assert_drawn(display, ax)
     assert display.base == pytest.approx(model.decision_function(X).mean())
     assert display.base + display.contributions.sum() == pytest.approx(model.decision_function(X[3:4])[0])
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert (labels[0], labels[-1], len(labels)) == ("mean score", "score", 6)
+    assert (labels[0], labels[-1], len(labels)) == ("mean score", "score", 5)
     ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
     assert ends[-1] == pytest.approx(model.decision_function(X[3:4])[0])
     assert [bar.get_x() for bar in ax.patches[1:]] == pytest.approx(ends[:-1])
@@ -67,7 +67,7 @@ def test_shapes_of_trees_are_their_main_effects(effects, sample):
     X, _ = sample
     display = ShapeDisplay.from_effects(effects, X)
     assert_opens_one_figure(display)
-    assert [shape.name for shape in display.shapes][0] == effects.to_frame().query("order == 1")["effect"].iloc[0]
+    assert display.shapes[0].name == effects.to_frame().query("order == 1")["effect"].iloc[0]
     for shape in display.shapes:
         main = effects.terms[effects.names.index(shape.name)]
         assert shape.values == pytest.approx(main.outline(*shape.knots[[0, -1]])[1][:, 0])
@@ -91,7 +91,7 @@ def test_of_several_scores_one_is_named(sample, ax):
 
 def test_what_is_not_there_is_refused(effects, sample):
     X, _ = sample
-    with pytest.raises(InvalidInput, match="pair: found 'x.0. x x.9.'; name one of x"):
+    with pytest.raises(InvalidInput, match=r"pair: found 'x.0. x x.9.'; name one of x"):
         PairDisplay.from_effects(effects, "x[0] x x[9]")
     with pytest.raises(InvalidInput, match="x: found 2 samples"):
         ExplanationDisplay.from_effects(effects, X[:2])
