@@ -29,6 +29,7 @@ from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import LPBoostRanker as LPBoostRanker
 from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier

@@ -330,7 +330,7 @@ class EnsembleClassifier(Ensemble, Classifier):
         >>> float(proof.objective), proof.gap
         (4.458134490238612, Fraction(0, 1))
         """
-        sample = self._read_again(X, y, sample_weight)
+        sample = self._read_again(X, y, sample_weight=sample_weight)
         if len(sample.classes) != 2:
             found = f"found {len(sample.classes)} classes"
             raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")

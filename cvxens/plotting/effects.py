@@ -259,7 +259,9 @@ class ExplanationDisplay(Display):
         ax.vlines(starts, np.arange(len(starts)), np.arange(1, len(starts) + 1), color=FAINT, linewidth=0.8, zorder=0)
         ax.set_yticks(np.arange(len(steps) + 2), ["mean score", *names, "score"])
         ax.invert_yaxis()
-        ax.margins(x=0.12)
+        # room for the numbers beside bars, also where these begin at the left
+        ax.use_sticky_edges = False
+        ax.margins(x=0.16)
         for place, start, step in zip(places, starts, steps, strict=False):
             left = step < 0
             ax.annotate(
