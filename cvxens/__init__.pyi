@@ -25,6 +25,7 @@ from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
+from .estimators import ColumnGenerationSurvival as ColumnGenerationSurvival
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR

@@ -16,6 +16,7 @@ from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEn
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
+from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
+    "ColumnGenerationSurvival",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
