@@ -16,6 +16,7 @@ from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEn
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
@@ -27,9 +28,12 @@ __all__ = [
     "AdditiveClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
+    "ClassLoss",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
     "ColumnGenerationSurvival",
+    "EqualMeanScores",
+    "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
