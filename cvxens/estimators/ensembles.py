@@ -43,7 +43,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle, recode
 from cvxens.estimators.shapes import Shaped
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -155,7 +155,8 @@ class Ensemble(Vote):
         warm = self.warm_start and not vars(self).get("estimators_")
         formulation = self._formulation(sample)
         oracle = self._oracle(sample, formulation)
-        run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
+        start = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
+        run = self._fit(sample, formulation, oracle, start)
         return {
             # its exact proof would keep the sample
             "certificate_": run.certificate,

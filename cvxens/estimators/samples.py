@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
@@ -34,6 +34,7 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import is_frame
 from cvxens.trees import Feature, Table, match
 from cvxens.trees.tables import Cells, read_cells
@@ -95,7 +96,9 @@ class Accepts:
             words = [cell.name for cell in cells if cell.values.dtype.kind != "b" and cell.numbers() is None]
             if not words:
                 raise
-            remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
+            remedy = (
+                "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are stumps or trees"
+            )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
     @property
@@ -367,6 +370,36 @@ def encode(features: tuple[Feature, ...], X: Any) -> Any:
     return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
 
 
+def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> list[Any]:
+    """Return hypotheses on another sample of the same columns: levels are known by their names, not by their codes.
+
+    Those are left out whose levels the sample has not, and those of features that are no longer of their kind.
+    """
+    kinds = dict(enumerate(features or ()))
+    found = (_recode(hypothesis, kinds) for hypothesis in hypotheses)
+    return [hypothesis for hypothesis in found if hypothesis is not None]
+
+
+def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
+    match hypothesis:
+        case Scaled() | Negated():
+            inside = _recode(hypothesis.hypothesis, kinds)
+            return None if inside is None else replace(hypothesis, hypothesis=inside)
+        case Stump():
+            nominal = hypothesis.feature in kinds and kinds[hypothesis.feature].categories is not None
+            return None if nominal else hypothesis
+        case LevelStump() if hypothesis.levels:
+            categories = kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None
+            known = [(categories.index(name), name) for name in hypothesis.names if name in (categories or ())]
+            if not known:
+                return None
+            levels, names = zip(*sorted(known), strict=True)
+            return replace(hypothesis, levels=levels, names=names)
+        case SignedTree() if hypothesis.coded:
+            return hypothesis if hypothesis.tree.features == tuple(kinds.values()) else None
+    return hypothesis
+
+
 def _is_nominal(column: Cells, dtype: str) -> bool:
     known = column.values[~column.missing]
     if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
@@ -391,8 +424,8 @@ ORACLES: Mapping[str, OracleFactory] = {
 """The oracles that have a name."""
 
 ACCEPTS: Mapping[Any, Accepts] = {
-    Stumps: Accepts(sparse=("csc",)),
-    QuantileStumps: Accepts(sparse=("csc",)),
+    Stumps: Accepts(sparse=("csc",), missing=True, nominal=True),
+    QuantileStumps: Accepts(sparse=("csc",), missing=True, nominal=True),
     **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
