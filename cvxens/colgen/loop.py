@@ -43,7 +43,7 @@ from cvxens.colgen.protocols import (
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import Infeasible, InvalidInput, NotSeparable
 from cvxens.limits import Deadline, Ending, TimeUp, limit_time
-from cvxens.problems.duality import as_rows, edge_of, edge_rounding, row_sizes
+from cvxens.problems.duality import as_rows, edge_rounding, row_sizes
 from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.soundness import QUICK, check_formulation
@@ -308,7 +308,7 @@ class _Columns:
         """Return the edges of the columns in the master, one or a row of them for each."""
         edges = solution.edges
         if edges is None or len(edges) != len(self.entered):
-            edges = np.array([edge_of(column.values, solution.s) for column in self.entered])
+            edges = np.array([column.edge_under(solution.s) for column in self.entered])
         return edges
 
     def _close(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
@@ -358,7 +358,7 @@ class _Columns:
         if min(priced.edge_bound, priced.outside_bound) == inf:
             return largest
         for column in priced.columns:
-            edges = edge_of(column.values, solution.s)[np.newaxis]
+            edges = column.edge_under(solution.s)[np.newaxis]
             largest = max(largest, float(_measure_edges(edges, solution)[0]))
             if column.edge <= solution.threshold:
                 # it will not enter, and answers may be kept for long
@@ -626,8 +626,28 @@ def column_generation(
         check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
     if master is fastest_master:
         master = partial(fastest_master_over, oracle)
-    run = _Search(formulation, oracle, signs, master, _distinct(start), checkpoint, callback).run(limits)
+    restrict = partial(Restricted, formulation, signs)
+    run = run_within(limits, formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
     return replace(run, proof=run.certificate.exact()) if exact else run
+
+
+def run_within(
+    limits: Limits,
+    formulation: Formulation,
+    oracle: Oracle,
+    signs: Array,
+    master: Callable[[Formulation, Array], Master],
+    restrict: Callable[[], Restricted],
+    start: tuple[Hypothesis, ...] = (),
+    checkpoint: Checkpoint | None = None,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Run:
+    """Run column generation on checked arguments, as `column_generation` explains them.
+
+    What has an entry for every sample goes from master to oracle and to the restricted problems, without columns, that
+    `restrict` makes, and nowhere else: so it may be anything that these understand and that has a length.
+    """
+    return _Search(formulation, oracle, signs, master, restrict, start, checkpoint, callback).run(limits)
 
 
 def _best_new_edge(step: Step) -> float:
@@ -656,6 +676,7 @@ class _Search:
         oracle: Oracle,
         signs: Array,
         make_master: Callable[[Formulation, Array], Master],
+        restrict: Callable[[], Restricted],
         start: tuple[Hypothesis, ...],
         checkpoint: Checkpoint | None,
         callback: Callable[[Step], bool | None] | None,
@@ -663,6 +684,7 @@ class _Search:
         self.formulation = formulation
         self.signs = signs
         self.make_master = make_master
+        self.restrict = restrict
         self.master = make_master(formulation, signs)
         if not formulation.nonnegative:
             oracle = with_negations(oracle)
@@ -789,7 +811,7 @@ class _Search:
 
     def _restrict_to(self, columns: Sequence[Column]) -> Restricted:
         """Return the problem over some columns."""
-        restricted = Restricted(self.formulation, self.signs)
+        restricted = self.restrict()
         restricted.add(columns)
         return restricted
 

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.hypotheses import Hypothesis, TabulatedColumn
+from cvxens.problems.duality import edge_of
 from cvxens.types import Array
 
 
@@ -119,6 +120,10 @@ class Column:
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,); evaluated once, when first asked for."""
         return evaluate(self.hypothesis, self.sample)
+
+    def edge_under(self, s: Array) -> Array:
+        """Evaluate the edge under signed weights, output by output."""
+        return edge_of(self.values, s)
 
 
 @dataclass(frozen=True)

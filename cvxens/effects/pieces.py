@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -11,7 +11,19 @@ import numpy as np
 
 from cvxens.effects.functions import MainEffect, find_cells, make_points
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Formula, LinearForm, Negated, Ramp, Rule, Scaled, Staircase
+from cvxens.hypotheses import (
+    Branch,
+    Constant,
+    Formula,
+    Interval,
+    LevelStump,
+    LinearForm,
+    Negated,
+    Ramp,
+    Rule,
+    Scaled,
+    Staircase,
+)
 from cvxens.types import Array
 
 REMEDY = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a kernel of stumps"
@@ -88,19 +100,29 @@ def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | P
         yield 1.0, MainEffect(feature, cuts, values, np.zeros_like(values))
 
 
+def _cut_levels(feature: int, levels: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """Yield cuts around codes of levels; one that is everywhere above the test of what is missing alone."""
+    yield from ((feature, float(end)) for level in levels or (-1,) for end in (level, level + 1))
+
+
 def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
     """Yield the features of a hypothesis and the values at which it may change."""
     match hypothesis:
         case Constant():
             return
         case Rule():
-            for feature, low, high in hypothesis.intervals:
-                yield from ((feature, end) for end in (low, high) if isfinite(end))
+            for condition in hypothesis.intervals:
+                if isinstance(condition, Interval):
+                    yield from ((condition.feature, end) for end in condition[1:3] if isfinite(end))
+                else:
+                    yield from _cut_levels(condition.feature, condition.levels)
         case Staircase():
             yield from ((hypothesis.feature, threshold) for threshold in hypothesis.thresholds)
         case Formula():
             for part in hypothesis.parts:
                 yield from _find_cuts(part)
+        case LevelStump():
+            yield from _cut_levels(hypothesis.feature, hypothesis.levels)
         case _ if hasattr(hypothesis, "step"):
             if hypothesis.step.above != hypothesis.step.below:
                 yield hypothesis.step.feature, hypothesis.step.threshold

@@ -62,7 +62,7 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
             yield (Among(feature, levels, names, False, missing < 0),), -sign
         case _:
             found = f"found a {type(hypothesis).__name__} as a weak learner, which is no sum of rules"
-            raise InvalidInput("get_rules", found, "fit with stumps, trees of depth 2, rules or boxes")
+            raise InvalidInput("get_rules", found, "fit with stumps, trees of depth 2 or 3, rules or boxes")
 
 
 def weigh_rules(

@@ -20,6 +20,7 @@ from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
     Boxes,
+    DepthThreeTrees,
     DepthTwoTrees,
     Fourier,
     KernelColumns,
@@ -36,8 +37,8 @@ from cvxens.colgen.oracles import (
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import is_frame
-from cvxens.trees import Feature, Table, match
-from cvxens.trees.tables import Cells, read_cells
+from cvxens.trees import Feature
+from cvxens.trees.tables import encode, find_features, read_cells
 from cvxens.types import Array
 
 
@@ -335,49 +336,14 @@ def _rank(X: NDArray) -> NDArray:
     return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")
 
 
-def find_features(X: Any) -> tuple[Feature, ...] | None:
-    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
-    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
-    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
-    True
-    """
-    if not is_frame(X):
-        return None
-    cells, _ = read_cells(X)
-    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
-    return Table.read(X, nominal=nominal).features if nominal else None
-
-
-def encode(features: tuple[Feature, ...], X: Any) -> Any:
-    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
-       town
-    0   1.0
-    1   NaN
-    """
-    if not is_frame(X):
-        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
-        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
-    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
-
-
-def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> list[Any]:
+def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> tuple[Any, ...]:
     """Return hypotheses on another sample of the same columns: levels are known by their names, not by their codes.
 
     Those are left out whose levels the sample has not, and those of features that are no longer of their kind.
     """
     kinds = dict(enumerate(features or ()))
     found = (_recode(hypothesis, kinds) for hypothesis in hypotheses)
-    return [hypothesis for hypothesis in found if hypothesis is not None]
+    return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
 def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
@@ -389,8 +355,8 @@ def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
             nominal = hypothesis.feature in kinds and kinds[hypothesis.feature].categories is not None
             return None if nominal else hypothesis
         case LevelStump() if hypothesis.levels:
-            categories = kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None
-            known = [(categories.index(name), name) for name in hypothesis.names if name in (categories or ())]
+            categories = (kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None) or ()
+            known = [(categories.index(name), name) for name in hypothesis.names if name in categories]
             if not known:
                 return None
             levels, names = zip(*sorted(known), strict=True)
@@ -398,13 +364,6 @@ def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
         case SignedTree() if hypothesis.coded:
             return hypothesis if hypothesis.tree.features == tuple(kinds.values()) else None
     return hypothesis
-
-
-def _is_nominal(column: Cells, dtype: str) -> bool:
-    known = column.values[~column.missing]
-    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
-        return True
-    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))
 
 
 OracleFactory: TypeAlias = Callable[..., Oracle]
@@ -416,6 +375,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "perceptrons": Perceptrons,
     "fourier": Fourier,
     "depth_two_trees": DepthTwoTrees,
+    "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
     "ramps": Ramps,
@@ -426,7 +386,7 @@ ORACLES: Mapping[str, OracleFactory] = {
 ACCEPTS: Mapping[Any, Accepts] = {
     Stumps: Accepts(sparse=("csc",), missing=True, nominal=True),
     QuantileStumps: Accepts(sparse=("csc",), missing=True, nominal=True),
-    **dict.fromkeys((DepthTwoTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
+    **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }

@@ -36,11 +36,12 @@ class Vote(Limited, Certified):
     ----------
     oracle : str or callable
         The weak learners: "stumps" (all middle stumps), "quantile_stumps" (at most 32 per feature), "depth_two_trees"
-        (all trees of depth 2 over at most 64 bins per feature), "pair_rules" (all rules of at most two conditions over
-        these), "boxes" (all conjunctions of at most three intervals over 16 bins), "ramps" (straight lines that begin
-        or end anywhere), "perceptrons", "fourier", "trees" (as C4.5 grows them), or a function from X to an oracle,
-        such as ``oracles.Stumps`` or ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
-        [-1, 1]. The first five take sparse X; "trees" take NaN, and data frames with columns of categories, strings or
+        (all trees of depth 2 over at most 64 bins per feature), "depth_three_trees" (those of depth 3 over 16 bins),
+        "pair_rules" (all rules of at most two conditions over 64 bins), "boxes" (all conjunctions of at most three
+        intervals over 16 bins), "ramps" (straight lines that begin or end anywhere), "perceptrons", "fourier", "trees"
+        (as C4.5 grows them), or a function from X to an oracle, such as ``oracles.Stumps`` or
+        ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
+        [-1, 1]. The first six take sparse X; "trees" take NaN, and data frames with columns of categories, strings or
         booleans, whose values `features_` then lists. Classifiers of scikit-learn, as in
         ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
         themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or

@@ -176,6 +176,20 @@ class SumOverSamples(Loss, Protocol):
     def batch_shape(self) -> tuple[int, ...]:
         return np.shape(self.C)
 
+    @abstractmethod
+    def values(self, z: Array) -> Array:
+        """Evaluate the loss of every sample, ``C_i phi(z_i)``; inf where it overflows."""
+
+    @abstractmethod
+    def dual_values(self, u: Array) -> Array:
+        """Evaluate what every sample adds to the dual value."""
+
+    def value(self, z: Array) -> float:
+        return float(self.values(z).sum())
+
+    def dual_value(self, u: Array) -> float:
+        return float(self.dual_values(u).sum())
+
     def repair(self, u: Array, y: Array | None) -> Array:
         """Clip into [0, cap C] and balance the classes."""
         return clip_box(u, self.cap * self.C, y)
@@ -217,11 +231,11 @@ class Hinge(SumOverSamples):
         xi = cp.Variable(z.shape, nonneg=True, name="xi")
         return Term(cp.sum(cp.multiply(self.C, xi)), (z >= 1 - xi,), {"xi": xi})
 
-    def value(self, z: Array) -> float:
-        return float((self.C * np.maximum(1 - z, 0)).sum())
+    def values(self, z: Array) -> Array:
+        return self.C * np.maximum(1 - z, 0)
 
-    def dual_value(self, u: Array) -> float:
-        return float(u.sum())
+    def dual_values(self, u: Array) -> Array:
+        return u
 
     def dual_magnitude(self, u: Array) -> float:
         return float(np.abs(u).sum())
@@ -277,10 +291,13 @@ class Exponential(SumOverSamples):
     def value(self, z: Array) -> float:
         """Evaluate the loss; inf where it overflows."""
         with np.errstate(over="ignore"):
-            return float(self.multipliers(z).sum())
+            return super().value(z)
 
-    def dual_value(self, u: Array) -> float:
-        return float((u - xlogy(u, u / self.C)).sum())
+    def values(self, z: Array) -> Array:
+        return self.multipliers(z)
+
+    def dual_values(self, u: Array) -> Array:
+        return u - xlogy(u, u / self.C)
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``sum u + |u ln(u/C)|``."""
@@ -322,13 +339,13 @@ class Logistic(SumOverSamples):
     def term(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C, cp.logistic(-z))))
 
-    def value(self, z: Array) -> float:
-        return float((self.C * np.logaddexp(0, -z)).sum())
+    def values(self, z: Array) -> Array:
+        return self.C * np.logaddexp(0, -z)
 
-    def dual_value(self, u: Array) -> float:
-        """Return the entropy of p = u/C, times C."""
+    def dual_values(self, u: Array) -> Array:
+        """Return the entropies of p = u/C, times C."""
         p = u / self.C
-        return float(-(self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p))).sum())
+        return -(self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p)))
 
     def dual_magnitude(self, u: Array) -> float:
         """Return C times the sum of p + |ln p| p + |ln(1-p)| (1-p), whose first term is for the rounding of 1 - p."""
@@ -364,11 +381,11 @@ class SquaredHinge(SumOverSamples):
     def term(self, z: Any) -> Term:
         return Term(cp.sum(cp.multiply(self.C / 2, cp.square(cp.pos(1 - z)))))
 
-    def value(self, z: Array) -> float:
-        return float((self.C / 2 * np.maximum(1 - z, 0) ** 2).sum())
+    def values(self, z: Array) -> Array:
+        return self.C / 2 * np.maximum(1 - z, 0) ** 2
 
-    def dual_value(self, u: Array) -> float:
-        return float((u - u * u / (2 * self.C)).sum())
+    def dual_values(self, u: Array) -> Array:
+        return u - u * u / (2 * self.C)
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``sum u + |u|^2 / (2 C)``."""
@@ -409,12 +426,12 @@ class HuberizedHinge(SumOverSamples):
         # huber(r, d) is r^2 up to d and 2 d r - d^2 beyond
         return Term(cp.sum(cp.multiply(self.C / (2 * self.d), cp.huber(cp.pos(1 - z), self.d))))
 
-    def value(self, z: Array) -> float:
+    def values(self, z: Array) -> Array:
         short = np.maximum(1 - z, 0)
-        return float((self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)).sum())
+        return self.C * np.where(short < self.d, short**2 / (2 * self.d), short - self.d / 2)
 
-    def dual_value(self, u: Array) -> float:
-        return float((u - self.d * u * u / (2 * self.C)).sum())
+    def dual_values(self, u: Array) -> Array:
+        return u - self.d * u * u / (2 * self.C)
 
     def dual_magnitude(self, u: Array) -> float:
         """Return ``sum u + d |u|^2 / (2 C)``."""

@@ -64,6 +64,7 @@ STUMPS = {
     "column generation": ColumnGenerationClassifier(oracle="quantile_stumps"),
     "AdaBoost": AdaBoostClassifier(n_rounds=12),
     "trees of depth 2": AdaBoostClassifier("depth_two_trees", n_rounds=5),
+    "trees of depth 3": AdaBoostClassifier("depth_three_trees", n_rounds=3),
     "rules": LPBoostClassifier(oracle="pair_rules", tol=0.1),
     "AdaBoost, by pairs": AdaBoostClassifier(n_rounds=7, multi_class="ovo"),
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),

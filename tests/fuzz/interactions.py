@@ -1,4 +1,4 @@
-"""Random samples with ties: what oracles over several features answer, beside a list of all their hypotheses.
+"""Random samples with ties, offsets and weights of 0: oracles over several features beside lists of all hypotheses.
 
 Every hypothesis of a set is written down by plain loops over thresholds and signs, and evaluated sample by sample. Held
 against it are the number of hypotheses, the edges, the bounds with and without exclusions, the sum of squares, and the
@@ -23,8 +23,12 @@ ROUNDING = 1e-11
 """What sums of a few numbers below 10 are off by, with much to spare."""
 
 
-UNKNOWN = {"boxes": ("sum of squares", "sum of squares above 0")}
+SQUARES = ("sum of squares", "sum of squares above 0")
+UNKNOWN = {"boxes": SQUARES, "deep trees": SQUARES}
 """What an oracle does not tell."""
+
+MOST_BINS = {"deep trees": {1: 5, 2: 3, 3: 2}}
+"""By the number of features, so that no list is too long."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,12 @@ def draw(number):
     random = np.random.default_rng(number)
     n, d = int(random.integers(2, 9)), int(random.integers(1, 4))
     X = random.integers(0, random.integers(2, 5), (n, d)).astype(float)
+    if random.random() < 0.2:
+        X[:, random.integers(d)] = 1.0
     if not np.ptp(X, axis=0).any():
         return None
+    if random.random() < 0.2:
+        X += random.choice([-1e12, 0.0, 1e12], d)
     pairs = list(combinations(range(d), 2))
     options = {
         "n_bins": int(random.integers(2, 6)),
@@ -55,6 +63,7 @@ def draw(number):
         "forbidden": [p for p in pairs if random.random() < 0.2],
     }
     kind, make, enumerate_all = KINDS[number % len(KINDS)]
+    options["n_bins"] = min(options["n_bins"], MOST_BINS.get(kind, {}).get(d, 6))
     if kind == "rules" and random.random() < 0.5:
         options["signs"] = random.choice([-1, 0, 1], d)
     oracle = make(X, **options)
@@ -113,6 +122,31 @@ def list_trees(thresholds, allowed):
                         )
 
 
+def list_deep_trees(thresholds, allowed):
+    """Every tree of depth 1 to 3 that has no split without effect, one of its two signs."""
+    for f, own in enumerate(thresholds):
+        for t in own:
+            halves = []
+            for beside in (lambda u, t=t: u > t, lambda u, t=t: u < t):
+                # what is left in a half: of the root's feature the thresholds beside its own, and who may meet it
+                left = [
+                    [u for u in of_g if beside(u)] if g == f else of_g if (f, g) in allowed else []
+                    for g, of_g in enumerate(thresholds)
+                ]
+                halves.append([(Constant(1), lambda x: 1.0), *list_trees(left, allowed)])
+            for (above, vote_above), (below, vote_below), sign in product(*halves, (1, -1)):
+                if isinstance(above, Constant) and isinstance(below, Constant):
+                    if sign < 0:
+                        yield Stump(f, t, 1), lambda x, f=f, t=t: 1.0 if x[f] >= t else -1.0
+                    continue
+                yield (
+                    Branch(f, t, above, below if sign > 0 else negate(below)),
+                    lambda x, f=f, t=t, up=vote_above, down=vote_below, sign=sign: (
+                        up(x) if x[f] >= t else sign * down(x)
+                    ),
+                )
+
+
 def splits(f, thresholds, allowed, beside):
     """The splits below a root that asks f: of other features any, of f itself those on the side of the half."""
     return [(g, u) for g, own in enumerate(thresholds) for u in own if ((f, g) in allowed if g != f else beside(u))]
@@ -158,6 +192,7 @@ KINDS = [
     ("trees", oracles.DepthTwoTrees, list_trees),
     ("rules", oracles.PairRules, list_rules),
     ("boxes", oracles.Boxes, list_boxes),
+    ("deep trees", oracles.DepthThreeTrees, list_deep_trees),
 ]
 
 
@@ -166,6 +201,7 @@ def check_pricing(case, number):
     random, n = np.random.default_rng(number), len(case.X)
     k = int(random.integers(1, 3))
     s = random.integers(-3, 4, (n, k)).astype(float) if random.random() < 0.5 else random.normal(size=(n, k))
+    s[random.random(n) < random.choice([0.0, 0.4])] = 0.0
     edges = case.H.T @ s
     of_side = edges * case.sides[:, None]
     sizes = np.where(case.sides == 0, np.abs(edges).max(axis=1), of_side.max(axis=1))

@@ -1,6 +1,7 @@
 """Oracles: weak learners that price their hypotheses."""
 
 from cvxens.colgen.oracles.boxes import Boxes
+from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
 from cvxens.colgen.oracles.fourier import Fourier
 from cvxens.colgen.oracles.gauges import FeatureGroups, KernelBalls
@@ -19,6 +20,7 @@ __all__ = [
     "Boxes",
     "Constant",
     "Costed",
+    "DepthThreeTrees",
     "DepthTwoTrees",
     "FeatureGroups",
     "Fourier",

@@ -1,19 +1,28 @@
-"""Features cut into bins, of which oracles over several features at a time know the ends, and which may interact."""
+"""Features cut into bins, which of them may interact, and what oracles over several at a time have in common."""
 
 from __future__ import annotations
 
+import time
+from bisect import insort
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import inf
 from typing import Any, Literal, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cvxens.colgen.oracles.stumps import FixedPoint
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.features import SortedFeatures, column
+from cvxens.hypotheses import Constant, Hypothesis
+from cvxens.limits import time_left
+from cvxens.problems.duality import row_sizes
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import sample_prices, whole
 
@@ -150,6 +159,88 @@ def _list_pairs(argument: str, groups: Groups, n_features: int) -> Iterable[tupl
         if not whole_numbers or len(members) < 2 or members.min() < 0 or members.max() >= n_features:
             raise InvalidInput(argument, f"found {group!r:.100}", remedy)
         yield from combinations(members.tolist(), 2)
+
+
+class BinnedOracle:
+    """An oracle over hypotheses of several features at a time, with thresholds between bins.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Finite, at least one feature that varies.
+    n_bins : int
+        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values.
+    interactions : collection of groups of features, optional
+        Any two features of a hypothesis are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
+    forbidden : collection of groups of features
+        No hypothesis has two features of such a group.
+    constant : bool
+        True if h(x) = 1 and h(x) = -1 belong to the set.
+    columns_per_round : int, optional
+        At most so many columns are returned; by default all that were found.
+    sample_weight : array-like of shape (n_samples,), optional
+        How much of the sample each row is, above 0, for the bins; by default 1.
+    """
+
+    largest = 1.0
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_bins: int = 64,
+        interactions: Groups | None = None,
+        forbidden: Groups = (),
+        constant: bool = True,
+        columns_per_round: int | None = None,
+        sample_weight: Any = None,
+    ) -> None:
+        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
+        self.sample = self.binned.sample
+        self.constant = constant
+        self.columns_per_round = None if columns_per_round is None else whole("columns_per_round", columns_per_round)
+        self.allowed = find_allowed(self.binned.n_features, interactions, forbidden)
+
+    def _answer(
+        self,
+        weights: FixedPoint,
+        ranked: list[tuple[float, Hypothesis]],
+        every: float,
+        outside: float,
+        exclude: Collection[Hypothesis],
+        row_norm: float = inf,
+    ) -> Priced:
+        """Return hypotheses in the order of their edges, the constant among them, with bounds, in units of the weights.
+
+        `every` bounds the edges of all hypotheses but the constant, and `outside` of those that are not excluded, both
+        -inf if there are none. The bounds count what the rounding of s to fixed point can have cost, and of floats.
+        """
+        n_outputs = len(weights.totals)
+        if self.constant:
+            totals = weights.totals
+            k = int(np.abs(totals).argmax())
+            total: float = abs(int(totals[k]))
+            if row_norm < inf:
+                total = float(row_sizes(totals[np.newaxis].astype(np.float64), row_norm)[0])
+            every = max(every, total)
+            if not {Constant(1), Constant(-1)} & set(exclude):
+                outside = max(outside, total)
+                insort(ranked, (total, Constant(1 if totals[k] >= 0 else -1)), key=lambda pair: -pair[0])
+        error = weights.error * n_outputs ** (1 / row_norm) if row_norm < inf else weights.error
+        edge_bound, outside_bound = (
+            # integers are exact; conversions to floats, their powers, the sum of these and its root are rounded
+            weights.raised(bound + error, (n_outputs + 8) * EPSILON if isinstance(bound, float) else 0.0)
+            if bound > -inf
+            else 0.0
+            for bound in (every, outside)
+        )
+        columns = [Column(h, self.sample, weights.real(size)) for size, h in ranked[: self.columns_per_round]]
+        return Priced(columns, edge_bound, outside_bound=outside_bound)
+
+
+def is_over(ends_at: float) -> bool:
+    """Return True after a moment of the clock, or where the time of a fit is over."""
+    return time.perf_counter() >= ends_at or time_left() <= 0
 
 
 @njit(cache=True)

@@ -11,7 +11,6 @@ Weights are integers (`FixedPoint`), whose sums are the same in every order.
 from __future__ import annotations
 
 import time
-from bisect import insort
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain, combinations
@@ -23,12 +22,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed
+from cvxens.colgen.oracles.bins import BinnedOracle, Groups, is_over
 from cvxens.colgen.oracles.stumps import FixedPoint
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced
+from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Constant, Hypothesis, Interval, Rule
-from cvxens.limits import map_slices, threads_for, time_left
+from cvxens.hypotheses import Hypothesis, Interval, Rule
+from cvxens.limits import map_slices, threads_for
 from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -46,7 +46,8 @@ BOUNDED_AT_A_TIME = 1024
 """Lists that are bounded between two looks at the clock."""
 
 
-class Boxes:
+@documented
+class Boxes(BinnedOracle):
     """All conjunctions of at most `max_length` intervals, and the constant, by branch and bound.
 
     A box is 1 or -1 where ``low <= x_j < high`` for each of its features and 0 elsewhere (`Rule`); the ends are
@@ -57,18 +58,8 @@ class Boxes:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
     max_length : int
         At most so many conditions.
-    n_bins : int
-        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values.
-    interactions : collection of groups of features, optional
-        Any two features of a box are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
-    forbidden : collection of groups of features
-        No box has two features of such a group.
-    constant : bool
-        True if h(x) = 1 and h(x) = -1 belong to the set.
     columns_per_round : int
         At most so many columns are returned: the best box of every list of features that was searched, ranked.
     max_nodes : int, optional
@@ -76,8 +67,6 @@ class Boxes:
     max_seconds : float
         No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
         runs depend on the speed of the machine.
-    sample_weight : array-like of shape (n_samples,), optional
-        How much of the sample each row is, above 0, for the bins; by default 1.
 
     Raises
     ------
@@ -96,7 +85,6 @@ class Boxes:
 
     source = "Eckstein & Goldberg 2012; Bentley 1984"
     negations = True
-    largest = 1.0
 
     def __init__(
         self,
@@ -112,16 +100,20 @@ class Boxes:
         max_seconds: float = inf,
         sample_weight: Any = None,
     ) -> None:
-        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
-        self.sample = self.binned.sample
+        super().__init__(
+            X,
+            n_bins=n_bins,
+            interactions=interactions,
+            forbidden=forbidden,
+            constant=constant,
+            columns_per_round=columns_per_round,
+            sample_weight=sample_weight,
+        )
         self.max_length = whole("max_length", max_length)
-        self.constant = constant
-        self.columns_per_round = whole("columns_per_round", columns_per_round)
         self.max_nodes = None if max_nodes is None else whole("max_nodes", max_nodes)
         self.max_seconds = validation.limit("max_seconds", max_seconds)
-        allowed = find_allowed(self.binned.n_features, interactions, forbidden)
-        self._by_length = _list_features(np.flatnonzero(self.binned.counts), allowed, self.max_length)
-        self.lists = _keep_longest(self._by_length, allowed & (self.binned.counts > 0), self.max_length)
+        self._by_length = _list_features(np.flatnonzero(self.binned.counts), self.allowed, self.max_length)
+        self.lists = _keep_longest(self._by_length, self.allowed & (self.binned.counts > 0), self.max_length)
         n_cells = int(np.append(self.binned.counts + 1, 1)[self.lists].prod(axis=1, dtype=np.float64).max())
         if n_cells > MOST_CELLS:
             found = f"found {n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
@@ -157,20 +149,9 @@ class Boxes:
                 boxes[best_rule] = best_size
             outside = max(outside, bound)
             every = max(every, bound, *(abs(self._sum_over(box, integers)) for box in closed), 0)
-        columns: list[tuple[int, Hypothesis]] = sorted(
-            ((size, rule) for rule, size in boxes.items()), key=lambda pair: -pair[0]
-        )
-        if self.constant:
-            total = int(weights.totals[np.abs(weights.totals).argmax()])
-            every = max(every, abs(total))
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                outside = max(outside, abs(total))
-                insort(columns, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
-        return Priced(
-            [Column(h, self.sample, weights.real(size)) for size, h in columns[: self.columns_per_round]],
-            weights.raised(every + weights.error),
-            outside_bound=weights.raised(outside + weights.error) if columns or outside else 0.0,
-        )
+        ranked: list[tuple[float, Hypothesis]] = [(size, rule) for rule, size in boxes.items()]
+        ranked.sort(key=lambda pair: -pair[0])
+        return self._answer(weights, ranked, every, outside if ranked or outside else -inf, exclude)
 
     def _choose_output(self, rule: Rule, integers: Ints) -> tuple[Rule, int]:
         """Return a rule with the sign that it has under the output where its edge is largest, and that edge."""
@@ -186,7 +167,7 @@ class Boxes:
         bounds = np.full(len(self.lists), max(int(weights[weights > 0].sum()), -int(weights[weights < 0].sum())))
         # bounds by lists are found while there is time, else those of all stand
         for first in range(0, len(self.lists), BOUNDED_AT_A_TIME):
-            if first and _is_over(ends_at):
+            if first and is_over(ends_at):
                 break
             here = slice(first, first + BOUNDED_AT_A_TIME)
             lists, own = self.lists[here], bounds[here]
@@ -198,7 +179,7 @@ class Boxes:
         order = np.argsort(-bounds, kind="stable")[: self.max_nodes]
         found: dict[Rule, int] = {}
         best, done = 0, 0
-        while done < len(order) and bounds[order[done]] > best and not (done and _is_over(ends_at)):
+        while done < len(order) and bounds[order[done]] > best and not (done and is_over(ends_at)):
             chosen = order[done : done + AT_A_TIME]
             chosen = chosen[bounds[chosen] > best]
             answers = Answers(np.zeros(len(chosen), np.int64), np.zeros((len(chosen), self.max_length, 2), np.int64))
@@ -266,10 +247,6 @@ class Boxes:
 
 Box: TypeAlias = dict[int, tuple[int, int]]
 """The first and the last bin of each feature that is not whole."""
-
-
-def _is_over(ends_at: float) -> bool:
-    return time.perf_counter() >= ends_at or time_left() <= 0
 
 
 def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list[Ints]:

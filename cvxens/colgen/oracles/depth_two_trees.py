@@ -9,22 +9,24 @@ all roots. Weights are integers (`FixedPoint`), whose sums are the same in every
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, sum_pairs
 from cvxens.colgen.oracles.stumps import NONE, FixedPoint
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced
+from cvxens.docstrings import documented
 from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
 from cvxens.limits import map_slices, threads_for
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -37,7 +39,8 @@ Written: TypeAlias = tuple[int, int, Half, Half, int]
 NO_SPLIT: Half = (-1, 0)
 
 
-class DepthTwoTrees:
+@documented
+class DepthTwoTrees(BinnedOracle):
     """All decision trees of depth at most 2 with leaves -1 and +1, and the constant: the exact oracle over this set.
 
     The set has every tree over thresholds between the bins of all features: all middle thresholds of those with at most
@@ -47,22 +50,14 @@ class DepthTwoTrees:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
-    n_bins : int
-        At most so many bins per feature, 2 to 256.
     interactions : collection of groups of features, optional
         Root and child of a tree are features of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two. Both
         may always be the same feature.
     forbidden : collection of groups of features
         No two features of such a group are root and child.
-    constant : bool
-        True if h(x) = 1 and h(x) = -1 belong to the set.
     columns_per_round : int, optional
         At most so many columns are returned; by default all that were found: the best tree of each root's feature, and
         the constant.
-    sample_weight : array-like of shape (n_samples,), optional
-        How much of the sample each row is, above 0, for the bins; by default 1.
 
     Examples
     --------
@@ -81,27 +76,10 @@ class DepthTwoTrees:
 
     source = "Breiman et al. 1984"
     negations = True
-    largest = 1.0
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        n_bins: int = 64,
-        interactions: Groups | None = None,
-        forbidden: Groups = (),
-        constant: bool = True,
-        columns_per_round: int | None = None,
-        sample_weight: Any = None,
-    ) -> None:
-        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
-        self.sample = self.binned.sample
-        self.constant = constant
-        n_features = self.binned.n_features
-        self.columns_per_round = (
-            n_features + 1 if columns_per_round is None else whole("columns_per_round", columns_per_round)
-        )
-        self._layout = _lay_out(self.binned, find_allowed(n_features, interactions, forbidden))
+    @cached_property
+    def _layout(self) -> Layout:
+        return _lay_out(self.binned, self.allowed)
 
     @property
     def n_hypotheses(self) -> int:
@@ -129,27 +107,17 @@ class DepthTwoTrees:
         ]
         # of several outputs the best, of equal sizes the first
         winners = np.argmax([answer.sizes for answer in answers], axis=0).tolist()
-        found: list[tuple[int, Hypothesis]] = [
+        found: list[tuple[float, Hypothesis]] = [
             (int(answers[o].sizes[f]), self._make_tree(f, answers[o].trees[f]))
             for f, o in enumerate(winners)
             if answers[o].sizes[f] > NONE
         ]
         found.sort(key=lambda pair: -pair[0])
-        outside = [size for size, _ in found]
-        every = [int(answer.largest.max()) for answer in answers]
-        if self.constant:
-            total = weights.totals[np.abs(weights.totals).argmax()]
-            every.append(abs(int(total)))
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                outside.append(abs(int(total)))
-                insort(found, (abs(int(total)), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
-        columns = [Column(h, self.sample, weights.real(size)) for size, h in found[: self.columns_per_round]]
-        return Priced(
-            columns,
-            weights.raised(max(0, *every) + weights.error),
-            self._bound_square_sum(weights, sum(float(answer.squares.sum()) for answer in answers)),
-            weights.raised(max(outside) + weights.error) if outside else 0.0,
-        )
+        every = max(int(answer.largest.max()) for answer in answers)
+        outside = found[0][0] if found else -inf
+        answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude)
+        squares = sum(float(answer.squares.sum()) for answer in answers)
+        return replace(answer, edge_square_sum=self._bound_square_sum(weights, squares))
 
     def _search(self, integers: Ints, total: int, closed: Closed) -> Found:
         """Return the best open tree of each root's feature under the weights of one output."""
@@ -395,7 +363,7 @@ def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int,
     size, best = NONE, (-1, 0, 1, -1, 0, -1)
     # one more is closed: the constant
     n_closed = len(closed) + 1
-    by_upper, by_lower = _rank(upper, n_closed + 1), _rank(lower, n_closed + 1)
+    by_upper, by_lower = rank_splits(upper, n_closed + 1), rank_splits(lower, n_closed + 1)
     for p in range(len(by_upper)):
         for q in range(min(len(by_lower), (n_closed + 1) // (p + 1))):
             up, down = upper[by_upper[p]], lower[by_lower[q]]
@@ -408,7 +376,7 @@ def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int,
 
 
 @njit(cache=True)
-def _rank(splits: Ints, most: int) -> Ints:
+def rank_splits(splits: Ints, most: int) -> Ints:
     """Return the rows of the largest edges by size, the largest first, at most so many; an insertion sort of few."""
     ranked, count = np.empty(most + 1, np.int64), 0
     for k in range(len(splits)):

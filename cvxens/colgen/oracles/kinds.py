@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cvxens.errors import InvalidInput
 from cvxens.features import check_features, count_missing
 from cvxens.trees import Feature
+from cvxens.trees.tables import encode, find_features
 from cvxens.validation import finite_array, one_each, one_of
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -38,8 +39,10 @@ class Kinds:
 
     @classmethod
     def from_sample(cls, X: Any, features: Sequence[Feature] | None = None, missing: str = "side") -> Self:
-        """Check a sample; without `features` all of it is numeric."""
+        """Check a sample; without `features` all of it is numeric, but for what is nominal in a data frame."""
         silent = one_of("missing", missing, MISSING_AS) == "zero"
+        if features is None and (features := find_features(X)) is not None:
+            X = encode(features, X)
         X = check_features(X, gaps=True)
         kinds = tuple(Feature(f"x{j}") for j in range(X.shape[1])) if features is None else tuple(features)
         one_each("features", kinds, X.shape[1], "feature")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,16 +11,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures, Groups, find_allowed, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Groups, sum_pairs
 from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.oracles.stumps import FixedPoint
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced
+from cvxens.docstrings import documented
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
 from cvxens.limits import map_slices, threads_for
-from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
-from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -28,7 +27,8 @@ Condition: TypeAlias = tuple[int, int]
 """The place of a threshold, and 1 for what is at or above it or 0 for what is below; (0, 0) for no condition."""
 
 
-class PairRules:
+@documented
+class PairRules(BinnedOracle):
     """All rules of one or two conditions, and the constant: the exact oracle over this set.
 
     A condition is ``x_j >= t`` or ``x_j < t``, with t a threshold between the bins of feature j; two conditions are of
@@ -37,24 +37,12 @@ class PairRules:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
-    n_bins : int
-        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values.
-    interactions : collection of groups of features, optional
-        The two features of a rule are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
-    forbidden : collection of groups of features
-        No rule has two features of such a group.
     signs : array-like of shape (n_features,), optional
         +1 for rules that rise with the feature alone, which vote 1 above a threshold or -1 below it, -1 for those that
         fall, 0 for both, as by default. With w >= 0 the score is then monotone in that feature.
-    constant : bool
-        True if h(x) = 1 and h(x) = -1 belong to the set.
     columns_per_round : int
         At most so many columns are returned: of every feature and of every pair of features the best rule, and the
         constant, ranked.
-    sample_weight : array-like of shape (n_samples,), optional
-        How much of the sample each row is, above 0, for the bins; by default 1.
 
     Examples
     --------
@@ -68,7 +56,6 @@ class PairRules:
     """
 
     source = "Friedman & Popescu 2008"
-    largest = 1.0
 
     def __init__(
         self,
@@ -82,14 +69,18 @@ class PairRules:
         columns_per_round: int = 50,
         sample_weight: Any = None,
     ) -> None:
-        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
-        self.sample = self.binned.sample
-        self.constant = constant
-        self.columns_per_round = whole("columns_per_round", columns_per_round)
-        allowed = find_allowed(self.binned.n_features, interactions, forbidden)
+        super().__init__(
+            X,
+            n_bins=n_bins,
+            interactions=interactions,
+            forbidden=forbidden,
+            constant=constant,
+            columns_per_round=columns_per_round,
+            sample_weight=sample_weight,
+        )
         varying = np.flatnonzero(self.binned.counts)
         alone = np.stack([varying, np.full_like(varying, -1)], axis=1)
-        a, b = np.nonzero(np.triu(allowed, 1))
+        a, b = np.nonzero(np.triu(self.allowed, 1))
         both = (self.binned.counts[a] > 0) & (self.binned.counts[b] > 0)
         # single features first, which are preferred among equal edges
         self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
@@ -119,32 +110,18 @@ class PairRules:
         to fixed point can have cost, and of sums to floats.
         """
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
-        found, n_outputs = self._search(weights, exclude, row_norm), len(weights.totals)
+        found = self._search(weights, exclude, row_norm)
         ranked = np.argsort(-found.sizes, kind="stable")[: self.columns_per_round].tolist()
         rules: list[tuple[float, Hypothesis]] = [
             (float(found.sizes[k]), self._make_rule(k, found.rules[k])) for k in ranked if found.sizes[k] > -inf
         ]
-        every, outside = [float(found.largest.max(initial=-inf))], [size for size, _ in rules]
-        totals = weights.totals.astype(np.float64)
         squares = found.squares.sum(axis=0)
         if self.constant:
-            total = float(row_sizes(totals[np.newaxis], row_norm)[0])
-            every.append(total)
-            squares += float((totals**2).sum())
-            if not {Constant(1), Constant(-1)} & set(exclude):
-                outside.append(total)
-                sign = 1 if totals[np.abs(totals).argmax()] >= 0 else -1
-                insort(rules, (total, Constant(sign)), key=lambda pair: -pair[0])
-        error = weights.error * (n_outputs ** (1 / row_norm) if row_norm < inf else 1)
-        # conversions to floats, their powers, the sum of these and its root are rounded
-        share = (n_outputs + 8) * EPSILON
-        columns = [Column(h, self.sample, weights.real(size)) for size, h in rules[: self.columns_per_round]]
+            squares += float((weights.totals.astype(np.float64) ** 2).sum())
         square_sum, rising = (self._bound_square_sum(weights, float(total)) for total in squares)
-        edge_bound, outside_bound = (
-            weights.raised(max(sizes) + error, share) if max(sizes, default=-inf) > -inf else 0.0
-            for sizes in (every, outside)
-        )
-        return Priced(columns, edge_bound, square_sum, outside_bound, rising_square_sum=rising)
+        every, outside = float(found.largest.max(initial=-inf)), max((size for size, _ in rules), default=-inf)
+        answer = self._answer(weights, rules, every, outside, exclude, row_norm)
+        return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
 
     def _search(self, weights: FixedPoint, exclude: Collection[Hypothesis], order: float) -> Found:
         """Return the best open rule of every feature and pair of features."""

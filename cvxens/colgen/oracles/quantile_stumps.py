@@ -82,7 +82,7 @@ class QuantileStumps:
         self.counts = binned.counts.tolist()
         of_features = kinds.check_sides(signs)
         self._ways = [kinds.ways(j) for j in kinds.numeric.tolist()]
-        self.hypotheses: list[Hypothesis] = [
+        self.hypotheses: list[Any] = [
             Stump(j, threshold, 1, way)
             for j, own, ways in zip(kinds.numeric.tolist(), binned.thresholds, self._ways, strict=True)
             for way in ways
@@ -109,7 +109,7 @@ class QuantileStumps:
         """Return the best of the stumps and the constant, as `Oracle.price` says; rounding is in the bounds."""
         s = signed_weights(s, len(self.codes))
         edges = self._edges(s)
-        # n terms in cumulated bins, their total, what is missing, the doubling, two differences: each n eps sum|s| at most
+        # n terms in cumulated bins, their total, what is missing, a doubling, two differences: n eps sum|s| each
         rounding = 6 * len(s) * EPSILON * float(np.abs(s).sum(axis=0).max())
         sizes = row_sizes(edges, row_norm)
         signs = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
@@ -142,5 +142,4 @@ class QuantileStumps:
         return np.concatenate([*edges, self._tests.evaluate_all(s), total[np.newaxis]])
 
     def _column(self, k: int, edge: float, size: float) -> Column:
-        hypothesis: Any = self.hypotheses[k]
-        return Column(replace(hypothesis, sign=1 if edge >= 0 else -1), self.sample, float(size))
+        return Column(replace(self.hypotheses[k], sign=1 if edge >= 0 else -1), self.sample, float(size))

@@ -1,0 +1,632 @@
+"""All decision trees of depth 3 as an exact oracle, which may stop at any time and still bounds its set.
+
+Given the test of the root, what is best in one half of the samples does not depend on the other. So the best tree of a
+root is the best trees of depth 2 in both halves, and those are read off from sums of weights by pairs of bins
+(Demirovic et al., JMLR 23 (2022)). Place by place of the root, samples move from one half to the other: one pass over
+the sample for each root's feature serves all of its places, O(n d^3 + d^3 bins^3) in all. Two bounds leave places out.
+No tree's edge exceeds the sum of all |s|; and samples of the mass m that change their half change the edge of a tree by
+2 m at most, so that places near one that is known have a bound (the similarity bound of Aglin, Nijssen & Schaus, AAAI
+2020, and of Demirovic et al.; for thresholds, Brita, van der Linden & Demirovic, AAAI 2025). Weights are integers
+(`FixedPoint`), whose sums are the same in every order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, Groups, is_over, sum_pairs
+from cvxens.colgen.oracles.depth_two_trees import rank_splits
+from cvxens.colgen.oracles.stumps import NONE, FixedPoint
+from cvxens.colgen.protocols import Priced
+from cvxens.docstrings import documented
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
+from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.validation import whole
+
+Ints: TypeAlias = NDArray[np.int64]
+
+Written: TypeAlias = tuple[int, ...]
+"""A tree but for its sign: feature and place of its root, its upper and its lower half, and the product of their signs.
+A half is written like that too, with feature and place of either split as its halves, (-1, 0) for none; a constant has
+no features, and a stump constants of opposite signs."""
+
+CONSTANT: Written = (-1, 0, -1, 0, -1, 0, 1)
+
+MOST_CELLS = 2**25
+"""The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
+
+AT_A_TIME = 4
+"""Features of roots that are searched between two looks at the best edge and the clock, whatever the threads."""
+
+IMPOSSIBLE = -(2**62)
+"""The size of a choice that there is none of; two of them, or one and a sum of weights, are below every edge."""
+
+
+@documented
+class DepthThreeTrees(BinnedOracle):
+    """All decision trees of depth at most 3 with leaves -1 and +1, and the constant: the exact oracle over this set.
+
+    The set has every tree over thresholds between the bins of all features, as `DepthTwoTrees` has those of depth 2. A
+    search to its end is exact. One that ends before, by `max_nodes`, `max_seconds` or the time limit of a fit, answers
+    with the best trees so far, and with the bounds of what it has not searched: proofs hold, with a larger gap. Sums of
+    squares are not known, so nothing is proven under penalties on squares. The time of a call grows with the cubes of
+    the numbers of features and of bins.
+
+    Parameters
+    ----------
+    interactions : collection of groups of features, optional
+        Any two features that a sample is asked on its way to a leaf are of one group, such as ``[(0, 1), (2, 3, 4)]``;
+        by default any.
+    forbidden : collection of groups of features
+        No sample is asked two features of such a group.
+    columns_per_round : int, optional
+        At most so many columns are returned: the best trees of the roots' features and the constant, ranked; by default
+        all that have at least half of the best edge. With one column places that cannot have the best tree are left
+        out, which is faster where a tree of depth 3 nearly fits.
+    max_nodes : int, optional
+        At most so many features are searched as roots in a call, per output, the most promising first.
+    max_seconds : float
+        No more of them are searched after so many seconds of a call; inf for no such limit. Unlike `max_nodes` it makes
+        runs depend on the speed of the machine.
+
+    Raises
+    ------
+    InvalidInput
+        So many features and bins have more than 2^25 pairs of bins.
+
+    Examples
+    --------
+    What no tree of depth 2 can tell apart:
+
+    >>> from itertools import product
+    >>> X = np.array(list(product([0.0, 1.0], repeat=3)))
+    >>> s = (2 * X - 1).prod(axis=1)
+    >>> priced = DepthThreeTrees(X, columns_per_round=1).price(s)
+    >>> print(*(f"{column.hypothesis.feature} {column.edge}" for column in priced.columns))
+    0 8.0
+    >>> priced.edge_bound
+    8.000000000000002
+    """
+
+    source = "Demirovic et al. 2022; Brita et al. 2025"
+    negations = True
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        n_bins: int = 16,
+        interactions: Groups | None = None,
+        forbidden: Groups = (),
+        constant: bool = True,
+        columns_per_round: int | None = None,
+        max_nodes: int | None = None,
+        max_seconds: float = inf,
+        sample_weight: Any = None,
+    ) -> None:
+        super().__init__(
+            X,
+            n_bins=n_bins,
+            interactions=interactions,
+            forbidden=forbidden,
+            constant=constant,
+            columns_per_round=columns_per_round,
+            sample_weight=sample_weight,
+        )
+        self.max_nodes = None if max_nodes is None else whole("max_nodes", max_nodes)
+        self.max_seconds = validation.limit("max_seconds", max_seconds)
+        self._layout = _lay_out(self.binned, self.allowed)
+        n_cells = int(self._layout.offsets[-1])
+        if n_cells > MOST_CELLS:
+            found = f"found {n_bins} bins, which make {n_cells:,} pairs of bins of {self.binned.n_features} features"
+            raise InvalidInput("n_bins", found, f"give fewer, for at most {MOST_CELLS:,}, or allow fewer interactions")
+
+    @property
+    def n_hypotheses(self) -> int:
+        """The number of trees as they are written, h and -h counted once."""
+        count = int(self.constant)
+        for f, n_places in enumerate(self.binned.counts.tolist()):
+            for place in range(1, n_places + 1):
+                upper, lower = self._count_halves(f, n_places - place), self._count_halves(f, place - 1)
+                # every two, with the signs that they have to each other, but for two constants of one sign
+                count += 2 * upper * lower - 1
+        return count
+
+    def _count_halves(self, root: int, n_places: int) -> int:
+        """Count the trees of depth 2 in a half where so many thresholds of the root's feature are left, h or -h."""
+        counts = self.binned.counts.copy()
+        counts[root] = n_places
+        count = 1
+        for g in np.flatnonzero(self._layout.allowed[root]).tolist():
+            others = int(counts[self._layout.allowed[root] & self._layout.allowed[g]].sum()) - int(counts[g])
+            above = np.arange(int(counts[g]))
+            count += int((2 * (1 + others + above) * (1 + others + above[::-1]) - 1).sum())
+        return count
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the best trees of the roots' features that were searched, as `Oracle.price` says, and bounds on all.
+
+        Of equal edges the root that was searched first comes first, the constant last. Where the search came to its end
+        the bounds exceed the largest edges by what the rounding of `s` to fixed point can have cost, and where it did
+        not, the sum of all |s| is among them.
+        """
+        weights = FixedPoint.from_weights(s, len(self.binned.codes))
+        ends_at = time.perf_counter() + self.max_seconds
+        closed = set(_list_written(self.binned, exclude))
+        answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
+        trees = list(dict.fromkeys(tree for found, _ in answers for tree in found))
+        edges, shut = (
+            np.stack([_sum_trees(self._layout.codes, integers, rows) for integers in weights.integers])
+            for rows in (np.array([*some], np.int64).reshape(-1, 17) for some in (trees, closed))
+        )
+        outside: float = max(bound for _, bound in answers)
+        every: float = max(outside, int(np.abs(shut).max(initial=NONE)))
+        # of several outputs the best, of equal sizes the first
+        best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0]
+        ranked: list[tuple[float, Hypothesis]] = [
+            (abs(edge), self._make_tree(tree, 1 if edge >= 0 else -1))
+            for tree, edge in zip(trees, best.tolist(), strict=True)
+        ]
+        ranked.sort(key=lambda pair: -pair[0])
+        every, outside = (-inf if bound == NONE else bound for bound in (every, outside))
+        return self._answer(weights, ranked, every, outside, exclude)
+
+    def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
+        """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
+        layout, n_features = self._layout, self.binned.n_features
+        kept = np.flatnonzero(integers)
+        if len(kept) < len(integers):
+            # samples without a weight are in no sum
+            integers, layout = integers[kept], layout._replace(codes=layout.codes[:, kept])
+        sample = Half.of_zeros(layout)
+        n_threads = threads_for(len(integers) * len(layout.pairs))
+
+        def add_up(part: slice) -> None:
+            _sum_tables((part.start, part.stop), integers, layout, sample)
+
+        map_slices(add_up, n_features + len(layout.pairs), n_threads, guided=True)
+        promise, everyone = np.full(n_features, NONE), np.arange(n_features)
+        _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, 0), promise)
+        roots = np.flatnonzero(self.binned.counts)
+        order = roots[np.argsort(-promise[roots], kind="stable")].tolist()
+        trees: list[Written] = []
+        mass, best, done = int(np.abs(integers).sum()), NONE, 0
+        end = len(order) if self.max_nodes is None else min(self.max_nodes, len(order))
+        while done < end and not (done and is_over(ends_at)):
+            chosen = order[done : min(done + AT_A_TIME, end)]
+            floor = best if self.columns_per_round == 1 else best // 2
+            search = partial(_search_root, layout, integers, sample, closed, floor)
+            for size, tree in map_in_threads(search, chosen, n_threads):
+                if tree is not None:
+                    trees.append(tree)
+                    best = max(best, size)
+            done += len(chosen)
+        return trees, best if done == len(order) else mass
+
+    def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
+        """Make the hypothesis of a tree as it is written, and a sign."""
+        feature, place, product = tree[0], tree[1], tree[16]
+        above, below = self._make_half(tree[2:9], sign), self._make_half(tree[9:16], sign * product)
+        threshold = float(self.binned.thresholds[feature][place - 1])
+        both_constant = isinstance(above, Constant) and isinstance(below, Constant)
+        return Stump(feature, threshold, sign) if both_constant else Branch(feature, threshold, above, below)
+
+    def _make_half(self, half: Written, sign: int) -> Hypothesis:
+        feature, place, *below, product = half
+        if feature < 0:
+            return Constant(sign)
+        above_split, below_split = below[:2], below[2:]
+        threshold = float(self.binned.thresholds[feature][place - 1])
+        if above_split[0] < 0 and below_split[0] < 0:
+            return Stump(feature, threshold, sign)
+        halves = ((above_split, sign), (below_split, sign * product))
+        return Branch(feature, threshold, *(self._make_split(g, k, of_half) for (g, k), of_half in halves))
+
+    def _make_split(self, feature: int, place: int, sign: int) -> Hypothesis:
+        if feature < 0:
+            return Constant(sign)
+        return Stump(feature, float(self.binned.thresholds[feature][place - 1]), sign)
+
+
+class Layout(NamedTuple):
+    """A binned sample as compiled code visits it; features that never vary are in no pair."""
+
+    codes: NDArray[np.uint8]  # (n_features, n_samples)
+    starts: Ints  # (n_features + 1,), where the bins of each feature begin in a list of all
+    allowed: NDArray[np.bool_]  # (n_features, n_features), those that may be asked of one sample
+    pairs: Ints  # (n_pairs, 2), features g < h that may
+    offsets: Ints  # (n_pairs + 1,), where the bins of each pair begin, those of h for each of g
+    numbers: Ints  # (n_features, n_features), the number of the pair g < h, -1 for none
+
+
+def _lay_out(binned: BinnedFeatures, allowed: NDArray[np.bool_]) -> Layout:
+    varying = binned.counts > 0
+    allowed = allowed & varying & varying[:, np.newaxis]
+    pairs = np.argwhere(np.triu(allowed, 1)).astype(np.int64)
+    n_bins = binned.counts + 1
+    offsets = np.append(0, np.cumsum(n_bins[pairs[:, 0]] * n_bins[pairs[:, 1]]))
+    numbers = np.full(allowed.shape, -1)
+    numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+    return Layout(np.ascontiguousarray(binned.codes.T), binned.starts, allowed, pairs, offsets, numbers)
+
+
+class Half(NamedTuple):
+    """Sums of the weights of some samples, up to and with each bin."""
+
+    sums: Ints  # by the bins of each feature, at `Layout.starts`
+    tables: Ints  # by the bins of each pair of features, at `Layout.offsets`
+
+    @classmethod
+    def of_zeros(cls, layout: Layout) -> Half:
+        """Return the sums of no samples."""
+        return cls(np.zeros(layout.starts[-1], np.int64), np.zeros(layout.offsets[-1], np.int64))
+
+
+def _list_written(binned: BinnedFeatures, exclude: Collection[Hypothesis]) -> Iterator[Written]:
+    """Yield the trees of the set among some hypotheses; others close nothing."""
+    for hypothesis in exclude:
+        root: Any = hypothesis
+        if isinstance(hypothesis, Stump):
+            root = Branch(hypothesis.feature, hypothesis.threshold, Constant(1), Constant(-1))
+        if isinstance(root, Branch):
+            above, below = _write(binned, root.above), _write(binned, root.below)
+            if above is not None and below is not None:
+                place = binned.place(root.feature, root.threshold)
+                yield (root.feature, place, *above[0], *below[0], above[1] * below[1])
+
+
+def _write(binned: BinnedFeatures, half: Any) -> tuple[Written, int] | None:
+    """Return what tells a half from all others but its negation, and its sign; None for what is no tree of depth 2."""
+    if isinstance(half, Constant):
+        return CONSTANT, half.sign
+    if isinstance(half, Stump):
+        return (half.feature, binned.place(half.feature, half.threshold), -1, 0, -1, 0, -1), half.sign
+    if not isinstance(half, Branch):
+        return None
+    splits: list[int] = []
+    signs = []
+    for split in (half.above, half.below):
+        if not isinstance(split, Stump | Constant):
+            return None
+        if isinstance(split, Stump):
+            splits += [split.feature, binned.place(split.feature, split.threshold)]
+        else:
+            splits += [-1, 0]
+        signs.append(split.sign)
+    return (half.feature, binned.place(half.feature, half.threshold), *splits, signs[0] * signs[1]), signs[0]
+
+
+@njit(cache=True)
+def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
+    """Return the edges of trees as they are written, for the sign that their uppermost leaf is +1."""
+    edges = np.zeros(len(trees), np.int64)
+    for k in range(len(trees)):
+        tree = trees[k]
+        for i in range(len(weights)):
+            above = codes[tree[0], i] >= tree[1]
+            half = tree[2:9] if above else tree[9:16]
+            sign = 1 if above else tree[16]
+            if half[0] >= 0:
+                high = codes[half[0], i] >= half[1]
+                at = 2 if high else 4
+                sign *= 1 if high else half[6]
+                if half[at] >= 0 and codes[half[at], i] < half[at + 1]:
+                    sign = -sign
+            edges[k] += sign * weights[i]
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _sum_tables(tasks: tuple[int, int], weights: Ints, layout: Layout, half: Half) -> None:
+    """Add the weights of a sample up, by features first and then by pairs of them."""
+    n_features = len(layout.starts) - 1
+    for task in range(tasks[0], tasks[1]):
+        if task < n_features:
+            own = half.sums[layout.starts[task] : layout.starts[task + 1]]
+            for i in range(len(weights)):
+                own[layout.codes[task, i]] += weights[i]
+            _accumulate(own, len(own))
+        else:
+            g, h = layout.pairs[task - n_features]
+            n_bins = layout.starts[h + 1] - layout.starts[h]
+            table = half.tables[layout.offsets[task - n_features] : layout.offsets[task - n_features + 1]]
+            sum_pairs(layout.codes[g], layout.codes[h], weights, n_bins, table)
+            _accumulate(table, n_bins)
+
+
+@njit(cache=True)
+def _accumulate(table: Ints, n_bins: int) -> None:
+    """Sum a table up along both of its dimensions, of which the second has so many bins."""
+    for start in range(0, len(table), n_bins):
+        along = 0
+        for k in range(start, start + n_bins):
+            along += table[k]
+            table[k] = along + (table[k - n_bins] if start else 0)
+
+
+@njit(cache=True)
+def _find_range(feature: int, root: tuple[int, int, int], starts: Ints) -> tuple[int, int]:
+    """Return the bins of a feature that a half may be cut after, from one to below another.
+
+    `root` is the feature of the whole tree's root, and such a range of its own.
+    """
+    if feature == root[0]:
+        return root[1], root[2]
+    return 0, starts[feature + 1] - starts[feature] - 1
+
+
+@njit(cache=True, nogil=True)
+def _measure_half(
+    layout: Layout, half: Half, partners: Ints, own: Ints, root: tuple[int, int, int], sizes: Ints
+) -> int:
+    """Return the largest edge of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
+
+    `partners` are the features of such trees, `own` the numbers of their pairs, and `root` is as `_find_range` has it;
+    `sizes` receives the largest edges by feature.
+    """
+    sums, tables = half
+    starts = layout.starts
+    # of the best split below each bin of a root and above it: the edge
+    low, high = np.full((2, starts[-1]), IMPOSSIBLE)
+    far = np.int64(2**62)
+    least, most, least_above, most_above = np.empty((4, 256), np.int64)
+    for g in partners:
+        # splits of the feature that the root asks too
+        first, end = _find_range(g, root, starts)
+        mine = sums[starts[g] : starts[g + 1]]
+        total = mine[-1]
+        small, large = far, -far
+        for u in range(first, end):
+            if u > first:
+                low[starts[g] + u] = max(mine[u] - 2 * small, 2 * large - mine[u])
+            small, large = min(small, mine[u]), max(large, mine[u])
+        small, large = far, -far
+        for u in range(end - 1, first - 1, -1):
+            if u < end - 1:
+                above, below_u = total - mine[u], mine[u]
+                high[starts[g] + u] = max(above - 2 * (small - below_u), 2 * (large - below_u) - above)
+            small, large = min(small, mine[u]), max(large, mine[u])
+    for number in own:
+        g, h = layout.pairs[number]
+        first_g, end_g = _find_range(g, root, starts)
+        first_h, end_h = _find_range(h, root, starts)
+        if first_g >= end_g and first_h >= end_h:
+            continue
+        of_g, of_h = sums[starts[g] : starts[g + 1]], sums[starts[h] : starts[h + 1]]
+        n_bins, total = len(of_h), of_h[-1]
+        table = tables[layout.offsets[number] : layout.offsets[number + 1]]
+        least[:n_bins], most[:n_bins], least_above[:n_bins], most_above[:n_bins] = far, -far, far, -far
+        for u in range(first_g, end_g):
+            row, below_u = table[u * n_bins : (u + 1) * n_bins], of_g[u]
+            # over the splits by h of the samples up to u, and of those above, the sum of the weights below the split
+            small, large, small_above, large_above = far, -far, far, -far
+            for v in range(first_h, end_h):
+                both = row[v]
+                small, large = min(small, both), max(large, both)
+                other = of_h[v] - both
+                small_above, large_above = min(small_above, other), max(large_above, other)
+                least[v], most[v] = min(least[v], both), max(most[v], both)
+                other = below_u - both
+                least_above[v], most_above[v] = min(least_above[v], other), max(most_above[v], other)
+            if first_h < end_h:
+                at, above = starts[g] + u, total - below_u
+                low[at] = max(low[at], below_u - 2 * small, 2 * large - below_u)
+                high[at] = max(high[at], above - 2 * small_above, 2 * large_above - above)
+        if first_g < end_g:
+            for v in range(first_h, end_h):
+                at, below_v, above = starts[h] + v, of_h[v], total - of_h[v]
+                low[at] = max(low[at], below_v - 2 * least[v], 2 * most[v] - below_v)
+                high[at] = max(high[at], above - 2 * least_above[v], 2 * most_above[v] - above)
+    best = IMPOSSIBLE
+    for g in partners:
+        first, end = _find_range(g, root, starts)
+        size, total = IMPOSSIBLE, sums[starts[g + 1] - 1]
+        for u in range(first, end):
+            at = starts[g] + u
+            below, above = sums[at], total - sums[at]
+            size = max(size, _join(low[at], high[at], below, above))
+        sizes[g] = size
+        best = max(best, size)
+    return best
+
+
+@njit(cache=True)
+def _join(lower: int, upper: int, below: int, above: int) -> int:
+    """Return the largest edge of the trees of two halves, of their best that are no constants and of their sums.
+
+    Two constants of one sign are no tree.
+    """
+    return max(lower + upper, lower + abs(above), abs(below) + upper, abs(below - above))
+
+
+def _search_root(
+    layout: Layout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
+) -> tuple[int, Written | None]:
+    """Return the best open tree of a root's feature and its edge; one of an edge of at most `floor` need not be found.
+
+    The best tree of every place is measured, and then open ones are looked for, at the best places first.
+    """
+    starts, partners = layout.starts, np.flatnonzero(layout.allowed[f])
+    n_places = int(starts[f + 1] - starts[f]) - 1
+    own = np.flatnonzero(layout.allowed[f][layout.pairs].all(axis=1))
+    order = np.argsort(layout.codes[f], kind="stable")
+    ends = np.searchsorted(layout.codes[f][order], np.arange(n_places + 1), side="right").tolist()
+    codes, weights = layout.codes[:, order], weights[order]
+    masses = np.add.reduceat(np.append(np.abs(weights), 0), [0, *ends])[:-1].tolist()
+    total, bounds = int(weights.sum()), [NONE] * (n_places + 1)
+    known, moved, kept, unused = sum(masses), 0, 0, np.empty(len(starts) - 1, np.int64)
+    plain, below, above, kept_below, kept_above = (Half.of_zeros(layout) for _ in range(5))
+    for place in range(1, n_places + 1):
+        start, stop = ends[place - 2] if place > 1 else 0, ends[place - 1]
+        _add_samples(start, stop, codes, weights, layout, partners, own, plain)
+        moved += masses[place - 1]
+        # a tree of this place is one of the known place, or the constant, but for the samples that changed their half
+        bounds[place] = min(sum(masses), max(known, abs(total)) + 2 * moved)
+        if bounds[place] <= floor:
+            continue
+        _divide(plain, sample, layout, partners, own, below, above)
+        below_total = int(below.sums[starts[f + 1] - 1])
+        upper = _measure_half(layout, above, partners, own, (f, place, n_places), unused)
+        lower = _measure_half(layout, below, partners, own, (f, 0, place - 1), unused)
+        bounds[place] = known = _join(lower, upper, below_total, total - below_total)
+        moved = 0
+        if not kept or known > bounds[kept]:
+            kept = place
+            below, kept_below = kept_below, below
+            above, kept_above = kept_above, above
+    size, tree = NONE, None
+    while max(bounds) > max(size, floor):
+        place = bounds.index(max(bounds))
+        bounds[place] = NONE
+        if place != kept:
+            plain, kept = Half.of_zeros(layout), place
+            _add_samples(0, ends[place - 1], codes, weights, layout, partners, own, plain)
+            _divide(plain, sample, layout, partners, own, kept_below, kept_above)
+        n_closed = 1 + sum(other[:2] == (f, place) for other in closed)
+        uppers = _rank_halves(layout, kept_above, partners, (f, place, n_places), n_closed + 1)
+        lowers = _rank_halves(layout, kept_below, partners, (f, 0, place - 1), n_closed + 1)
+        for p, (up, above_edge) in enumerate(zip(*(each.tolist() for each in uppers), strict=True)):
+            # the p-th and the q-th together are no better than the p q - 1 trees of those before them
+            for down, below_edge in list(zip(*(each.tolist() for each in lowers), strict=True))[
+                : (n_closed + 1) // (p + 1)
+            ]:
+                for product in (1, -1):
+                    edge, written = above_edge + product * below_edge, (f, place, *up, *down, product)
+                    is_constant = up[0] < 0 and down[0] < 0 and product > 0
+                    if abs(edge) > size and not is_constant and written not in closed:
+                        size, tree = abs(edge), written
+    return size, tree
+
+
+@njit(cache=True, nogil=True)
+def _add_samples(
+    start: int,
+    stop: int,
+    codes: NDArray[np.uint8],
+    weights: Ints,
+    layout: Layout,
+    partners: Ints,
+    own: Ints,
+    plain: Half,
+) -> None:
+    """Add the weights of some samples to sums by bins."""
+    for g in partners:
+        for i in range(start, stop):
+            plain.sums[layout.starts[g] + codes[g, i]] += weights[i]
+    for number in own:
+        g, h = layout.pairs[number]
+        n_bins = layout.starts[h + 1] - layout.starts[h]
+        table = plain.tables[layout.offsets[number] : layout.offsets[number + 1]]
+        sum_pairs(codes[g, start:stop], codes[h, start:stop], weights[start:stop], n_bins, table)
+
+
+@njit(cache=True, nogil=True)
+def _divide(plain: Half, sample: Half, layout: Layout, partners: Ints, own: Ints, below: Half, above: Half) -> None:
+    """Sum up along the bins what is below the root's threshold; what is above is the rest."""
+    for g in partners:
+        along = 0
+        for k in range(layout.starts[g], layout.starts[g + 1]):
+            along += plain.sums[k]
+            below.sums[k], above.sums[k] = along, sample.sums[k] - along
+    for number in own:
+        h = layout.pairs[number, 1]
+        n_bins, first = layout.starts[h + 1] - layout.starts[h], layout.offsets[number]
+        for row in range(first, layout.offsets[number + 1], n_bins):
+            along = 0
+            for k in range(row, row + n_bins):
+                along += plain.tables[k]
+                below.tables[k] = along + (below.tables[k - n_bins] if row > first else 0)
+                above.tables[k] = sample.tables[k] - below.tables[k]
+
+
+@njit(cache=True, nogil=True)
+def _rank_halves(
+    layout: Layout, half: Half, partners: Ints, root: tuple[int, int, int], most: int
+) -> tuple[Ints, Ints]:
+    """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
+
+    The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
+    """
+    starts = layout.starts
+    edges, forms, count = np.zeros(most, np.int64), np.zeros((most, 7), np.int64), 1
+    edges[0] = half.sums[starts[partners[0] + 1] - 1]
+    forms[0, 0], forms[0, 2], forms[0, 4], forms[0, 6] = -1, -1, -1, 1
+    form = np.zeros(7, np.int64)
+    for g in partners:
+        first, end = _find_range(g, root, starts)
+        for u in range(first, end):
+            upper = _list_splits(layout, half, partners, root, g, u, True)
+            lower = _list_splits(layout, half, partners, root, g, u, False)
+            by_upper, by_lower = rank_splits(upper, most + 1), rank_splits(lower, most + 1)
+            for p in range(len(by_upper)):
+                # one of the trees before is none: two constants of one sign
+                for q in range(min(len(by_lower), (most + 1) // (p + 1))):
+                    up, down = upper[by_upper[p]], lower[by_lower[q]]
+                    for product in (1, -1):
+                        if up[0] < 0 and down[0] < 0 and product > 0:
+                            continue
+                        form[0], form[1], form[2], form[3] = g, u + 1, up[0], up[1]
+                        form[4], form[5], form[6] = down[0], down[1], product
+                        count = _insert(edges, forms, count, up[2] + product * down[2], form)
+    return forms[:count], edges[:count]
+
+
+@njit(cache=True)
+def _insert(edges: Ints, forms: Ints, count: int, edge: int, form: Ints) -> int:
+    """Insert a tree behind those of at least its size, and return how many there are then."""
+    at = count
+    while at > 0 and abs(edges[at - 1]) < abs(edge):
+        at -= 1
+    if at == len(edges):
+        return count
+    for k in range(min(count, len(edges) - 1), at - 1, -1):
+        edges[k] = edges[k - 1] if k > at else edge
+        for part in range(7):
+            forms[k, part] = forms[k - 1, part] if k > at else form[part]
+    return min(count + 1, len(edges))
+
+
+@njit(cache=True)
+def _list_splits(
+    layout: Layout, half: Half, partners: Ints, root: tuple[int, int, int], g: int, u: int, above: bool
+) -> Ints:
+    """List what a quarter of the samples can be, above bin u of feature g or not: rows of feature, place and edge.
+
+    No split comes first.
+    """
+    sums, tables = half
+    starts = layout.starts
+    own = sums[starts[g] : starts[g + 1]]
+    total = own[-1] - own[u] if above else own[u]
+    found = np.empty((1 + starts[-1], 3), np.int64)
+    found[0, 0], found[0, 1], found[0, 2] = -1, 0, total
+    count = 1
+    for h in partners:
+        if not layout.allowed[g, h]:
+            continue
+        first, end = _find_range(h, root, starts)
+        if h == g:
+            first, end = (max(first, u + 1), end) if above else (first, min(end, u))
+        number = layout.numbers[min(g, h), max(g, h)]
+        n_bins = starts[h + 1] - starts[h] if g < h else len(own)
+        for v in range(first, end):
+            if h == g:
+                both = own[u] if above else own[v]
+            elif g < h:
+                both = tables[layout.offsets[number] + u * n_bins + v]
+            else:
+                both = tables[layout.offsets[number] + v * n_bins + u]
+            below = sums[starts[h] + v] - both if above else both
+            found[count, 0], found[count, 1], found[count, 2] = h, v + 1, total - 2 * below
+            count += 1
+    return found[:count]

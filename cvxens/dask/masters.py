@@ -1,0 +1,427 @@
+"""The master over shards: Newton's method on exact sums, whose vectors over samples stay where the samples are.
+
+It is a proximal Newton method as those of one machine: for a smooth loss, or for a smooth neighbour of the hinge that
+comes nearer and nearer, `InteriorHinge`, with an l1 or a squared l2 penalty. A step needs two questions to the shards.
+The first asks for the loss, for the edges of the columns and for its curvature, by pairs of features; from these the
+quadratic model is made here, and solved by `QuadraticModel`. The second tries several lengths of the step at a time.
+What a shard is told is a vote, that is, O(n_columns) numbers, and the answers are O(n_columns^2) whole ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cvxens.certificates import ROUNDING
+from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
+from cvxens.colgen.restricted import Needs
+from cvxens.dask.shards import ShardedSample, combine_extremes
+from cvxens.dask.sums import to_float
+from cvxens.dask.votes import (
+    Multipliers,
+    Stock,
+    Stumps,
+    Vote,
+    exponent_of,
+    find_slackness,
+    sum_dual,
+    sum_edges,
+    take_stock,
+    try_steps,
+)
+from cvxens.errors import InvalidInput
+from cvxens.limits import Pace
+from cvxens.problems.duality import Edges
+from cvxens.problems.formulation import Formulation
+from cvxens.problems.losses import Hinge
+from cvxens.rounding import EPSILON, TINY
+from cvxens.solvers.proximal_l1 import QuadraticModel
+from cvxens.types import Array
+from cvxens.validation import positive
+
+MAX_STEPS = 200
+"""Newton steps of a round; a few for each width are usual."""
+
+WIDEST, SHARPER = 1.0, 0.2
+"""The distances of the neighbours of the hinge, and the next one in proportion to the last."""
+
+SETTLED = 0.5
+"""A step that promises less than this share of what one sample of mean price misses complementarity by: there Newton's
+method converges by itself (self-concordance), and a nearer neighbour is taken."""
+
+NEAR = 0.5
+"""The share of the gap that is allowed which the neighbour's distance may take."""
+
+LOOSE = 0.3
+"""The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
+
+STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
+"""The lengths that are tried at a time, of which the best is taken."""
+
+NEEDS = (
+    Needs("curvature", "edge_limit"),
+    Needs("curvature", "ridge"),
+    Needs("hinges", "edge_limit"),
+    Needs("hinges", "ridge"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A point of the restricted problem, its multipliers, and what the shards say of them."""
+
+    w: Array
+    b: float
+    u: Multipliers
+    stock: Stock
+    exponent: int  # of curvatures
+    value: float  # of loss and penalty
+    smoothed: float  # of the neighbour and penalty
+    distance: float  # what the multipliers miss complementarity by, as they are the neighbour's
+    edges: Array  # of the columns under the balanced multipliers
+    bound: float  # over the columns
+
+
+@dataclass(frozen=True, eq=False)
+class InteriorHinge:
+    """The smooth neighbour of C sum max(0, 1 - z_i) whose multipliers are inside of 0 < u < C, a logarithmic barrier.
+
+    Its value is ``C sum max over p of p (1 - z_i) + d ln p + d ln(1 - p)`` with u = C p, so that its multipliers are
+    feasible for the hinge and miss complementarity by at most d C each. It is self-concordant: Newton's method gets
+    along with it at any distance d, and no sample is flat.
+    """
+
+    C: Any
+    d: float
+
+    def _split(self, z: Array) -> tuple[Array, Array]:
+        """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
+        # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
+        a = z - 1
+        s = np.sqrt(a * a + 4 * self.d * self.d)
+        large, small = 1 / (1 + 2 * self.d / (s + np.abs(a))), 2 * self.d / (2 * self.d + np.abs(a) + s)
+        return np.where(a < 0, large, small), np.where(a < 0, small, large)
+
+    def values(self, z: Array) -> Array:
+        """Evaluate the neighbour of every sample's loss."""
+        p, q = self._split(z)
+        return self.C * (p * (1 - z) + self.d * np.log(p * q))
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C p."""
+        return self.C * self._split(z)[0]
+
+    def curvature(self, u: Array) -> Array:
+        """Return ``C / (d / p^2 + d / (1 - p)^2)``."""
+        p = u / self.C
+        square, other = p * p, (1 - p) * (1 - p)
+        return self.C / self.d * (square * other / (square + other))
+
+
+class ShardedRestricted:
+    """The restricted problem over shards: it evaluates points, their rounding errors and residuals.
+
+    It stands for `cvxens.colgen.restricted.Restricted` where no machine has all rows.
+    """
+
+    def __init__(self, formulation: Formulation, sample: ShardedSample) -> None:
+        self.formulation, self.sample = formulation, sample
+        self.loss: Any
+        self.penalty: Any
+        self.loss, self.penalty = formulation.terms
+        self.columns: tuple[Column, ...] = ()
+        self.stumps = Stumps.from_hypotheses((), sample)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Take further columns."""
+        self.columns += tuple(columns)
+        self.stumps = Stumps.from_hypotheses([column.hypothesis for column in self.columns], self.sample)
+
+    @property
+    def total_price(self) -> float:
+        """The sum of the prices of all samples."""
+        return float(self.loss.C) * self.sample.total_weight
+
+    def among(self, n_columns: int) -> Stumps:
+        """Return the first columns as stumps."""
+        if n_columns == len(self.columns):
+            return self.stumps
+        return Stumps.from_hypotheses([column.hypothesis for column in self.columns[:n_columns]], self.sample)
+
+    def vote_of(self, solution: MasterSolution) -> Vote:
+        """Return the vote of a solution over the first columns."""
+        return self.among(len(solution.w)).vote(solution.w, float(solution.b))
+
+    def sum_dual(self, u: Any, factor: float) -> float:
+        """Return the loss's dual value at multipliers times a factor."""
+        return to_float(self.sample.ask(sum_dual, u, self.loss, factor))
+
+    def bound(self, u: Any, edges: Edges) -> float:
+        """Bound the optimum from multipliers and what is known of the edges of all hypotheses."""
+        return self.sum_dual(u, self.penalty.shrink(edges)) - self.penalty.conjugate(edges)
+
+    def shrink(self, u: Any, priced: Priced) -> Any:
+        """Return the multipliers that the bound is about."""
+        factor = self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
+        return replace(u, factors=(factor * u.factors[0], factor * u.factors[1]))
+
+    def margins(self, solution: MasterSolution) -> Array:
+        """Return nothing: no formulation that is solved over shards has own variables that ask for the margins."""
+        return np.zeros(0)
+
+    def residuals(self, solution: MasterSolution, u: Any, priced: Priced) -> dict[str, float]:
+        """Evaluate the KKT residuals of a solution's weights with multipliers u, feasible for all that is priced."""
+        factor = self.penalty.shrink(Edges(priced.best_edge, priced.edge_square_sum))
+        stumps, w = self.among(len(solution.w)), solution.w
+        of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
+        edges = factor * stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), u.exponent)
+        slackness = self.sample.ask(
+            find_slackness, self.vote_of(solution), u, self.loss, factor, combine=combine_extremes
+        )
+        if self.formulation.nonnegative:
+            counted = (w > 1e-6 * w.max(initial=0.0)) | (edges >= self.penalty.threshold(w, edges))
+            w, edges = np.where(counted, w, 0.0)[counted], edges[counted]
+        imbalance = abs(int(totals[1] - totals[0])) / max(int(totals.sum()), 1)
+        return {
+            "primal feasibility": self.penalty.primal_violation(solution.w),
+            "dual feasibility": imbalance if self.formulation.intercept else 0.0,
+            "complementary slackness": float(slackness[0]) / min(float(slackness[1]), -TINY),
+            "stationarity": self.penalty.stationarity(w, edges) if w.size else 0.0,
+            "pricing slack": self.penalty.pricing_slack(np.array([factor * priced.best_edge])),
+        }
+
+    def rounding(self, solution: MasterSolution, u: Any, priced: Priced) -> float:
+        """Bound what rounding can have done to a solution's objective and to the dual value at u.
+
+        Edges are exact. A score is a sum of at most one term for each feature and of a running sum of the weights; each
+        loss and dual value is off by a few roundings of its own size; and a balance y'u = 0 that is missed by d units
+        is made good by moving multipliers by d together.
+        """
+        w, cap = solution.w, getattr(self.loss, "cap", inf)
+        terms = 2 * len(w) + self.sample.shape[1] + 4
+        off = terms * EPSILON * (float(np.abs(w).sum()) + abs(float(solution.b)))
+        _, totals = self.sample.ask(sum_edges, u, self.stumps.places)
+        size = u.real(int(totals.sum()))
+        # losses fall by at most their prices a unit; others by their multipliers, and more a little further on
+        slope = cap * self.total_price if cap < inf else 2 * size + off * self.total_price
+        missed = u.real(abs(int(totals[1] - totals[0]))) if self.formulation.intercept else 0.0
+        dual = abs(self.bound(u, Edges(priced.edge_bound, priced.edge_square_sum)))
+        magnitude = dual + size
+        of_bound = 16 * EPSILON * magnitude + missed * (1 + magnitude / max(size, EPSILON))
+        return 2 * off * slope + of_bound + ROUNDING * abs(solution.objective)
+
+
+class ShardedMaster:
+    """A smooth loss, or the hinge, with an l1 or a squared l2 penalty over shards; warm-started from the last weights.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        A loss that is a sum over samples and has a `curvature`, or the hinge, of one price for all samples, with an l1
+        or a squared l2 penalty.
+    sample : ShardedSample
+        The sample, whose weights multiply the price.
+    tol : float
+        Relative duality gap of the restricted problem at which a solution is exact.
+    share : float
+        Of the gap to the bound, down to which the problem is solved otherwise; 0 for exact solutions in every round.
+    """
+
+    source = "Nesterov 2005; Lee, Sun & Saunders 2014"
+    needs = NEEDS
+
+    def __init__(
+        self, formulation: Formulation, sample: ShardedSample, *, tol: float = 1e-10, share: float = LOOSE
+    ) -> None:
+        check_formulation_over_shards(formulation)
+        self.formulation, self.sample = formulation, sample
+        self.restricted = ShardedRestricted(formulation, sample)
+        self.loss, self.penalty = self.restricted.loss, self.restricted.penalty
+        self.tol, self.share = positive("tol", tol), share
+        self.gap, self.own_gap, self.n_solved = inf, inf, -1
+        self.limit, self.ridge = getattr(self.penalty, "edge_limit", 0.0), getattr(self.penalty, "ridge", 0.0)
+        self.w, self.b, self.value, self.distance = np.zeros(0), 0.0, inf, WIDEST
+        self.questions = 0
+
+    @property
+    def is_kinked(self) -> bool:
+        """True if the loss is the hinge, which has to be smoothed."""
+        return isinstance(self.loss, Hinge)
+
+    def add(self, columns: Sequence[Column]) -> None:
+        """Add columns to the model."""
+        self.restricted.add(columns)
+        self.w = np.append(self.w, np.zeros(len(columns)))
+
+    def bound(self, solution: MasterSolution, priced: Priced) -> float:
+        """Bound the optimum over all hypotheses; the next round is allowed a share of the gap."""
+        bound = self.restricted.bound(solution.u, Edges(priced.edge_bound, priced.edge_square_sum))
+        self.gap = relative_gap(solution.objective, bound)
+        return bound
+
+    def solve(self) -> MasterSolution:
+        """Solve over the columns added so far."""
+        # asked again with nothing new, it is to do better
+        gap = self.gap if len(self.w) > self.n_solved else min(self.gap, self.own_gap)
+        tol = max(self.tol, min(self.share, self.share * gap))
+        over, under = self.minimise(tol)
+        own_gap = relative_gap(over.value, under.bound)
+        exact = own_gap <= self.tol or (len(self.w) == self.n_solved and own_gap >= self.own_gap)
+        self.own_gap, self.n_solved = own_gap, len(self.w)
+        u, edges = self._balance(under)
+        nonnegative = self.formulation.nonnegative
+        threshold = self.penalty.threshold(over.w, edges if nonnegative else np.abs(edges))
+        closed = edges > 0 if nonnegative else None
+        signed: Any = u
+        return MasterSolution(
+            over.w,
+            np.asarray(over.b),
+            signed,
+            signed,
+            over.value,
+            threshold,
+            closed,
+            exact=exact,
+            edges=edges,
+        )
+
+    def minimise(self, tol: float) -> tuple[State, State]:
+        """Step until the gap is allowed, narrowing the width where that keeps it; returns the best of either side."""
+        pace, n, price = Pace(), len(self.sample), self.restricted.total_price
+        if self.is_kinked and tol < inf and len(self.w) > self.n_solved and self.n_solved > 0:
+            # new columns move scores further than the last steps did
+            self.distance = max(self.distance, min(WIDEST, NEAR / 2 * tol * self.value / price))
+        at = self._evaluate(self.w, self.b)
+        over = under = at
+        for _ in range(MAX_STEPS):
+            over, under = (at if at.value <= over.value else over), (at if at.bound >= under.bound else under)
+            if over.value - under.bound <= tol * abs(over.value) or not pace.allows_step():
+                break
+            v, b, slope = self._model(at)
+            allowed = tol * abs(over.value)
+            if self.is_kinked and -slope <= SETTLED * at.distance / n and at.distance > NEAR * allowed:
+                self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
+                at = self._evaluate(at.w, at.b)
+                continue
+            step = self._search(at, v - at.w, b - at.b)
+            if not step:
+                break
+            at = self._evaluate(at.w + step * (v - at.w) if step != 1.0 else v, at.b + step * (b - at.b))
+        # the last point is central, and so the better start
+        self.w, self.b, self.value = at.w, at.b, over.value
+        return over, under
+
+    def _smooth(self) -> Any:
+        return InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
+
+    def _evaluate(self, w: Array, b: float) -> State:
+        """Ask the shards for all that a step needs."""
+        smooth, price = self._smooth(), self.restricted.total_price
+        of_u, of_curvature = (price, price / (8 * self.distance)) if self.is_kinked else self._sums_at(w, b)
+        vote = self.restricted.stumps.vote(w, b)
+        u = Multipliers(vote, smooth, (1.0, 1.0), exponent_of(of_u), len(self.sample))
+        exponent = exponent_of(of_curvature)
+        self.questions += 1
+        stock = Stock(*self.sample.ask(take_stock, u, self.loss, exponent))
+        value, smoothed, distance = (to_float(each) for each in (stock.value, stock.smoothed, stock.distance))
+        factors = self._balancing(stock)
+        of_classes = factors[1] * stock.of_classes[1] - factors[0] * stock.of_classes[0]
+        total = float(factors[1] * stock.totals[1] - factors[0] * stock.totals[0])
+        edges = self.restricted.stumps.edges(of_classes, total, u.exponent)
+        whole = float(factors[0] * stock.totals[0] + factors[1] * stock.totals[1])
+        bound = self._bound_inside(edges, u, np.ldexp(whole, u.exponent), factors)
+        of_penalty = self.penalty.value(w)
+        return State(w, b, u, stock, exponent, value + of_penalty, smoothed + of_penalty, distance, edges, bound)
+
+    def _sums_at(self, w: Array, b: float) -> tuple[float, float]:
+        """Return bounds on the sums of multipliers and curvatures of a smooth loss at a point."""
+        vote = self.restricted.stumps.vote(w, b)
+        still = Vote(vote.places, np.zeros(len(vote.tables)), 0.0)
+        self.questions += 1
+        _, u, curvature = self.sample.ask(try_steps, vote, still, np.zeros(1), self.loss)
+        # the sums of rounded entries are no larger than twice these
+        return 2 * to_float(u[0]), 2 * to_float(curvature[0])
+
+    def _balancing(self, stock: Stock) -> tuple[float, float]:
+        """Return the factors that take the heavier class to the lighter one, where there is an intercept."""
+        negative, positive = stock.totals.tolist()
+        if not self.formulation.intercept or not min(negative, positive):
+            return 1.0, 1.0
+        light = min(negative, positive)
+        return light / negative, light / positive
+
+    def _bound_inside(self, edges: Array, u: Multipliers, total: float, factors: tuple[float, float]) -> float:
+        """Bound the optimum over the columns so far; without a question where the dual value is the sum of u."""
+        sizes = edges if self.formulation.nonnegative else np.abs(edges)
+        known = Edges(float(sizes.max(initial=0.0)), float(edges @ edges))
+        if self.is_kinked:
+            return self.penalty.shrink(known) * total - self.penalty.conjugate(known)
+        return self.restricted.bound(replace(u, factors=factors), known)
+
+    def _model(self, at: State) -> tuple[Array, float, float]:
+        """Minimise the quadratic model; returns weights, intercept and the slope of the objective on the way there."""
+        stumps, stock = self.restricted.stumps, at.stock
+        signed = stumps.edges(
+            stock.of_classes[1] - stock.of_classes[0], int(stock.totals[1] - stock.totals[0]), at.u.exponent
+        )
+        sizes = signed if self.formulation.nonnegative else np.abs(signed)
+        active = np.flatnonzero((at.w != 0) | (sizes > self.limit))
+        B = stumps.gram(stock.curvatures, stock.pairs, int(stock.curvature), at.exponent)
+        kept = np.append(active, len(at.w)) if self.formulation.intercept else active
+        if not len(kept):
+            return at.w, at.b, 0.0
+        B = np.ascontiguousarray(B[np.ix_(kept, kept)])
+        x, price = at.w[active], np.full(len(active), self.limit)
+        gradient = self.ridge * x - signed[active]
+        low = np.full(len(active), 0.0 if self.formulation.nonnegative else -inf)
+        B[np.arange(len(active)), np.arange(len(active))] += self.ridge
+        if self.formulation.intercept:
+            x, price, low = np.append(x, at.b), np.append(price, 0.0), np.append(low, -inf)
+            gradient = np.append(gradient, -at.u.real(int(stock.totals[1] - stock.totals[0])))
+        v = QuadraticModel(B, price, low).minimise(x, gradient)
+        slope = float(gradient @ (v - x) + price @ (np.abs(v) - np.abs(x)))
+        w = at.w.copy()
+        w[active] = v[: len(active)]
+        return w, float(v[-1]) if self.formulation.intercept else at.b, slope
+
+    def _search(self, at: State, d: Array, db: float) -> float:
+        """Return the step of some that decreases the smoothed objective most; 0 if none does."""
+        change = self.restricted.stumps.vote(d, db)
+        self.questions += 1
+        values, _, _ = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
+        objectives = [
+            to_float(value) + self.penalty.value(at.w + step * d) for step, value in zip(STEPS, values, strict=True)
+        ]
+        best = int(np.argmin(objectives))
+        return float(STEPS[best]) if objectives[best] < at.smoothed else 0.0
+
+    def _balance(self, at: State) -> tuple[Multipliers, Array]:
+        """Return the multipliers of a state, balanced where there is an intercept, and the edges of the columns."""
+        factors = self._balancing(at.stock)
+        of_classes, totals = at.stock.of_classes, at.stock.totals
+        u, stumps = replace(at.u, factors=factors), self.restricted.stumps
+        if factors != (1.0, 1.0):
+            self.questions += 1
+            of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
+        return u, stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), u.exponent)
+
+
+def check_formulation_over_shards(formulation: Formulation) -> None:
+    """Raise unless the master over shards can work with a formulation."""
+    loss: Any
+    loss, penalty = formulation.terms
+    is_known = hasattr(loss, "curvature") or isinstance(loss, Hinge)
+    is_sum = hasattr(loss, "values") and hasattr(loss, "dual_values") and hasattr(loss, "C")
+    if not (is_known and is_sum) or all(need.find_missing(formulation) for need in NEEDS):
+        found = f"found {type(loss).__name__} and {type(penalty).__name__}"
+        remedy = "give the hinge or a smooth sum over samples with an l1 or a squared l2 penalty; or fit on one machine"
+        raise InvalidInput("formulation", found, remedy)
+    if formulation.outputs is not None or formulation.on_scores:
+        raise InvalidInput("formulation", "found one on scores", "give a loss on the margins of two classes")
+    if np.ndim(loss.C):
+        found, remedy = "found prices of the samples", "give one price, and the prices as sample_weight"
+        raise InvalidInput("formulation", found, remedy)

@@ -1,0 +1,459 @@
+"""A sample in shards: read once, coded into bins, and asked questions whose answers do not depend on how it is cut.
+
+A *shard* is some rows on one worker: values by feature, the bin of each, signs and prices. Shards never change; what a
+worker is asked is a pure function of its shard and of what it is told, so that a lost worker costs the repetition of
+its tasks. Answers are integers, exact sums, minima and maxima: they are combined in any order, to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Any
+
+import dask
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from cvxens.colgen.protocols import evaluate
+from cvxens.dask.sums import add, sum_exactly, to_float
+from cvxens.dask.tallies import N_BINS, Codes, Ints
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Hypothesis
+from cvxens.types import Array
+
+FAN_IN = 8
+"""Answers that one task adds up."""
+
+N_DRAWN = 2**14
+"""About so many rows are drawn for the quantiles that bins are cut at: 64 a bin."""
+
+MOST_CLASSES = 100
+"""More distinct labels in a shard than these are taken for targets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows as they were read."""
+
+    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
+    labels: NDArray[Any]  # (n_rows,)
+    weights: Array  # (n_rows,)
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Rows as they are worked with."""
+
+    values: NDArray[Any]  # (n_features, n_rows), float32 or float64
+    codes: Codes  # (n_features, n_rows), how many cuts of the feature are at or below each value
+    y: Array  # (n_rows,), -1 or +1
+    weights: Array  # (n_rows,), factors on the price of each row
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, perhaps 0."""
+        return len(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """What is known of the rows of a shard, or of several, before they are coded."""
+
+    counts: Ints  # rows of each shard
+    widths: frozenset[int]  # numbers of features
+    bad: tuple[tuple[int, int, str], ...]  # the first row of each shard at fault, in it, with what was found there
+    classes: tuple[Any, ...]  # sorted
+    low: Array  # (n_features,), the least values
+    high: Array
+    distinct: tuple[Array | None, ...]  # by feature, the distinct values, up to 256
+    total_weight: Ints  # an exact sum
+
+
+class Workers:
+    """Where tasks run: on a client's workers, or on the threads of this machine.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        By default the current one; without any, dask's own scheduler of this machine, which is that of threads unless
+        ``dask.config`` says otherwise.
+    """
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = find_client() if client is None else client
+
+    def persist(self, items: Sequence[Any]) -> list[Any]:
+        """Start tasks whose results stay where they are made, to be made again where they get lost."""
+        with self._scheduled():
+            return list(dask.persist(*items))
+
+    def compute(self, items: Sequence[Any]) -> list[Any]:
+        """Return the results of tasks."""
+        with self._scheduled():
+            return list(dask.compute(*items))
+
+    @contextmanager
+    def _scheduled(self) -> Iterator[None]:
+        """Run dask's collections on the client."""
+        if self.client is None:
+            yield
+        else:
+            with self.client.as_current(), dask.config.set(scheduler=self.client):
+                yield
+
+    def reduce(self, answers: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
+        """Combine the results of tasks in a tree, on the workers."""
+        while len(answers) > 1:
+            groups = [list(answers[i : i + FAN_IN]) for i in range(0, len(answers), FAN_IN)]
+            answers = [delayed(combine, pure=False)(group) for group in groups]
+        return self.compute(answers)[0]
+
+
+def find_client() -> Any:
+    """Return the current client of dask.distributed, None without one."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def combine_extremes(parts: Sequence[Any]) -> Any:
+    """Return the least entries of arrays, or of tuples of arrays."""
+    if isinstance(parts[0], tuple):
+        return tuple(combine_extremes(column) for column in zip(*parts, strict=True))
+    return np.minimum.reduce(list(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedSample:
+    """A training sample in shards, with all that is known of it as a whole.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.from_array(np.array([[0.0], [1.0], [3.0], [4.0]]), chunks=(3, 1))
+    >>> sample = ShardedSample.from_collections(X, da.from_array(np.array([0, 0, 1, 1]), chunks=3), workers=Workers())
+    >>> sample.shape, len(sample.shards), sample.classes, sample.cuts
+    ((4, 1), 2, array([0, 1]), (array([1., 3., 4.]),))
+    """
+
+    workers: Workers
+    shards: tuple[Any, ...]
+    shape: tuple[int, int]
+    classes: NDArray[Any]  # two of them, sorted
+    cuts: tuple[Array, ...]  # by feature, ascending: where bins begin, the first but for
+    low: Array  # (n_features, N_BINS), the least value in every bin, inf where there is none
+    high: Array  # the largest one, -inf where there is none
+    total_weight: float
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_collections(
+        cls, X: Any, y: Any, sample_weight: Any = None, *, workers: Workers, persist: bool = True
+    ) -> ShardedSample:
+        """Read, check and code dask arrays or data frames.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            Of finite numbers.
+        y : dask array or series of shape (n_samples,)
+            Two classes.
+        sample_weight : dask array or series of shape (n_samples,), optional
+            At least 0.
+        workers : Workers
+            Where to work.
+        persist : bool
+            True to keep shards in the memory of the workers; False to read and code them anew whenever they are asked.
+        """
+        pieces, n_features, names = align(X, y, sample_weight)
+        parts = [delayed(read_part, pure=False)(*piece) for piece in pieces]
+        parts = workers.persist(parts) if persist else parts
+        census = workers.reduce([delayed(take_census, pure=False)(part) for part in parts], merge_censuses)
+        check_census(census, n_features)
+        offsets = np.append(0, np.cumsum(census.counts))
+        cuts = choose_cuts(census, parts, offsets, workers)
+        classes = np.array(census.classes)
+        # labels of words are as long as the longest of them
+        coded = delayed((cuts, classes), pure=False)
+        shards = [delayed(code_part, pure=False)(part, coded) for part in parts]
+        shards = workers.persist(shards) if persist else shards
+        ends = workers.reduce([delayed(find_ends, pure=False)(shard) for shard in shards], combine_extremes)
+        shape = int(offsets[-1]), n_features
+        total = to_float(census.total_weight)
+        return cls(workers, tuple(shards), shape, classes, cuts, ends[0], -ends[1], total, names)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def evaluate(self, hypothesis: Hypothesis) -> Array:
+        """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""
+        answers = [delayed(_evaluate, pure=False)(shard, hypothesis) for shard in self.shards]
+        return np.concatenate(self.workers.compute(answers))
+
+    def ask(self, question: Callable[..., Any], *told: Any, combine: Callable[[Sequence[Any]], Any] = add) -> Any:
+        """Ask every shard a question, a pure function of it and of what is told, and combine the answers."""
+        handed = delayed(told, pure=False, traverse=False)
+        return self.workers.reduce(
+            [delayed(_answer, pure=False)(question, shard, handed) for shard in self.shards], combine
+        )
+
+
+def _answer(question: Callable[..., Any], shard: Shard, told: tuple[Any, ...]) -> Any:
+    return question(shard, *told)
+
+
+def _evaluate(shard: Shard, hypothesis: Hypothesis) -> Array:
+    return np.asarray(evaluate(hypothesis, shard.values.T.astype(np.float64)), np.float64)
+
+
+def align(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int, tuple[str, ...]]:
+    """Return the pieces of X, y and weights shard by shard, the number of features, and their names."""
+    for name, values, n_dims in (("X", X, 2), ("y", y, 1), ("sample_weight", sample_weight, 1)):
+        if values is None and name == "sample_weight":
+            continue
+        if not is_dask_collection(values) or not hasattr(values, "ndim"):
+            remedy = "give a dask array or data frame, such as dask.array.from_array(values, chunks=...)"
+            raise InvalidInput(name, f"found {type(values).__name__}", remedy)
+        if values.ndim != n_dims:
+            raise InvalidInput(name, f"found {values.ndim} dimensions", f"give {n_dims}")
+    check_meta("X", X)
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
+    n_features = len(X.columns) if hasattr(X, "columns") else int(X.shape[1])
+    if not n_features:
+        raise InvalidInput("X", "found no features", "give at least one")
+    columns = [list_pieces(X)]
+    for name, values in (("y", y), ("sample_weight", sample_weight)):
+        if values is not None:
+            check_meta(name, values)
+            columns.append(list_pieces(values, X))
+            if len(columns[-1]) != len(columns[0]):
+                found = f"found {len(columns[-1])} partitions for {len(columns[0])} of X"
+                raise InvalidInput(name, found, "give both in the same partitions, or arrays whose chunks are known")
+    return list(zip(*columns, strict=True)), n_features, names
+
+
+def check_meta(name: str, values: Any) -> None:
+    """Raise where the types of a collection are known and are none of numbers; labels may be of any type."""
+    meta = getattr(values, "_meta", None)
+    if name == "y" or meta is None:
+        return
+    types = dict(meta.dtypes) if hasattr(meta, "dtypes") and hasattr(meta, "columns") else {name: meta.dtype}
+    words = [str(column) for column, dtype in types.items() if getattr(dtype, "kind", "O") not in "biuf"]
+    if words:
+        where = f" in the columns {', '.join(words[:5])}" if hasattr(meta, "columns") else ""
+        raise InvalidInput(name, f"found no numbers{where}", "code categories as numbers first")
+
+
+def list_pieces(values: Any, like: Any = None) -> list[Any]:
+    """Return the pieces of a collection, row by row; those of an array are cut as `like` is, where that is known."""
+    if not hasattr(values, "chunks"):
+        return list(values.to_delayed(optimize_graph=True))
+    chunks = getattr(like, "chunks", None)
+    if chunks is not None and not np.isnan([*chunks[0], *values.chunks[0]]).any():
+        if sum(chunks[0]) != sum(values.chunks[0]):
+            found = f"found {sum(values.chunks[0])} rows for {sum(chunks[0])} samples"
+            raise InvalidInput("y" if values.ndim == 1 else "X", found, "give one row per sample")
+        values = values.rechunk((chunks[0],)) if values.chunks[0] != chunks[0] else values
+    if values.ndim == 2 and len(values.chunks[1]) > 1:
+        values = values.rechunk({1: -1})
+    return list(values.to_delayed(optimize_graph=True).ravel())
+
+
+def read_part(X: Any, y: Any, weights: Any = None) -> Part:
+    """Return rows by feature; numbers of other types than float32 become float64."""
+    rows = np.asarray(X)
+    kind = np.float32 if rows.dtype == np.float32 else np.float64
+    values = np.ascontiguousarray(rows.T, dtype=kind)
+    labels = np.asarray(y)
+    checked = np.ones(len(labels)) if weights is None else np.asarray(weights, np.float64)
+    return Part(values, labels, np.ascontiguousarray(checked))
+
+
+def take_census(part: Part) -> Census:
+    """Count the rows of a part, and look for what cannot be worked with."""
+    values, n_rows = part.values, part.values.shape[1]
+    found: list[tuple[int, int, str]] = []
+    if len(part.labels) != n_rows or len(part.weights) != n_rows:
+        found.append((0, 0, f"{len(part.labels)} labels and {len(part.weights)} weights for {n_rows} samples"))
+        return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), (), *_no_ends(values))
+    finite = np.isfinite(values).all(axis=0)
+    if not finite.all():
+        row = int(finite.argmin())
+        feature = int(np.isfinite(values[:, row]).argmin())
+        found.append((0, row, f"X: {values[feature, row]} in feature {feature}"))
+    wrong = np.flatnonzero(~(np.isfinite(part.weights) & (part.weights >= 0)))
+    if len(wrong):
+        found.append((0, int(wrong[0]), f"sample_weight: {part.weights[wrong[0]]}"))
+    missing = np.flatnonzero(part.labels != part.labels) if part.labels.dtype.kind in "fO" else np.zeros(0, int)
+    if len(missing):
+        found.append((0, int(missing[0]), f"y: {part.labels[missing[0]]}"))
+        labels = np.zeros(0)
+    else:
+        labels = np.unique(part.labels[part.weights > 0])
+    classes = tuple(labels[: MOST_CLASSES + 1].tolist())
+    kept = part.weights > 0
+    ends = _find_extremes(values[:, kept] if not kept.all() else values)
+    return Census(np.array([n_rows]), frozenset([len(values)]), tuple(found), classes, *ends, sum_exactly(part.weights))
+
+
+def _no_ends(values: NDArray[Any]) -> tuple[Any, ...]:
+    nothing = np.full(len(values), np.inf)
+    return nothing, -nothing, (None,) * len(values), sum_exactly(np.zeros(0))
+
+
+def _find_extremes(values: NDArray[Any]) -> tuple[Array, Array, tuple[Array | None, ...]]:
+    """Return the least and the largest value of every feature, and its distinct ones where they are few."""
+    n_features, n_rows = values.shape
+    if not n_rows:
+        return np.full(n_features, np.inf), np.full(n_features, -np.inf), (np.zeros(0),) * n_features
+    low, high = values.min(axis=1).astype(np.float64), values.max(axis=1).astype(np.float64)
+    return low, high, tuple(_list_distinct(own) for own in values)
+
+
+def _list_distinct(values: NDArray[Any]) -> Array | None:
+    """Return the distinct values, ascending, if there are at most 256; else None."""
+    # a few rows tell most features that have many
+    few = np.unique(values[: 4 * N_BINS])
+    found = few if len(few) > N_BINS else np.unique(values)
+    return found.astype(np.float64) if len(found) <= N_BINS else None
+
+
+def merge_censuses(parts: Sequence[Census]) -> Census:
+    """Return what is known of the rows of several censuses together, in their order."""
+    bad, before = [], 0
+    for part in parts:
+        bad += [(shard + before, row, found) for shard, row, found in part.bad]
+        before += len(part.counts)
+    classes: set[Any] = set().union(*(part.classes for part in parts))
+    try:
+        ordered = tuple(sorted(classes)[: MOST_CLASSES + 1])
+    except TypeError:
+        bad.append((0, 0, f"y: labels without an order, such as {sorted(map(str, classes))[:3]}"))
+        ordered = ()
+    widths = frozenset().union(*(part.widths for part in parts))
+    if len(widths) > 1:
+        return Census(
+            np.concatenate([part.counts for part in parts]), widths, tuple(bad), ordered, *_no_ends(np.zeros((0, 0)))
+        )
+    distinct = tuple(_merge_distinct(own) for own in zip(*(part.distinct for part in parts), strict=True))
+    return Census(
+        np.concatenate([part.counts for part in parts]),
+        widths,
+        tuple(bad),
+        ordered,
+        np.minimum.reduce([part.low for part in parts]),
+        np.maximum.reduce([part.high for part in parts]),
+        distinct,
+        add([part.total_weight for part in parts]),
+    )
+
+
+def _merge_distinct(lists: Sequence[Array | None]) -> Array | None:
+    known = [own for own in lists if own is not None]
+    if len(known) < len(lists):
+        return None
+    merged = np.unique(np.concatenate(known))
+    return merged if len(merged) <= N_BINS else None
+
+
+def check_census(census: Census, n_features: int) -> None:
+    """Raise the one error about a sample that cannot be worked with, with the number of its row in the whole."""
+    if census.widths != {n_features}:
+        found = f"found partitions of {sorted(census.widths)} features where {n_features} are announced"
+        raise InvalidInput("X", found, "give partitions of the same columns")
+    if census.bad:
+        offsets = np.append(0, np.cumsum(census.counts))
+        shard, row, what = min(census.bad)
+        name, _, found = what.rpartition(": ")
+        where = f"found {found} in row {int(offsets[shard]) + row} (row {row} of partition {shard})"
+        raise InvalidInput(name or "y", where, "remove or impute NaN and infinity; weights are to be 0 or above")
+    n_rows = int(census.counts.sum())
+    if n_rows < 2:
+        raise InvalidInput("X", f"found {n_rows} samples", "give at least two, one of each class")
+    if len(census.classes) != 2:
+        listed = ", ".join(map(str, census.classes[:5])) + (", ..." if len(census.classes) > 5 else "")
+        remedy = "give samples of two classes; of more, fit one class against the rest at a time"
+        raise InvalidInput("y", f"found {len(census.classes)} classes of positive weight: {listed}", remedy)
+    if (census.low == census.high).all():
+        raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
+
+
+def choose_cuts(census: Census, parts: Sequence[Any], offsets: Ints, workers: Workers) -> tuple[Array, ...]:
+    """Choose where the bins of every feature begin: at each of up to 256 distinct values, else at quantiles.
+
+    Quantiles are those of rows that are drawn by their number in the whole sample, so that they do not depend on how it
+    is cut into shards.
+    """
+    if all(own is not None for own in census.distinct):
+        return tuple(own[1:] for own in census.distinct if own is not None)
+    wide = np.array([own is None for own in census.distinct])
+    n_rows = int(offsets[-1])
+    share = min(1.0, N_DRAWN / n_rows)
+    drawn_of = [
+        delayed(draw, pure=False)(part, int(offset), share, wide)
+        for part, offset in zip(parts, offsets[:-1].tolist(), strict=True)
+    ]
+    drawn = workers.reduce(drawn_of, partial(np.concatenate, axis=1))
+    found = iter(drawn)
+    return tuple(
+        own[1:] if own is not None else _cut_at_quantiles(next(found), census.low[j], census.high[j])
+        for j, own in enumerate(census.distinct)
+    )
+
+
+def draw(part: Part, offset: int, share: float, wide: NDArray[np.bool_]) -> Array:
+    """Return the values of the drawn rows in the features that have many, (n_wide, n_drawn)."""
+    kept = draw_rows(np.arange(offset, offset + part.values.shape[1], dtype=np.uint64), share) & (part.weights > 0)
+    return part.values[wide][:, kept].astype(np.float64)
+
+
+def draw_rows(numbers: NDArray[np.uint64], share: float) -> NDArray[np.bool_]:
+    """Return which rows are drawn, by their numbers alone: a share of them that looks like chance."""
+    # the finaliser of splitmix64 (Steele, Lea & Flood 2014), whose output is uniform over 64 bits
+    with np.errstate(over="ignore"):
+        mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
+
+
+def _cut_at_quantiles(drawn: Array, low: float, high: float) -> Array:
+    """Return at most 255 cuts, above the least value and at most the largest one, at even shares of drawn values."""
+    ascending = np.sort(np.concatenate([[low, high], drawn]))
+    shares = ascending[[ceil(k * len(ascending) / N_BINS) for k in range(1, N_BINS)]]
+    return np.unique(shares[shares > low])
+
+
+def code_part(part: Part, told: tuple[tuple[Array, ...], NDArray[Any]]) -> Shard:
+    """Return the rows of positive weight of a part as a shard."""
+    cuts, classes = told
+    kept = part.weights > 0
+    if kept.all():
+        values, labels, weights = part.values, part.labels, part.weights
+    else:
+        values, labels, weights = np.ascontiguousarray(part.values[:, kept]), part.labels[kept], part.weights[kept]
+    codes = np.empty(values.shape, np.uint8)
+    for j, own in enumerate(cuts):
+        codes[j] = np.searchsorted(own, values[j], side="right")
+    return Shard(values, codes, np.where(labels == classes[1], 1.0, -1.0), weights)
+
+
+def find_ends(shard: Shard) -> tuple[Array, Array]:
+    """Return the least values of every feature and bin, and minus the largest ones, inf where there are none."""
+    low, high = np.full((2, len(shard.codes), N_BINS), np.inf)
+    for j, codes in enumerate(shard.codes):
+        np.minimum.at(low[j], codes, shard.values[j].astype(np.float64))
+        np.minimum.at(high[j], codes, -shard.values[j].astype(np.float64))
+    return low, high

@@ -1,0 +1,275 @@
+"""Weighted votes of stumps as shards evaluate them, and multipliers as functions of a vote.
+
+A vote over many stumps is a staircase of every feature: one table of values between its places. A master's multipliers
+``u = -loss'(z)`` are a function of a vote, so it is the vote that is sent around, not they; and they are whole numbers
+of units, rounded down, so that sums over them are exact and every u is within the bounds that its loss puts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, ldexp, nextafter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.dask.shards import Shard, ShardedSample
+from cvxens.dask.sums import Ints, sum_exactly
+from cvxens.dask.tallies import Places, find_intervals, sum_by_intervals, sum_by_pairs, sum_scores
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.types import Array
+
+BITS = 58
+"""Whole numbers that are added up have magnitudes of at most 2**58 in sum, so that four times it fits into 64 bits."""
+
+
+def exponent_of(total: float) -> int:
+    """Return the exponent of a unit of which numbers that add up to `total` at most make no more than 2**58.
+
+    Examples
+    --------
+    >>> exponent_of(1.0), exponent_of(0.0)
+    (-57, -58)
+    """
+    return int(np.frexp(total)[1]) - BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Stumps:
+    """The stumps of a master, by their places among the thresholds of their features; a constant has feature -1."""
+
+    places: Places
+    feature: Ints  # (n_columns,)
+    place: Ints  # (n_columns,), the stump is -sign in the intervals up to this one
+    sign: Array  # (n_columns,)
+
+    @classmethod
+    def from_hypotheses(cls, hypotheses: Sequence[Hypothesis], sample: ShardedSample) -> Stumps:
+        """Return the stumps of hypotheses; `InvalidInput` if there are others."""
+        for hypothesis in hypotheses:
+            if not isinstance(hypothesis, Stump | Constant):
+                raise InvalidInput("oracle", f"found {hypothesis!r:.100}", "give an oracle of stumps")
+        stumps: Any = hypotheses
+        feature = np.array([getattr(h, "feature", -1) for h in stumps], np.int64)
+        threshold = np.array([getattr(h, "threshold", 0.0) for h in stumps], np.float64)
+        sign = np.array([h.sign for h in stumps], np.float64)
+        n_features = sample.shape[1]
+        lists = [np.unique(threshold[feature == j]) for j in range(n_features)]
+        starts = np.append(0, np.cumsum([len(own) for own in lists]))
+        first = np.stack([np.searchsorted(own, sample.low[j], side="right") for j, own in enumerate(lists)])
+        last = np.stack([np.searchsorted(own, sample.high[j], side="right") for j, own in enumerate(lists)])
+        place = np.array(
+            [np.searchsorted(lists[j], t) if j >= 0 else 0 for j, t in zip(feature.tolist(), threshold, strict=True)],
+            np.int64,
+        )
+        places = Places(np.concatenate([np.zeros(0), *lists]), starts.astype(np.int64), first, np.maximum(first, last))
+        return cls(places, feature, place, sign)
+
+    def vote(self, w: Array, b: float) -> Vote:
+        """Return the vote of weights and an intercept, ``f = b + sum_j w_j h_j``, as staircases."""
+        starts, constant = self.places.starts, b
+        tables = np.zeros(int(starts[-1]) + len(starts) - 1)
+        for j in range(len(starts) - 1):
+            if starts[j + 1] == starts[j]:
+                continue
+            own = self.feature == j
+            jumps = np.zeros(int(starts[j + 1] - starts[j]))
+            signed = w[own] * self.sign[own]
+            np.add.at(jumps, self.place[own], 2 * signed)
+            # -sum of all below the first place, and twice the weight more above each
+            tables[starts[j] + j : starts[j + 1] + j + 1] = np.append(0.0, np.cumsum(jumps)) - signed.sum()
+        constants = self.feature == -1
+        return Vote(self.places, tables, constant + float((w[constants] * self.sign[constants]).sum()))
+
+    def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
+        """Return the edges of all columns from the sums of signed weights by interval, ``sign (2 above - total)``."""
+        twice = self._twice_above(sums)
+        edges = np.where(self.feature < 0, total, twice - total)
+        return self.sign * np.ldexp(edges.astype(np.float64), exponent)
+
+    def _twice_above(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return for each column twice the sum above its threshold; 0 for a constant."""
+        return np.append(2 * self._sums_above(sums), 0)[self._slots]
+
+    @property
+    def _slots(self) -> Ints:
+        """The number of each column's threshold among all; of a constant one more than there are."""
+        starts = self.places.starts
+        return np.where(self.feature < 0, starts[-1], starts[self.feature] + self.place)
+
+    def _sums_above(self, sums: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum at and above every threshold, (n_thresholds,)."""
+        starts = self.places.starts
+        own = (sums[starts[j] + j : starts[j + 1] + j + 1] for j in range(len(starts) - 1) if starts[j + 1] > starts[j])
+        return np.concatenate([np.zeros(0, np.int64), *(np.cumsum(each[::-1])[::-1][1:] for each in own)])
+
+    def gram(self, sums: Ints, pairs: Ints, total: int, exponent: int) -> Array:
+        """Return ``sum_i c_i (h_i, 1)(h_i, 1)'`` of all columns and a column of ones, the last."""
+        starts, n = self.places.starts, int(self.places.starts[-1])
+        above = self._sums_above(sums)
+        # the sums above two thresholds both: of one feature, above the larger one
+        both = np.empty((n + 1, n + 1), np.int64)
+        features, at = [j for j in range(len(starts) - 1) if starts[j + 1] > starts[j]], 0
+        for k, j in enumerate(features):
+            own = slice(starts[j], starts[j + 1])
+            ranks = np.arange(starts[j], starts[j + 1])
+            both[own, own] = above[np.maximum.outer(ranks, ranks)]
+            for other in features[k + 1 :]:
+                shape = int(starts[j + 1] - starts[j]) + 1, int(starts[other + 1] - starts[other]) + 1
+                table = pairs[at : at + shape[0] * shape[1]].reshape(shape)
+                at += table.size
+                block = np.cumsum(np.cumsum(table[::-1, ::-1], axis=0), axis=1)[::-1, ::-1][1:, 1:]
+                others = slice(starts[other], starts[other + 1])
+                both[own, others], both[others, own] = block, block.T
+        # of ones all is above: h h' = (2 a - 1)(2 a' - 1) = 4 a a' - 2 a - 2 a' + 1
+        both[n, :n] = both[:n, n] = above
+        both[n, n] = total
+        ones = np.append(above, total)
+        products = 4 * both - 2 * ones - 2 * ones[:, np.newaxis] + total
+        slots, sign = np.append(self._slots, n), np.append(self.sign, 1.0)
+        return np.ldexp(products[np.ix_(slots, slots)].astype(np.float64), exponent) * sign * sign[:, np.newaxis]
+
+
+class Vote(NamedTuple):
+    """Scores as staircases of the features: tables of values between places, and a constant."""
+
+    places: Places
+    tables: Array
+    constant: float
+
+    def scores(self, shard: Shard) -> Array:
+        """Evaluate the scores of all rows."""
+        return self.scores_of(self.intervals(shard))
+
+    def intervals(self, shard: Shard) -> NDArray[np.uint16]:
+        """Find where the rows are between the places."""
+        return find_intervals(shard.values, shard.codes, self.places)
+
+    def scores_of(self, intervals: NDArray[np.uint16]) -> Array:
+        """Evaluate the scores of rows in these intervals."""
+        return sum_scores(intervals, self.places.starts, self.tables, self.constant)
+
+
+def of_shard(loss: Any, shard: Shard) -> Any:
+    """Return a loss with the prices of a shard's rows."""
+    return replace(loss, C=loss.C * shard.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
+
+    They are those of a loss at the vote's margins, times a factor for either class, in whole units of 2**exponent.
+    """
+
+    vote: Vote
+    loss: Any  # smooth, with one price for all samples of weight 1
+    factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
+    exponent: int
+    n_samples: int
+
+    ndim = 1
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def evaluate(self, shard: Shard) -> Ints:
+        """Return the signed weights of a shard's rows in units."""
+        return self.signed(shard, shard.y * self.vote.scores(shard))
+
+    def signed(self, shard: Shard, z: Array) -> Ints:
+        """Return the signed weights at margins in units."""
+        u = of_shard(self.loss, shard).multipliers(z)
+        if self.factors != (1.0, 1.0):
+            u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
+        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
+        return np.where(shard.y > 0, units, -units)
+
+    def real(self, units: int) -> float:
+        """Return a number of units as a float."""
+        return ldexp(float(units), self.exponent)
+
+    def raised(self, units: int) -> float:
+        """Return a float that is at least so many units."""
+        return nextafter(self.real(units), inf) if units else 0.0
+
+
+class Stock(NamedTuple):
+    """What a master learns of all shards at a vote: whole numbers and exact sums."""
+
+    value: Ints  # of the loss
+    smoothed: Ints  # of its smooth neighbour
+    distance: Ints  # ``loss(z) + u'z - dual value``, which is 0 for multipliers of the loss itself
+    of_classes: Ints  # (2, n_cells), the multipliers of either class by interval, in units
+    totals: Ints  # (2,), of either class
+    curvatures: Ints  # (n_cells,)
+    curvature: Ints  # ()
+    pairs: Ints  # the curvatures by pairs of intervals
+
+
+def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[Ints, ...]:
+    """Return the `Stock` of one shard; curvatures are in units of 2**exponent."""
+    intervals = u.vote.intervals(shard)
+    z = shard.y * u.vote.scores_of(intervals)
+    smooth, own = of_shard(u.loss, shard), of_shard(loss, shard)
+    signed, starts = u.signed(shard, z), u.vote.places.starts
+    multipliers = smooth.multipliers(z)
+    curvature = np.rint(np.ldexp(smooth.curvature(multipliers), -exponent)).astype(np.int64)
+    curved = np.flatnonzero(curvature)
+    bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
+    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
+    return Stock(
+        sum_exactly(own.values(z)),
+        sum_exactly(smooth.values(z)),
+        sum_exactly(own.values(z) + multipliers * z - own.dual_values(multipliers)),
+        np.stack([sum_by_intervals(intervals, starts, side) for side in sides]),
+        np.array([side.sum() for side in sides]),
+        sum_by_intervals(bent, starts, curvature[curved]),
+        np.array(curvature.sum()),
+        sum_by_pairs(bent, starts, curvature[curved]),
+    )
+
+
+def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]:
+    """Return the multipliers of either class by interval, and in all, in units."""
+    signed = u.evaluate(shard)
+    intervals = find_intervals(shard.values, shard.codes, places)
+    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
+    by_interval = np.stack([sum_by_intervals(intervals, places.starts, side) for side in sides])
+    return by_interval, np.array([side.sum() for side in sides])
+
+
+def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> tuple[Ints, Ints, Ints]:
+    """Return exact sums of losses, multipliers and curvatures at each of several steps along a change of a vote."""
+    intervals = at.intervals(shard)
+    z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
+    loss = of_shard(smooth, shard)
+    found = []
+    for step in steps:
+        ahead = z + step * dz
+        u = loss.multipliers(ahead)
+        found.append([sum_exactly(values) for values in (loss.values(ahead), u, loss.curvature(u))])
+    values, multipliers, curvatures = np.array(found).transpose(1, 0, 2)
+    return values, multipliers, curvatures
+
+
+def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
+    """Return the exact sum of the loss's dual values at the multipliers times a factor."""
+    units = np.abs(u.evaluate(shard)).astype(np.float64)
+    return sum_exactly(np.asarray(of_shard(loss, shard).dual_values(factor * np.ldexp(units, u.exponent))))
+
+
+def find_slackness(shard: Shard, vote: Vote, u: Multipliers, loss: Any, factor: float) -> Array:
+    """Return minus the largest complementary slackness of the rows, and minus what it is relative to, (2,)."""
+    if not shard.n_rows:
+        return np.zeros(2)
+    own, z = of_shard(loss, shard), shard.y * vote.scores(shard)
+    found = factor * np.ldexp(np.abs(u.evaluate(shard)).astype(np.float64), u.exponent)
+    if not hasattr(own, "curvature"):
+        return -np.array([own.slackness(z, found), 1.0])
+    # of a smooth loss |u + loss'(z)|, relative to the largest slope, of all shards
+    slopes = own.multipliers(z) / own.C
+    return -np.array([np.abs(found / own.C - slopes).max(), slopes.max()])

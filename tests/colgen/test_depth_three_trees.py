@@ -1,0 +1,149 @@
+"""All trees of depth 3: what the search says where it can be seen, where it is cut short, and what it refuses.
+
+Random samples beside a list of all trees are in fuzz/interactions.py.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csc_array
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens import LPBoostClassifier, load_model
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import DepthThreeTrees, DepthTwoTrees
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Branch, Constant, Stump, negate
+from cvxens.limits import limit_threads, limit_time
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(60, 6)).round(1)
+PARITY = np.where(X[:, 0] * X[:, 1] * X[:, 2] > -0.05, 1.0, -1.0)
+S = PARITY * RNG.uniform(0.5, 1.5, 60)
+
+
+def test_three_questions_tell_a_parity_that_two_cannot():
+    cube = np.array(list(product([0.0, 1.0], repeat=3)))
+    s = (2 * cube - 1).prod(axis=1)
+    assert DepthThreeTrees(cube).price(s).best_edge == 8
+    assert DepthTwoTrees(cube).price(s).best_edge == 0
+
+
+def test_neither_a_greedy_tree_nor_one_of_depth_two_is_better():
+    greedy = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, PARITY, sample_weight=np.abs(S))
+    exact = DepthThreeTrees(X, n_bins=256).price(S)
+    assert exact.best_edge >= S @ greedy.predict(X)
+    assert exact.best_edge > 1.1 * DepthTwoTrees(X, n_bins=256).price(S).best_edge
+    assert exact.edge_bound == pytest.approx(exact.best_edge, rel=1e-12)
+
+
+def test_one_column_is_the_best_of_all():
+    every, one = DepthThreeTrees(X, n_bins=8).price(S), DepthThreeTrees(X, n_bins=8, columns_per_round=1).price(S)
+    assert [str(c.hypothesis) for c in one.columns] == [str(every.columns[0].hypothesis)]
+    assert one.edge_bound == every.edge_bound
+    assert len(every.columns) > 3
+
+
+def test_no_sample_is_asked_what_is_not_allowed():
+    for options in ({"interactions": [(0, 1), (1, 2, 3)]}, {"forbidden": [(0, 2), (0, 3, 4, 5), (4, 1, 2), (5, 1, 2)]}):
+        for column in DepthThreeTrees(X, n_bins=4, **options).price(S).columns:
+            if isinstance(column.hypothesis, Branch):
+                ways = [{interval.feature for interval in rule.intervals} for rule in column.hypothesis.rules]
+                assert all(way <= {0, 1} or way <= {1, 2, 3} or way <= {3, 4, 5} for way in ways)
+
+
+def test_sparse_samples_and_numbers_of_threads_make_no_difference():
+    dense, sparse = DepthThreeTrees(X).price(S), DepthThreeTrees(csc_array(X)).price(S)
+    with limit_threads(1):
+        alone = DepthThreeTrees(X).price(S)
+    for other in (sparse, alone):
+        assert [str(c.hypothesis) for c in other.columns] == [str(c.hypothesis) for c in dense.columns]
+        assert other.edge_bound == dense.edge_bound
+
+
+@pytest.mark.parametrize("budget", [{"max_nodes": 1}, {"max_seconds": 1e-9}])
+def test_a_search_that_is_cut_short_bounds_what_it_has_not_seen(budget):
+    exact, cut = DepthThreeTrees(X, n_bins=8).price(S), DepthThreeTrees(X, n_bins=8, **budget).price(S)
+    assert cut.columns
+    assert cut.best_edge <= exact.best_edge <= cut.outside_bound
+    assert cut.outside_bound == cut.edge_bound == pytest.approx(np.abs(S).sum())
+
+
+def test_the_limit_of_a_fit_ends_a_search_too():
+    with limit_time(0.0):
+        cut = DepthThreeTrees(X).price(S)
+    assert cut.columns
+    assert cut.edge_bound == pytest.approx(np.abs(S).sum())
+
+
+def test_others_that_are_excluded_close_nothing():
+    oracle = DepthThreeTrees(X, n_bins=6)
+    deep = Branch(0, 0.5, Branch(1, 0.5, Branch(2, 0.5, Stump(3, 0.5, 1), Constant(1)), Constant(1)), Constant(-1))
+    others = [deep, np.ravel, Stump(0, 0.123, 1), Stump(17, 0.5, 1), Branch(0, 0.5, Constant(1), np.ravel)]
+    assert oracle.price(S, others).outside_bound == oracle.price(S).outside_bound
+
+
+def test_several_outputs_have_the_best_of_all():
+    s = np.column_stack([S, RNG.normal(size=60), -2 * S])
+    oracle = DepthThreeTrees(X, n_bins=6)
+    priced = oracle.price(s)
+    assert priced.best_edge == pytest.approx(2 * oracle.price(S).best_edge)
+    for column in priced.columns:
+        assert column.edge == pytest.approx((column.values @ s).max())
+    rest = oracle.price(s, [negate(priced.columns[0].hypothesis)])
+    assert rest.edge_bound == priced.edge_bound
+    assert rest.outside_bound == pytest.approx(rest.best_edge)
+
+
+def test_weights_of_nothing_and_of_one_sample():
+    oracle = DepthThreeTrees(X)
+    nothing = oracle.price(np.zeros(60))
+    assert (nothing.edge_bound, nothing.best_edge) == (0, 0)
+    assert oracle.price(np.eye(60)[7]).best_edge == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"max_nodes": 0}, "max_nodes"),
+        ({"max_seconds": -1.0}, "max_seconds"),
+        ({"interactions": [(0,)]}, "interactions"),
+        ({"n_bins": 1}, "n_bins"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, told):
+    with pytest.raises(InvalidInput, match=told):
+        DepthThreeTrees(X, **options)
+
+
+def test_tables_that_are_too_large_are_refused():
+    wide = RNG.normal(size=(300, 34))
+    with pytest.raises(
+        InvalidInput, match=r"n_bins: found 256 bins, which make 36,765,696 pairs of bins of 34 features"
+    ):
+        DepthThreeTrees(wide, n_bins=256)
+
+
+def test_a_run_is_proven_and_less_than_that_over_smaller_trees():
+    y = np.where(RNG.uniform(size=60) < 0.1, -PARITY, PARITY)
+    deep = column_generation(formulations.soft_margin(0.1), DepthThreeTrees(X[:, :4], n_bins=5), y)
+    flat = column_generation(formulations.soft_margin(0.1), DepthTwoTrees(X[:, :4], n_bins=5), y)
+    assert deep.certificate.holds(1e-6)
+    assert deep.certificate.primal < flat.certificate.dual
+    cut = column_generation(formulations.soft_margin(0.1), DepthThreeTrees(X[:, :4], n_bins=5, max_nodes=1), y)
+    assert cut.certificate.proven
+    assert cut.certificate.dual <= deep.certificate.primal + 1e-9
+
+
+def test_estimators_take_them_by_name_and_files_give_them_back(tmp_path):
+    model = LPBoostClassifier(nu=0.2, oracle="depth_three_trees", tol=0.2, max_columns=20).fit(X, PARITY)
+    assert any(isinstance(h, Branch) and isinstance(h.above, Branch) for h in model.weak_learners_)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.to_text() == model.to_text()
+    rules = model.get_rules(X, PARITY)
+    assert rules["length"].max() == 3
+    assert model.feature_importances_.sum() == pytest.approx(1)

@@ -1,0 +1,140 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dask_samples import cut, sharded
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen.oracles import Stumps
+from cvxens.dask import DaskStumps, ShardedSample, Workers
+from cvxens.dask import stumps as dask_stumps
+from cvxens.dask.shards import combine_extremes, find_ends
+from cvxens.dask.stumps import Segments
+from cvxens.errors import InvalidInput
+
+
+def answer(priced):
+    columns = [(column.hypothesis, column.edge) for column in priced.columns]
+    return columns, priced.edge_bound, priced.outside_bound
+
+
+@st.composite
+def samples(draw):
+    n, d = draw(st.integers(4, 60)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from(["normal", "whole", "wide", "single"]))
+    X = rng.normal(size=(n, d))
+    if kind == "whole":
+        X = np.round(3 * X)
+    elif kind == "wide":
+        X = np.exp(200 * X)
+    elif kind == "single":
+        X = X.astype(np.float32)
+    X[0, 0], X[1, 0] = 0.0, 1.0
+    s = rng.normal(size=n)
+    ends = sorted(draw(st.lists(st.integers(0, n), max_size=3)))
+    return X, s, ends
+
+
+@settings(max_examples=20)
+@given(samples(), st.integers(0, 3), st.booleans())
+def test_answers_are_those_of_one_machine_to_the_last_bit(sample, n_excluded, coarse):
+    X, s, ends = sample
+    y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+    one, many = Stumps(X, square_sum=False), DaskStumps(sharded(X, y, ends))
+    if coarse:
+        # few bins, so that most thresholds are inside of one
+        many = DaskStumps(coarsened(many.sample, 3))
+    excluded = [column.hypothesis for column in one.price(s).columns][:n_excluded]
+    assert answer(one.price(s, excluded)) == answer(many.price(s, excluded))
+
+
+def coarsened(sample, n_bins):
+    """The sample with its bins merged to so many of each feature."""
+    cuts = tuple(own[:: max(1, -(-len(own) // (n_bins - 1)))] for own in sample.cuts)
+    shards = []
+    for shard in sample.workers.compute(sample.shards):
+        codes = np.stack([np.searchsorted(own, v, "right") for own, v in zip(cuts, shard.values, strict=True)])
+        shards.append(replace(shard, codes=codes.astype(np.uint8)))
+    low, high = combine_extremes([find_ends(shard) for shard in shards])
+    return replace(sample, shards=tuple(shards), cuts=cuts, low=low, high=-high)
+
+
+def test_a_bound_with_slack_is_a_bound_and_costs_fewer_questions():
+    rng = np.random.default_rng(0)
+    X, s = rng.normal(size=(3000, 2)), rng.normal(size=3000)
+    y = np.where(s > 0, 1.0, -1.0)
+    sample = sharded(X, y, [1000])
+    exact, loose = DaskStumps(sample), DaskStumps(sample, slack=0.2)
+    of_exact, of_loose = exact.price(s), loose.price(s)
+    assert of_exact.edge_bound <= of_loose.edge_bound <= 1.3 * of_exact.edge_bound
+    assert of_loose.columns[0].edge <= of_exact.columns[0].edge
+    assert loose.questions < exact.questions
+
+
+def test_bins_do_not_depend_on_the_shards():
+    X = np.random.default_rng(1).normal(size=(2000, 2))
+    y = np.where(np.arange(2000) % 2, 1.0, -1.0)
+    one, many = sharded(X, y), sharded(X, y, [1, 1, 700, 1999])
+    for a, b in zip(one.cuts, many.cuts, strict=True):
+        assert np.array_equal(a, b)
+        assert len(a) == 255
+    assert np.array_equal(one.low, many.low)
+    assert np.array_equal(one.high, many.high)
+
+
+def test_finer_segments_stay_in_order():
+    coarse = Segments(*(np.array(own) for own in ([0, 0, 1], [0.0, 3.0, 0.0], [2.0, 4.0, 1.0], [1, 2, 3], [0, 0, -3])))
+    finer = Segments(*(np.array(own) for own in ([0, 0], [0.0, 2.0], [1.0, 2.0], [1, 0], [0, 0])))
+    refined = coarse.refine(np.array([0]), finer)
+    assert refined.low.tolist() == [0.0, 2.0, 3.0, 0.0]
+    assert dask_stumps._compare(refined, 3, set()).edges.tolist() == [3, 1, 1, 3]
+
+
+BAD = {
+    "NaN": (lambda X, y: X.__setitem__((7, 1), np.nan), "X: found nan in feature 1 in row 7 "),
+    "infinity": (lambda X, y: X.__setitem__((9, 0), np.inf), "X: found inf in feature 0 in row 9 "),
+    "a label": (lambda X, y: y.__setitem__(8, np.nan), "y: found nan in row 8 "),
+    "one class": (lambda X, y: y.__setitem__(slice(None), 1.0), "y: found 1 classes"),
+    "three classes": (lambda X, y: y.__setitem__(3, 5.0), "y: found 3 classes"),
+    "constant": (lambda X, y: X.__setitem__(slice(None), 1.0), "X: found constant features only"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_what_cannot_be_worked_with_is_one_error_with_the_row_in_the_whole(fault):
+    X, y = np.random.default_rng(0).normal(size=(12, 2)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    spoil, told = BAD[fault]
+    spoil(X, y)
+    with pytest.raises(InvalidInput, match=told):
+        sharded(X, y, [5])
+
+
+def test_collections_that_do_not_fit_are_refused():
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+    with pytest.raises(InvalidInput, match="X: found ndarray"):
+        ShardedSample.from_collections(X, y, workers=Workers())
+    with pytest.raises(InvalidInput, match="y: found 2 dimensions"):
+        ShardedSample.from_collections(cut(X, []), cut(X, []), workers=Workers())
+    with pytest.raises(InvalidInput, match="y: found 5 rows for 6"):
+        ShardedSample.from_collections(cut(X, [2]), cut(y[:5], [1]), workers=Workers())
+
+
+def test_chunks_of_labels_and_of_columns_are_made_those_of_the_sample():
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    given_X, given_y = cut(X, [5]).rechunk((5, 2)), cut(y, [2, 9])
+    sample = ShardedSample.from_collections(given_X, given_y, workers=Workers())
+    s = np.random.default_rng(1).normal(size=12)
+    assert answer(DaskStumps(sample).price(s)) == answer(Stumps(X, square_sum=False).price(s))
+
+
+def test_rows_of_weight_0_play_no_part():
+    X, y = np.random.default_rng(0).normal(size=(12, 2)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    weights = np.ones(12)
+    weights[[2, 11]] = 0.0
+    sample = sharded(X, y, [5], weights)
+    kept = weights > 0
+    assert sample.total_weight == 10.0
+    assert sum(shard.n_rows for shard in sample.workers.compute(sample.shards)) == 10
+    assert np.array_equal(sample.low.min(axis=1), X[kept].min(axis=0))
