@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.features import column
+from cvxens.features import column, find_missing
 from cvxens.types import Array
 
 
@@ -39,6 +39,8 @@ class MainEffect:
         The function where each cell begins; of the first cell, where it ends.
     slopes : ndarray of shape (n_cuts + 1, n_outputs)
         Its slope in each cell.
+    missing : ndarray of shape (n_outputs,), optional
+        Its value where the feature is missing, NaN; by default 0.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class MainEffect:
     cuts: Array
     values: Array
     slopes: Array
+    missing: Array | None = None
 
     @classmethod
     def from_knots(cls, feature: int, knots: Array, values: Array) -> Self:
@@ -68,11 +71,12 @@ class MainEffect:
         """Add functions of one feature and one output, each times its weights (n_outputs,)."""
         cuts = np.unique(np.concatenate([part.cuts for part, _ in parts]))
         values, slopes = np.zeros((2, len(cuts) + 1, len(parts[0][1])))
-        points = make_points(cuts)
+        points, missing = make_points(cuts), np.zeros(len(parts[0][1]))
         for part, weights in parts:
             values += part.at(points) * weights
             slopes += part.slopes[find_cells(points, part.cuts)] * weights
-        return cls(parts[0][0].feature, cuts, values, slopes)
+            missing += 0.0 if part.missing is None else part.missing * weights
+        return cls(parts[0][0].feature, cuts, values, slopes, missing)
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -90,7 +94,10 @@ class MainEffect:
         cells = find_cells(x, self.cuts)
         beyond = x - self.cuts[np.maximum(cells - 1, 0)]
         found: Array = self.values[cells]
-        return found if self.steps else found + self.slopes[cells] * beyond[:, None]
+        if not self.steps:
+            found = found + self.slopes[cells] * beyond[:, None]
+        found[find_missing(x)] = 0.0 if self.missing is None else self.missing
+        return found
 
     def __call__(self, X: Any) -> Array:
         """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
@@ -98,7 +105,8 @@ class MainEffect:
 
     def lift(self, height: Array) -> Self:
         """Add constants (n_outputs,)."""
-        return replace(self, values=self.values + height)
+        missing = height if self.missing is None else self.missing + height
+        return replace(self, values=self.values + height, missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +155,6 @@ class Interaction:
         cells = tuple(find_cells(known[self.features[k]], self.cuts[k]) for k in own)
         return self._average(own)[cells]
 
-    @property
-    def mean(self) -> Array:
-        """Its mean (n_outputs,)."""
-        return self._average([])
-
     def _average(self, kept: Sequence[int]) -> Array:
         """Return the table of the means over all features but some, by their places."""
         others = [k for k in range(len(self.features)) if k not in kept]
@@ -179,7 +182,3 @@ class Interaction:
                     factor = 1.0 / (k * comb(k - 1, others))
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
-
-    def lift(self, height: Array) -> Self:
-        """Add constants (n_outputs,)."""
-        return replace(self, table=self.table + height)

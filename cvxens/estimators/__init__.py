@@ -1,5 +1,6 @@
 """Estimators as scikit-learn knows them, each fitted with a certificate."""
 
+from cvxens.estimators.additive import AdditiveClassifier
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.ensembles import (
     CGEnsClassifier,
@@ -12,6 +13,7 @@ from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoo
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
 from cvxens.estimators.trusted import TRUSTED_TYPES
@@ -21,6 +23,7 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostECCClassifier",
     "AdaBoostMHClassifier",
+    "AdditiveClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ColumnGenerationClassifier",
@@ -29,6 +32,7 @@ __all__ = [
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
     "LPBoostClassifier",
+    "LPBoostRanker",
     "LPBoostRegressor",
     "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",

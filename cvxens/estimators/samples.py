@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
+    AdditiveTerms,
     Boxes,
     DepthThreeTrees,
     DepthTwoTrees,
@@ -378,6 +379,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "additive": AdditiveTerms,
     "ramps": Ramps,
     "trees": Trees,
 }
@@ -388,6 +390,7 @@ ACCEPTS: Mapping[Any, Accepts] = {
     QuantileStumps: Accepts(sparse=("csc",), missing=True, nominal=True),
     **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
+    AdditiveTerms: Accepts(),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""

@@ -4,12 +4,13 @@ from functools import cache
 from inspect import isclass
 
 from estimator_samples import two_classes
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from cvxens import estimators
 
 QUICK = {
+    "AdditiveClassifier": {"C": 0.5},
     "AdaBoostClassifier": {"n_rounds": 5},
     "AdaBoostECCClassifier": {"n_rounds": 5},
     "AdaBoostMHClassifier": {"n_rounds": 5},
@@ -24,7 +25,7 @@ PUBLIC = {
     if isclass(getattr(estimators, name))
 }
 
-CLASSIFIERS = [name for name in PUBLIC if not is_regressor(PUBLIC[name])]
+CLASSIFIERS = [name for name in PUBLIC if is_classifier(PUBLIC[name])]
 
 X, Y = two_classes()
 

@@ -261,3 +261,14 @@ def test_monotone_features_may_have_gaps():
     assert (np.diff(fitted.decision_function(ages)) >= 0).all()
     with pytest.raises(InvalidInput, match="monotone: found it for 'town', whose levels have no order"):
         LPBoostClassifier(monotone={"town": 1}).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [STUMPS[2], STUMPS[5]], ids=called)
+def test_effects_add_up_to_the_scores_with_gaps_and_levels(estimator):
+    fitted = clone(estimator).fit(X, Y)
+    effects = fitted.effects(X)
+    for frame in (X, X.assign(age=np.nan), X.assign(town=None, flag=None)):
+        total = effects.intercept + effects.contributions(frame).sum(axis=1)
+        np.testing.assert_allclose(total, fitted.decision_function(frame), atol=1e-12)
+        shares = effects.shapley_values(frame).sum(axis=1) + effects.intercept
+        np.testing.assert_allclose(shares, fitted.decision_function(frame), atol=1e-12)
