@@ -23,8 +23,11 @@ from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
 from .estimators import AdditiveClassifier as AdditiveClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
+from .estimators import ClassLoss as ClassLoss
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
+from .estimators import EqualMeanScores as EqualMeanScores
+from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR

@@ -16,6 +16,7 @@ from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEn
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -26,8 +27,11 @@ __all__ = [
     "AdditiveClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
+    "ClassLoss",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
+    "EqualMeanScores",
+    "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",

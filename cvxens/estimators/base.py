@@ -376,7 +376,14 @@ class Certified(Learner):
         """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
 
     def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        weights: Any = None,
+        intercept: Any = None,
+        **more: Any,
     ) -> Certificate | list[Certificate]:
         """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
@@ -395,6 +402,8 @@ class Certified(Learner):
             Weights from anywhere; by default the fitted ones.
         intercept : float or array-like, shaped as `intercept_`, optional
             By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+        **more
+            What else `fit` takes of a sample, such as `sensitive_features`.
 
         Returns
         -------
@@ -407,7 +416,7 @@ class Certified(Learner):
         InvalidInput
             Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
         """
-        return self._certify_on(self._read_again(X, y, sample_weight=sample_weight), weights, intercept)
+        return self._certify_on(self._read_again(X, y, sample_weight=sample_weight, **more), weights, intercept)
 
     def _certify_on(self, sample: Any, weights: Any, intercept: Any) -> Certificate | list[Certificate]:
         """Certify weights and an intercept, by default the fitted ones, on a sample that has been read."""

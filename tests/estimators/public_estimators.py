@@ -1,7 +1,6 @@
 """Every public estimator, of few rounds where there are rounds, and a sample for it."""
 
 from functools import cache
-from inspect import isclass
 
 from estimator_samples import two_classes
 from sklearn.base import clone, is_classifier
@@ -22,7 +21,7 @@ QUICK = {
 PUBLIC = {
     name: getattr(estimators, name)(**QUICK.get(name, {}))
     for name in estimators.__all__
-    if isclass(getattr(estimators, name))
+    if hasattr(getattr(estimators, name), "fit")
 }
 
 CLASSIFIERS = [name for name in PUBLIC if is_classifier(PUBLIC[name])]
