@@ -197,6 +197,11 @@ class Weighted:
         found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
         return first, {**found, "sensitive": None if self.sensitive is None else self.sensitive.take(first)}
 
+    def _join_alike(self, labels: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        """Join the samples of equal features and labels; as `_join`."""
+        of_X, of_labels = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), labels))
+        return self._join(of_X * (int(of_labels.max()) + 1) + of_labels)
+
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
@@ -228,8 +233,7 @@ class TargetSample(Weighted):
 
     def merge(self) -> TargetSample:
         """Make one sample of those that are alike, features and target, with the sum of their weights."""
-        of_X, of_t = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), self.targets))
-        first, found = self._join(of_X * (int(of_t.max()) + 1) + of_t)
+        first, found = self._join_alike(self.targets)
         return replace(self, X=self.X[first], targets=self.targets[first], **found)
 
 
@@ -294,8 +298,7 @@ class Sample(Weighted):
         A convex loss `sum_i C_i phi(z_i)` and its optimum are unchanged, and independent of the order of the given
         samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
         """
-        keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
-        first, found = self._join(keys)
+        first, found = self._join_alike(self.labels)
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
 
 

@@ -155,6 +155,8 @@ ARGUMENTS = {
     "staged_decision_function": (X,),
     "staged_predict": (X,),
     "staged_predict_proba": (X,),
+    "predict_cumulative_hazard_function": (X,),
+    "predict_survival_function": (X,),
     "staged_score": (X, Y),
     "get_rules": (X, Y),
     "score": (X, Y),
