@@ -2,6 +2,7 @@ from . import certificates as certificates
 from . import colgen as colgen
 from . import crosscheck as crosscheck
 from . import datasets as datasets
+from . import effects as effects
 from . import errors as errors
 from . import estimators as estimators
 from . import experiments as experiments
@@ -9,6 +10,7 @@ from . import export as export
 from . import kernels as kernels
 from . import plotting as plotting
 from . import problems as problems
+from . import report as report
 from . import solvers as solvers
 from .certificates import Certificate as Certificate
 from .certificates import certify as certify

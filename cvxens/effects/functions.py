@@ -147,11 +147,6 @@ class Interaction:
         cells = tuple(find_cells(known[self.features[k]], self.cuts[k]) for k in own)
         return self._average(own)[cells]
 
-    @property
-    def mean(self) -> Array:
-        """Its mean (n_outputs,)."""
-        return self._average([])
-
     def _average(self, kept: Sequence[int]) -> Array:
         """Return the table of the means over all features but some, by their places."""
         others = [k for k in range(len(self.features)) if k not in kept]
@@ -179,7 +174,3 @@ class Interaction:
                     factor = 1.0 / (k * comb(k - 1, others))
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
-
-    def lift(self, height: Array) -> Self:
-        """Add constants (n_outputs,)."""
-        return replace(self, table=self.table + height)

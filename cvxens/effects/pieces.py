@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -18,33 +18,32 @@ REMEDY = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a ke
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """A hypothesis that is constant in the cells between cuts of each of its features, by feature, ascending."""
+class Table:
+    """A function of two or more features that is constant in the cells between cuts of each of them."""
 
-    hypothesis: Any
-    cuts: Mapping[int, Array]
+    features: tuple[int, ...]  # ascending
+    cuts: tuple[Array, ...]  # of each feature
+    values: Array  # cell by cell, (n_cuts + 1, n_cuts + 1, ..., n_outputs)
 
-    @property
-    def features(self) -> tuple[int, ...]:
-        """Its features."""
-        return tuple(self.cuts)
+    def times(self, weights: Array) -> Table:
+        """Return one output, times the weights (n_outputs,)."""
+        return replace(self, values=self.values * weights)
 
-    def at(self, points: Mapping[int, Array]) -> Array:
-        """Evaluate at all combinations of values of its features; returns (n_points, n_points, ...)."""
-        values = np.meshgrid(*(points[feature] for feature in self.cuts), indexing="ij")
-        X = np.zeros((values[0].size, max(self.cuts) + 1))
-        for feature, of_feature in zip(self.cuts, values, strict=True):
-            X[:, feature] = of_feature.ravel()
-        found: Array = self.hypothesis(X)
-        return found.reshape(values[0].shape)
-
-    def spread(self, cuts: Mapping[int, Array]) -> Array:
-        """Evaluate in the cells between other cuts, that have its own among them."""
-        table = self.at({feature: make_points(own) for feature, own in self.cuts.items()})
-        return table[np.ix_(*(find_cells(make_points(cuts[feature]), own) for feature, own in self.cuts.items()))]
+    def spread(self, cuts: Sequence[Array]) -> Array:
+        """Return the values in the cells between other cuts, that have its own among them."""
+        cells = [find_cells(make_points(other), own) for other, own in zip(cuts, self.cuts, strict=True)]
+        return self.values[np.ix_(*cells)]
 
 
-def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Piece]]:
+def merge_tables(tables: Sequence[Table], most: int) -> Sequence[Table]:
+    """Add tables of the same features over the cells between the cuts of all; as they are if these are too many."""
+    cuts = tuple(np.unique(np.concatenate(of_feature)) for of_feature in zip(*(t.cuts for t in tables), strict=True))
+    if prod(len(c) + 1 for c in cuts) > most:
+        return tables
+    return [Table(tables[0].features, cuts, sum(table.spread(cuts) for table in tables[1:]) + tables[0].spread(cuts))]
+
+
+def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
     """Yield factors and what they multiply, whose sum a hypothesis is: constants, and functions of features.
 
     Examples
@@ -72,20 +71,25 @@ def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Pi
             yield from _take_tests(hypothesis)
 
 
-def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Piece]]:
+def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
     """Yield what a hypothesis is that is constant in the cells between its cuts."""
     found: dict[int, set[float]] = {}
     for feature, cut in _find_cuts(hypothesis):
         found.setdefault(feature, set()).add(cut)
-    piece = Piece(hypothesis, {feature: np.array(sorted(found[feature])) for feature in sorted(found)})
-    if not piece.cuts:
-        yield float(hypothesis(np.zeros((1, 1)))[0]), 1.0
-    elif len(piece.cuts) > 1:
-        yield 1.0, piece
+    features = tuple(sorted(found))
+    cuts = tuple(np.array(sorted(found[feature])) for feature in features)
+    # a sample in each cell, where the other features do not matter
+    points = np.meshgrid(*map(make_points, cuts), indexing="ij")
+    X = np.zeros((prod(len(c) + 1 for c in cuts), max(features, default=0) + 1))
+    for feature, values in zip(features, points, strict=True):
+        X[:, feature] = values.ravel()
+    values = hypothesis(X)
+    if not features:
+        yield float(values[0]), 1.0
+    elif len(features) == 1:
+        yield 1.0, MainEffect(features[0], cuts[0], values[:, None], np.zeros((len(values), 1)))
     else:
-        ((feature, cuts),) = piece.cuts.items()
-        values = piece.at({feature: make_points(cuts)})[:, None]
-        yield 1.0, MainEffect(feature, cuts, values, np.zeros_like(values))
+        yield 1.0, Table(features, cuts, values.reshape(*points[0].shape, 1))
 
 
 def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:

@@ -602,7 +602,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
 OF_THE_BEST = frozenset(
     {
-        *("certificate_", "history_", "shape_functions_", "feature_importances_", "effects"),
+        *("certificate_", "history_", "shape_functions_", "feature_importances_", "effects", "report"),
         *("classes_", "n_features_in_", "feature_names_in_", "encoder_"),
     }
 )
