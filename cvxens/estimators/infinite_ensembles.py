@@ -245,7 +245,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
         >>> 0 <= proof.relative_gap < 1e-8
         True
         """
-        merged = self._read_again(X, y, sample_weight)
+        merged = self._read_again(X, y, sample_weight=sample_weight)
         # a proof is about the samples of the file, one by one
         sample = Sample.read(
             self, X, y, self._accepts(), sample_weight=sample_weight, class_weight=self.class_weight, reset=False

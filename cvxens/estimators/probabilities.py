@@ -12,6 +12,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -121,13 +122,13 @@ class Calibrated:
         F = self.decision_function(X)
         return normalise(F.reshape(len(F), -1) * self.calibration_[:, 0] + self.calibration_[:, 1])
 
-    def _calibrate(self: Any, X: Any, y: Any, sample_weight: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    def _calibrate(self: Any, X: Any, y: Any, given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of the calibration of a fit, whose others are found."""
         if self.calibration is None:
             return {"calibration_": None}
         validation.one_of("calibration", self.calibration, [SIGMOID])
         labels, classes = np.asarray(y), found["classes_"]
-        weights = check_weights(sample_weight, labels)
+        weights = check_weights(given.get("sample_weight"), labels)
         rows = np.flatnonzero(weights)
         counts = np.unique(labels[rows], return_counts=True)[1]
         if counts.min() < 2:
@@ -139,10 +140,10 @@ class Calibrated:
         folds = StratifiedKFold(min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0)
         F = np.zeros((len(rows), 1 if len(classes) == 2 else len(classes)))
         for train, test in folds.split(rows[:, np.newaxis], labels[rows]):
-            given = {} if sample_weight is None else {"sample_weight": weights[rows[train]]}
+            told = {name: _safe_indexing(values, rows[train]) for name, values in given.items()}
             X_train, y_train = _safe_split(part, X, labels, rows[train])
             X_test, _ = _safe_split(part, X, labels, rows[test], rows[train])
-            F[test] = clone(part).fit(X_train, y_train, **given).decision_function(X_test).reshape(len(test), -1)
+            F[test] = clone(part).fit(X_train, y_train, **told).decision_function(X_test).reshape(len(test), -1)
         own = labels[rows, np.newaxis] == (classes[1:] if len(classes) == 2 else classes)
         return {"calibration_": np.array([fit_sigmoid(F[:, k], own[:, k], weights[rows]) for k in range(F.shape[1])])}
 
