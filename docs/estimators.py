@@ -3,7 +3,7 @@
 from inspect import isclass, signature
 from pathlib import Path
 
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier
 
 from cvxens import estimators
 from cvxens.estimators.samples import ORACLES
@@ -24,32 +24,28 @@ TITLES = (
 def list_public():
     """Return all public estimators, as they are by default."""
     found = {name: getattr(estimators, name) for name in estimators.__all__}
-    return {name: kind() for name, kind in found.items() if isclass(kind)}
+    return {name: kind() for name, kind in found.items() if isclass(kind) and hasattr(kind, "fit")}
 
 
 def describe(name, model):
     """Return a row of the table."""
     parameters = signature(type(model)).parameters
     searched = "estimator" in parameters
-    regressor = is_regressor(model)
+    classifier = is_classifier(model)
 
     def has(parameter, words):
         return words if parameter in parameters else "by `estimator`" if searched else ""
 
     return {
         "estimator": f"`{name}`",
-        "probabilities": ""
-        if regressor
-        else "yes"
-        if hasattr(model, "predict_proba")
-        else has("calibration", '`calibration="sigmoid"`'),
-        "weights of classes": "" if regressor else has("class_weight", "`class_weight`"),
+        "probabilities": "yes" if hasattr(model, "predict_proba") else has("calibration", '`calibration="sigmoid"`'),
+        "weights of classes": has("class_weight", "`class_weight`"),
         "weights of samples": "yes" if "sample_weight" in signature(type(model).fit).parameters else "",
         "price chosen": "yes" if searched else '`C="auto"`' if hasattr(type(model), "_given_price") else "",
         "missing values": accept(model, "missing"),
         "categories": accept(model, "nominal"),
         "sparse X": accept(model, "sparse"),
-        "several classes": "" if regressor else has("multi_class", "each by itself") or "at once",
+        "several classes": (has("multi_class", "each by itself") or "at once") if classifier else "",
     }
 
 
