@@ -23,12 +23,17 @@ from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
 from .estimators import AdditiveClassifier as AdditiveClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
+from .estimators import ClassLoss as ClassLoss
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
+from .estimators import ColumnGenerationSurvival as ColumnGenerationSurvival
+from .estimators import EqualMeanScores as EqualMeanScores
+from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import LPBoostRanker as LPBoostRanker
 from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier

@@ -59,7 +59,7 @@ ROOMS = {
     "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "dask": BASE | {"hypotheses", "certificates", "problems", "features", "solvers", "colgen", "estimators"},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
-    "plotting": BASE | {"hypotheses", "effects", "certificates", "colgen"},
+    "plotting": BASE | {"features", "hypotheses", "effects", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {

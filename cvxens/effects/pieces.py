@@ -11,7 +11,19 @@ import numpy as np
 
 from cvxens.effects.functions import MainEffect, find_cells, make_points
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Formula, LinearForm, Negated, Ramp, Rule, Scaled, Staircase
+from cvxens.hypotheses import (
+    Among,
+    Branch,
+    Constant,
+    Formula,
+    LevelStump,
+    LinearForm,
+    Negated,
+    Ramp,
+    Rule,
+    Scaled,
+    Staircase,
+)
 from cvxens.types import Array
 
 REMEDY = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a kernel of stumps"
@@ -23,7 +35,7 @@ class Table:
 
     features: tuple[int, ...]  # ascending
     cuts: tuple[Array, ...]  # of each feature
-    values: Array  # cell by cell, (n_cuts + 1, n_cuts + 1, ..., n_outputs)
+    values: Array  # cell by cell, (n_cuts + 2, n_cuts + 2, ..., n_outputs)
 
     def times(self, weights: Array) -> Table:
         """Return one output, times the weights (n_outputs,)."""
@@ -38,7 +50,7 @@ class Table:
 def merge_tables(tables: Sequence[Table], most: int) -> Sequence[Table]:
     """Add tables of the same features over the cells between the cuts of all; as they are if these are too many."""
     cuts = tuple(np.unique(np.concatenate(of_feature)) for of_feature in zip(*(t.cuts for t in tables), strict=True))
-    if prod(len(c) + 1 for c in cuts) > most:
+    if prod(len(c) + 2 for c in cuts) > most:
         return tables
     return [Table(tables[0].features, cuts, sum(table.spread(cuts) for table in tables[1:]) + tables[0].spread(cuts))]
 
@@ -63,12 +75,17 @@ def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Ta
                 yield from take_apart(leaf)
         case Ramp(feature, threshold, side, slope):
             slopes = [slope * side * (side < 0), slope * side * (side > 0)] if side else [slope, slope]
-            yield 1.0, MainEffect(feature, np.array([threshold]), np.zeros((2, 1)), np.array(slopes)[:, None])
+            yield 1.0, _make_line(feature, threshold, *slopes)
         case LinearForm(features, weights):
             for feature, weight in zip(features, weights, strict=True):
-                yield 1.0, MainEffect(feature, np.zeros(1), np.zeros((2, 1)), np.full((2, 1), weight))
+                yield 1.0, _make_line(feature, 0.0, weight, weight)
         case _:
             yield from _take_tests(hypothesis)
+
+
+def _make_line(feature: int, cut: float, below: float, above: float) -> MainEffect:
+    """Return the function of slopes below and above a cut that is 0 there."""
+    return MainEffect(feature, np.array([cut]), np.zeros((3, 1)), np.array([[below], [above], [0.0]]))
 
 
 def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
@@ -80,7 +97,7 @@ def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | T
     cuts = tuple(np.array(sorted(found[feature])) for feature in features)
     # a sample in each cell, where the other features do not matter
     points = np.meshgrid(*map(make_points, cuts), indexing="ij")
-    X = np.zeros((prod(len(c) + 1 for c in cuts), max(features, default=0) + 1))
+    X = np.zeros((prod(len(c) + 2 for c in cuts), max(features, default=0) + 1))
     for feature, values in zip(features, points, strict=True):
         X[:, feature] = values.ravel()
     values = hypothesis(X)
@@ -98,17 +115,30 @@ def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
         case Constant():
             return
         case Rule():
-            for feature, low, high in hypothesis.intervals:
-                yield from ((feature, end) for end in (low, high) if isfinite(end))
+            for condition in hypothesis.intervals:
+                if isinstance(condition, Among):
+                    yield from _find_ends(condition.feature, condition.levels)
+                else:
+                    yield from ((condition.feature, end) for end in (condition.low, condition.high) if isfinite(end))
+        case LevelStump():
+            yield from _find_ends(hypothesis.feature, hypothesis.levels)
         case Staircase():
             yield from ((hypothesis.feature, threshold) for threshold in hypothesis.thresholds)
         case Formula():
             for part in hypothesis.parts:
                 yield from _find_cuts(part)
         case _ if hasattr(hypothesis, "step"):
-            if hypothesis.step.above != hypothesis.step.below:
+            if len(set(hypothesis.step.values)) > 1:
                 yield hypothesis.step.feature, hypothesis.step.threshold
         case _:
             name = type(hypothesis).__name__
             found = f"found a {name} among the weak learners, which is no sum of tests and slopes of features"
             raise InvalidInput("effects", found, REMEDY)
+
+
+def _find_ends(feature: int, levels: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """Yield the ends of the codes of levels; without any, one cut, as what is missing has a cell of its own."""
+    for level in levels:
+        yield from ((feature, float(level)), (feature, level + 1.0))
+    if not levels:
+        yield feature, 0.0

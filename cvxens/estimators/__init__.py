@@ -13,8 +13,11 @@ from cvxens.estimators.expansions import PartialSVMEnsembleClassifier, RegAdaBoo
 from cvxens.estimators.foreign import certify_model, reweight
 from cvxens.estimators.forests import SupervisedKernelRLSClassifier, SupervisedKernelRLSRegressor
 from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
+from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
+from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -25,12 +28,17 @@ __all__ = [
     "AdditiveClassifier",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
+    "ClassLoss",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
+    "ColumnGenerationSurvival",
+    "EqualMeanScores",
+    "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",
     "InfiniteEnsembleSVR",
     "LPBoostClassifier",
+    "LPBoostRanker",
     "LPBoostRegressor",
     "MultiBoostClassifier",
     "PartialSVMEnsembleClassifier",

@@ -16,14 +16,16 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.samples import OracleFactory, Sample, offers
 from cvxens.estimators.selection import AUTO, PricedBySample
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.shapes import Constrained
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1
 
 
 @final
 @estimator
-class AdditiveClassifier(PricedBySample, Shaped, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class AdditiveClassifier(
+    PricedBySample, Constrained, Probabilities, ClassWeighted, EnsembleClassifier, BinaryClassifier
+):
     """Logistic regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The score is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
@@ -91,4 +93,4 @@ class AdditiveClassifier(PricedBySample, Shaped, Probabilities, ClassWeighted, E
 
     def _formulation(self, sample: Sample) -> Formulation:
         losses = Logistic(self._price(sample) * sample.weights)
-        return self._take_sides(Formulation(losses, L1(), intercept=True))
+        return self._constrain(Formulation(losses, L1(), intercept=True), sample)

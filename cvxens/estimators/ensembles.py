@@ -42,11 +42,11 @@ from cvxens.estimators.base import (
     refuse_intercept,
 )
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities, normalise
+from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle, recode
 from cvxens.estimators.selection import PricedBySample
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -159,7 +159,7 @@ class Ensemble(Vote):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
-        known: Sequence[Hypothesis] = getattr(self, "weak_learners_", ()) if warm else ()
+        known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
         chosen, found = self._choose(sample)
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
@@ -174,14 +174,14 @@ class Ensemble(Vote):
             **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
             "dual_weights_": sample.spread(run.u),
             **chosen,
-            **at._appraise(sample, run),
+            **at._appraise(sample, formulation, run),
         }
 
     def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
         """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
         return {}, ()
 
-    def _appraise(self, sample: Sample, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
         return {}
 
@@ -330,7 +330,7 @@ class EnsembleClassifier(Ensemble, Classifier):
         >>> float(proof.objective), proof.gap
         (4.458134490238612, Fraction(0, 1))
         """
-        sample = self._read_again(X, y, sample_weight)
+        sample = self._read_again(X, y, sample_weight=sample_weight)
         if len(sample.classes) != 2:
             found = f"found {len(sample.classes)} classes"
             raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
@@ -399,7 +399,7 @@ def certify_ensemble(
 
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, Shaped, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -437,17 +437,17 @@ class LPBoostClassifier(PricedBySample, Shaped, ClassWeighted, EnsembleClassifie
 
     def _formulation(self, sample: Sample) -> Formulation:
         if self.nu is None:
-            return formulations.soft_margin(self._price(sample) * sample.weights)
+            return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
         nu = validation.positive("nu", self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
+        return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(ClassWeighted, EnsembleClassifier):
+class CGEns(Calibrated, ClassWeighted, EnsembleClassifier):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -495,7 +495,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(PricedBySample, Shaped, CGEns, BinaryClassifier):
+class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -530,7 +530,7 @@ class CGEnsClassifier(PricedBySample, Shaped, CGEns, BinaryClassifier):
         return validation.positive("C", self.C)
 
     def _formulation(self, sample: Sample) -> Formulation:
-        return self._take_sides(formulations.svm(self._price(sample) * sample.weights))
+        return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
 
 
 @final
@@ -594,7 +594,9 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(Shaped, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(
+    Calibrated, Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier
+):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -635,7 +637,7 @@ class ColumnGenerationClassifier(Shaped, ClassWeighted, OfAnyFormulation, Ensemb
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
-        return self._take_sides(formulation)
+        return self._constrain(formulation, sample)
 
 
 @dataclass(frozen=True, eq=False)

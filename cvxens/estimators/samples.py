@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
@@ -36,9 +36,10 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import is_frame
-from cvxens.trees import Feature, Table, match
-from cvxens.trees.tables import Cells, read_cells
+from cvxens.trees import Feature
+from cvxens.trees.tables import encode, find_features, read_cells
 from cvxens.types import Array
 
 
@@ -97,7 +98,9 @@ class Accepts:
             words = [cell.name for cell in cells if cell.values.dtype.kind != "b" and cell.numbers() is None]
             if not words:
                 raise
-            remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
+            remedy = (
+                "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are stumps or trees"
+            )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
     @property
@@ -109,6 +112,63 @@ class Accepts:
         if X.dtype.kind in "mM":
             raise InvalidInput("X", f"found values of type {X.dtype}", "give numbers, such as days since a date")
         return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """What samples are told apart by, beside their features: columns of codes, with the values that these stand for."""
+
+    codes: NDArray[np.intp]  # (n_samples, n_columns)
+    levels: tuple[NDArray[Any], ...]
+    names: tuple[str, ...]  # of the columns; none where they had none
+
+    @classmethod
+    def read(cls, given: Any, n_samples: int) -> Sensitive:
+        """Read an array (n_samples,) or (n_samples, n_columns), a data frame or a column of one."""
+        names = tuple(map(str, getattr(given, "columns", ())))
+        table = np.asarray(given, dtype=object) if names else np.asarray(given)
+        table = table[:, np.newaxis] if table.ndim == 1 else table
+        if table.ndim != 2 or len(table) != n_samples or not table.shape[1]:
+            found = f"found shape {np.shape(given)} for {n_samples} samples"
+            raise InvalidInput("sensitive_features", found, "give a value, or a row of values, for every sample")
+        parts = []
+        for values in table.T:
+            if any(value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} for value in values.tolist()):
+                raise InvalidInput("sensitive_features", "found missing values", "give a level of its own to these")
+            try:
+                parts.append(np.unique(values, return_inverse=True))
+            except TypeError:
+                parts.append(np.unique(values.astype(str), return_inverse=True))
+        return cls(np.column_stack([codes for _, codes in parts]), tuple(levels for levels, _ in parts), names)
+
+    def take(self, rows: NDArray[Any]) -> Sensitive:
+        """Return what is known of some of the samples."""
+        return Sensitive(self.codes[rows], self.levels, self.names)
+
+    def find_groups(self, name: Any) -> Groups | None:
+        """Return the groups of a column, or of all columns together where no name is given; None for another name."""
+        if name is None:
+            chosen = list(range(self.codes.shape[1]))
+        elif name in self.names:
+            chosen = [self.names.index(name)]
+        else:
+            return None
+        rows, of_sample = np.unique(self.codes[:, chosen], axis=0, return_inverse=True)
+        values = [[self.levels[k][code] for k, code in zip(chosen, row, strict=True)] for row in rows.tolist()]
+        return Groups([", ".join(map(str, each)) for each in values], np.ravel(of_sample))
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of samples, with what they are called."""
+
+    labels: list[str]
+    of_sample: NDArray[np.intp]
+
+    def pairs(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield what each is called, with the samples that are in it."""
+        for k, label in enumerate(self.labels):
+            yield label, self.of_sample == k
 
 
 @dataclass(frozen=True)
@@ -123,14 +183,24 @@ class Weighted:
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
+    sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
 
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
+        if self.sensitive is not None:
+            each = np.column_stack([keys, self.sensitive.codes])
+            keys = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
-        return first, {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        return first, {**found, "sensitive": None if self.sensitive is None else self.sensitive.take(first)}
+
+    def _join_alike(self, labels: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        """Join the samples of equal features and labels; as `_join`."""
+        of_X, of_labels = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), labels))
+        return self._join(of_X * (int(of_labels.max()) + 1) + of_labels)
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -154,7 +224,7 @@ class TargetSample(Weighted):
         if not kept.any():
             raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
         rows = np.flatnonzero(kept)
-        sizes = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
+        sizes: dict[str, Any] = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         features = getattr(estimator, "features_", None)
         names = tuple(getattr(estimator, "feature_names_in_", ()))
@@ -163,8 +233,7 @@ class TargetSample(Weighted):
 
     def merge(self) -> TargetSample:
         """Make one sample of those that are alike, features and target, with the sum of their weights."""
-        of_X, of_t = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), self.targets))
-        first, found = self._join(of_X * (int(of_t.max()) + 1) + of_t)
+        first, found = self._join_alike(self.targets)
         return replace(self, X=self.X[first], targets=self.targets[first], **found)
 
 
@@ -200,7 +269,7 @@ class Sample(Weighted):
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
         names = tuple(getattr(estimator, "feature_names_in_", ()))
-        sizes = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
+        sizes: dict[str, Any] = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
         return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
 
     @property
@@ -220,6 +289,7 @@ class Sample(Weighted):
             masses=self.masses[kept],
             places=np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
             shares=self.shares * rows[self.places],
+            sensitive=None if self.sensitive is None else self.sensitive.take(kept),
         )
 
     def merge(self) -> Sample:
@@ -228,9 +298,26 @@ class Sample(Weighted):
         A convex loss `sum_i C_i phi(z_i)` and its optimum are unchanged, and independent of the order of the given
         samples and of the sparsity of X. A given sample has `C_i / sum C` of the merged one's multiplier: see `spread`.
         """
-        keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
-        first, found = self._join(keys)
+        first, found = self._join_alike(self.labels)
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
+
+
+def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
+    """Return the index of a feature that is given by its name or by its index.
+
+    Examples
+    --------
+    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
+    (1, 0)
+    """
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+        return int(feature)
+    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
+    raise InvalidInput(
+        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
+    )
 
 
 def label(formulation: Formulation, sample: Any) -> Array | None:
@@ -334,46 +421,34 @@ def _rank(X: NDArray) -> NDArray:
     return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")
 
 
-def find_features(X: Any) -> tuple[Feature, ...] | None:
-    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> tuple[Any, ...]:
+    """Return hypotheses on another sample of the same columns: levels are known by their names, not by their codes.
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
-    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
-    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
-    True
+    Those are left out whose levels the sample has not, and those of features that are no longer of their kind.
     """
-    if not is_frame(X):
-        return None
-    cells, _ = read_cells(X)
-    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
-    return Table.read(X, nominal=nominal).features if nominal else None
+    kinds = dict(enumerate(features or ()))
+    found = (_recode(hypothesis, kinds) for hypothesis in hypotheses)
+    return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
-def encode(features: tuple[Feature, ...], X: Any) -> Any:
-    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
-       town
-    0   1.0
-    1   NaN
-    """
-    if not is_frame(X):
-        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
-        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
-    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
-
-
-def _is_nominal(column: Cells, dtype: str) -> bool:
-    known = column.values[~column.missing]
-    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
-        return True
-    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))
+def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
+    match hypothesis:
+        case Scaled() | Negated():
+            inside = _recode(hypothesis.hypothesis, kinds)
+            return None if inside is None else replace(hypothesis, hypothesis=inside)
+        case Stump():
+            nominal = hypothesis.feature in kinds and kinds[hypothesis.feature].categories is not None
+            return None if nominal else hypothesis
+        case LevelStump() if hypothesis.levels:
+            categories = (kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None) or ()
+            known = [(categories.index(name), name) for name in hypothesis.names if name in categories]
+            if not known:
+                return None
+            levels, names = zip(*sorted(known), strict=True)
+            return replace(hypothesis, levels=levels, names=names)
+        case SignedTree() if hypothesis.coded:
+            return hypothesis if hypothesis.tree.features == tuple(kinds.values()) else None
+    return hypothesis
 
 
 OracleFactory: TypeAlias = Callable[..., Oracle]
@@ -395,8 +470,8 @@ ORACLES: Mapping[str, OracleFactory] = {
 """The oracles that have a name."""
 
 ACCEPTS: Mapping[Any, Accepts] = {
-    Stumps: Accepts(sparse=("csc",)),
-    QuantileStumps: Accepts(sparse=("csc",)),
+    Stumps: Accepts(sparse=("csc",), missing=True, nominal=True),
+    QuantileStumps: Accepts(sparse=("csc",), missing=True, nominal=True),
     **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     AdditiveTerms: Accepts(),

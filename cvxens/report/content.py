@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from inspect import getdoc
+from inspect import getdoc, signature
 from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from cvxens import validation
 from cvxens.effects import Effects, Interaction, MainEffect
+from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
 from cvxens.plotting.display import name_problems
 from cvxens.plotting.traces import Trace
@@ -55,6 +57,7 @@ class Given:
     y: NDArray | None
     weights: Array | None
     rows: Sequence[str]
+    levels: Mapping[int, Sequence[str]]  # of nominal features, by feature
 
     @classmethod
     def from_sample(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Given | None:
@@ -69,7 +72,8 @@ class Given:
         y = None if y is None else validation.labels("y", y, n)
         weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
         rows = getattr(X, "index", None)
-        return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)))
+        nominal = {k: f.categories for k, f in enumerate(getattr(model, "features_", ())) if f.categories is not None}
+        return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)), nominal)
 
     def take(self, rows: NDArray[np.intp]) -> Any:
         """Return some samples as they were given."""
@@ -106,15 +110,29 @@ def _describe_overview(model: Any, given: Given | None) -> list[list[str]]:
         lines.append(["Weak learners in use", str(used)])
     elif hasattr(parts[0], "support_"):
         lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
+    prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
+    if prices:
+        least, most = (sum(ends) for ends in zip(*prices, strict=True))
+        lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
     if given is None:
         lines.append(["Samples of this report", "none were given: shapes are over all thresholds alike"])
         return lines
     lines.append(["Samples of this report", str(len(given.rows))])
     if given.y is not None:
-        score = float(model.score(given.raw, given.y, sample_weight=given.weights))
-        told = f"{100 * score:.1f} % are classified correctly" if hasattr(model, "classes_") else ""
-        lines.append(["Score on these samples", told or f"R\N{SUPERSCRIPT TWO} = {score:.4f}"])
+        lines.append(["Score on these samples", _describe_score(model, given)])
     return lines
+
+
+def _describe_score(model: Any, given: Given) -> str:
+    """Say what the score of a model on samples is, and of what."""
+    # rankers count no weights
+    weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
+    score = float(model.score(given.raw, given.y, **weights))
+    if hasattr(model, "classes_"):
+        return f"{100 * score:.1f} % are classified correctly"
+    return (
+        f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
+    )
 
 
 def _describe_certificates(model: Any) -> list[Content]:
@@ -190,7 +208,8 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
         }
         for k in ranked
     ]
-    mains, pairs = [], []
+    mains: list[Content] = []
+    pairs: list[Content] = []
     for place, k in enumerate(ranked):
         term = effects.terms[k]
         if isinstance(term, MainEffect) and len(mains) < MOST_MAINS:
@@ -200,7 +219,7 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
     score = "score"
     if hasattr(model, "classes_") and not effects.outputs:
         score = f"score (above 0: {model.classes_[1]})"
-    elif not hasattr(model, "classes_"):
+    elif is_regressor(model):
         score = "prediction"
     orders = [len(term.features) for term in effects.terms]
     return {
@@ -214,17 +233,6 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
     }
 
 
-def _find_range(feature: int, cuts: Array, given: Given | None) -> tuple[float, float]:
-    """Return the range of a feature to draw: that of the sample, or a little over the cuts."""
-    if given is not None:
-        x = _column(given, feature)
-        low, high = float(x.min()), float(x.max())
-        if low < high:
-            return low, high
-    spare = float(np.ptp(cuts)) / 20 or 1.0
-    return float(cuts[0]) - spare, float(cuts[-1]) + spare
-
-
 def _column(given: Given, feature: int) -> Array:
     X = given.X[:, [feature]]
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)[:, 0]
@@ -233,44 +241,36 @@ def _column(given: Given, feature: int) -> Array:
 def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Content:
     """Return a function as lines through points, and the density of its feature; of few values, as bars."""
     drawn: Content = {"name": effects.feature_names[main.feature]}
-    low, high = _find_range(main.feature, main.cuts, given)
-    if given is not None:
-        x = _column(given, main.feature)
+    x = None if given is None else _column(given, main.feature)
+    low, high = find_span(main.cuts, x)
+    if given is not None and x is not None:
         weights = np.ones(len(x)) if given.weights is None else given.weights
-        levels, places = np.unique(x, return_inverse=True)
-        counts, _ = np.histogram(x, BINS, (low, high), weights=weights)
-        drawn["density"] = _numbers(counts)
-        if len(levels) <= MOST_LEVELS:
+        known = ~np.isnan(x)
+        if not known.all():
+            drawn["missing"] = {"values": _numbers(main.at([np.nan])), "count": _number(weights[~known].sum())}
+        levels, places = np.unique(x[known], return_inverse=True)
+        texts = given.levels.get(main.feature)
+        if len(levels) <= MOST_LEVELS or texts is not None:
             drawn["levels"] = _numbers(levels)
-            drawn["counts"] = _numbers(np.bincount(places, weights))
+            drawn["names"] = None if texts is None else [texts[int(level)] for level in levels]
+            drawn["counts"] = _numbers(np.bincount(places, weights[known], len(levels)))
             drawn["bars"] = [_numbers(values) for values in main.at(levels).T]
             return drawn
-    inner = main.cuts[(main.cuts > low) & (main.cuts <= high)]
-    inner = inner[_thin(len(inner), MOST_CUTS)]
-    # the limit from the left and the value of each cut, which may be a jump, between the ends
-    x = np.concatenate([[low], np.repeat(inner, 2), [high]])
-    at = np.concatenate([[low], np.stack([np.nextafter(inner, -np.inf), inner], axis=1).ravel(), [high]])
-    drawn["x"], drawn["lines"] = _numbers(x), [_numbers(values) for values in main.at(at).T]
+        drawn["density"] = _numbers(np.histogram(x[known], BINS, (low, high), weights=weights[known])[0])
+    points, lines = main.outline(low, high, MOST_CUTS)
+    drawn["x"], drawn["lines"] = _numbers(points), [_numbers(values) for values in lines.T]
     drawn["thinned"] = len(main.cuts) if len(main.cuts) > MOST_CUTS else 0
     return drawn
 
 
 def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
     """Return a pair as a table between edges, with the share of the samples in each cell."""
-    kept, edges = [], []
-    for feature, cuts in zip(pair.features, pair.cuts, strict=True):
-        low, high = _find_range(feature, cuts, given)
-        inside = np.flatnonzero((cuts > low) & (cuts <= high))
-        # the cells that the range meets: those above each cut inside, and the one below the first of these
-        first = int(np.searchsorted(cuts, low, side="right"))
-        kept.append(np.append(first, inside + 1))
-        edges.append(_numbers(np.concatenate([[low], cuts[inside], [high]])))
-    table = pair.table[np.ix_(*kept)]
+    edges, table, masses = pair.crop([None if given is None else _column(given, f) for f in pair.features])
     return {
         "names": [effects.feature_names[feature] for feature in pair.features],
-        "edges": edges,
-        "tables": [[_numbers(row) for row in table[:, :, k]] for k in range(table.shape[2])],
-        "masses": [_numbers(row) for row in pair.masses[np.ix_(*kept)]],
+        "edges": [_numbers(ends) for ends in edges],
+        "tables": [[_numbers(row) for row in values] for values in np.moveaxis(table, -1, 0)],
+        "masses": [_numbers(row) for row in masses],
     }
 
 
@@ -285,7 +285,8 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     by_effect = effects.contributions(samples).reshape(n, -1, n_outputs)
     by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
     predicted = model.predict(samples)
-    values = np.stack([_column(given, feature)[rows] for feature in range(effects.n_features)], axis=1)
+    picked = given.X[rows]
+    values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
     shown_effects = np.argsort(-effects.importances, kind="stable")[:MOST_TERMS]
     shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:MOST_TERMS]

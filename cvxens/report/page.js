@@ -164,6 +164,13 @@
     return width > 0 ? values[k] + ((values[k + 1] - values[k]) * (x - points[k])) / width : values[k];
   }
 
+  const nameLevel = (main, j) => (main.names ? main.names[j] : format(main.levels[j]));
+
+  function tellMissing(main) {
+    const parts = main.missing.values.map((value, k) => (effects.outputs.length ? `${effects.outputs[k]} ` : "") + signed(value));
+    return `where it is missing: ${parts.join(", ")}; ${format(main.missing.count)} samples`;
+  }
+
   function describeShape(main) {
     const curves = main.bars ?? main.lines;
     const words = curves.map((values, k) => {
@@ -206,9 +213,9 @@
         });
       });
       picture.append(...xAxis((j) => x(j + 0.5), main.levels.map((_, j) => j), BOTTOM + 14,
-        main.levels.map((level) => format(level, 3))));
-      stops = main.levels.map((level, j) => ({ at: x(j + 0.5), tell: () =>
-        tell(`${main.name} = ${format(level)}`, curves.map((values) => values[j]), `; ${format(main.counts[j])} samples`) }));
+        main.levels.map((_, j) => shorten(nameLevel(main, j), Math.max(4, Math.floor(48 / n))))));
+      stops = main.levels.map((_, j) => ({ at: x(j + 0.5), tell: () =>
+        tell(`${main.name} = ${nameLevel(main, j)}`, curves.map((values) => values[j]), `; ${format(main.counts[j])} samples`) }));
     } else {
       const ends = [main.x[0], main.x[main.x.length - 1]];
       const x = scale(ends, [LEFT, W - RIGHT]);
@@ -273,8 +280,8 @@
 
   function shapeTable(main) {
     const names = effects.outputs.length ? effects.outputs : ["adds"];
-    if (main.bars) return table([main.name, ...names, "samples"], main.levels.map((level, j) =>
-      [level, ...main.bars.map((values) => values[j]), main.counts[j]]));
+    if (main.bars) return table([main.name, ...names, "samples"], main.levels.map((_, j) =>
+      [nameLevel(main, j), ...main.bars.map((values) => values[j]), main.counts[j]]));
     const rows = [];
     for (let j = 0; j + 1 < main.x.length && rows.length < 200; j += 2) {
       rows.push([main.x[j], main.x[j + 1], ...main.lines.flatMap((values) => [values[j], values[j + 1]])]);
@@ -288,6 +295,7 @@
     const cards = effects.mains.map((main) => {
       const { picture, readout } = drawShape(main, common);
       return el("figure", { class: "card", id: `term-${main.term}` }, el("h3", {}, main.name), picture, readout,
+        main.missing ? el("figcaption", {}, tellMissing(main)) : null,
         main.thinned ? el("figcaption", {}, `drawn at 300 of ${main.thinned} cuts`) : null,
         el("details", {}, el("summary", {}, "Values"), shapeTable(main)));
     });

@@ -7,7 +7,7 @@ from public_estimators import X, Y
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from cvxens import InfiniteEnsembleSVC, LPBoostClassifier
+from cvxens import EqualMeanScores, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.colgen import formulations, oracles
 from cvxens.kernels import Stump
 
@@ -82,6 +82,9 @@ SAMPLES = {
 
 TAKES_MISSING = {"NaN", "NaN of 32 bits", "nothing in a cell", "a frame with holes", "a polars frame with holes"}
 """Samples that those who take missing values accept."""
+
+TAKES_NOMINAL = {"a frame with words", "a frame with categories", "a polars frame with words"}
+"""Samples that those who take nominal features accept."""
 
 TAKES_CONSTANTS = {"SupervisedKernelRLSClassifier"}
 
@@ -160,6 +163,7 @@ PARAMETERS = {
     "max_rounds": NOT_WHOLE,
     "monotone": ["up", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}, [1, -1, 0, 1]],
     "curvature": ["convex", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}],
+    "constraints": ["equal", 3, ["sex"], [None], {"sex": 0.1}, EqualMeanScores(0), [EqualMeanScores(0, -1.0)]],
     "interactions": ["all", 3, [(0, 9)], [("a", "b")], [(0, 1, 2, 3, 4)]],
     "cache_size": NOT_POSITIVE,
     "tol": [*NOT_POSITIVE, None],
@@ -177,6 +181,7 @@ PARAMETERS = {
     "warm_start": ["yes", 0, 1, np.nan, None, [True], np.array([True, False]), bool],
     "solver": NOT_A_NAME,
     "multi_class": NOT_A_NAME,
+    "penalty": [*NOT_A_NAME, None],
     "oracle": [*NOT_A_NAME, oracles.Stumps(X), LPBoostClassifier(), np.asarray],
     "kernel": [*NOT_A_NAME, Stump, 0.5, LogisticRegression()],
     "class_weight": [
@@ -191,6 +196,7 @@ PARAMETERS = {
     "gammas": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, "all", ["1"], [[1.0]], [1j]],
     "cv": [0, 1, -2, 1.5, "five", [], [1, 2], 10**6, object(), [([0], [1], [2])]],
     "one_standard_error": ["yes", 2, None, np.nan, [True]],
+    "calibration": NOT_A_NAME,
     "pairs": ["some", 2, None, np.nan, [True]],
     "scoring": ["precise", 3, [], ["accuracy"], {"a": "accuracy"}, np.nan, object()],
 }

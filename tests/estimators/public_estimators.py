@@ -1,10 +1,10 @@
 """Every public estimator, of few rounds where there are rounds, and a sample for it."""
 
 from functools import cache
-from inspect import isclass
 
+import numpy as np
 from estimator_samples import two_classes
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from cvxens import estimators
@@ -22,14 +22,15 @@ QUICK = {
 PUBLIC = {
     name: getattr(estimators, name)(**QUICK.get(name, {}))
     for name in estimators.__all__
-    if isclass(getattr(estimators, name))
+    if hasattr(getattr(estimators, name), "fit")
 }
 
-CLASSIFIERS = [name for name in PUBLIC if not is_regressor(PUBLIC[name])]
+CLASSIFIERS = [name for name in PUBLIC if is_classifier(PUBLIC[name])]
 
 X, Y = two_classes()
 
 TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] + X[:, 1] for name in PUBLIC}
+TARGETS["ColumnGenerationSurvival"] = np.exp(-X[:, 0] - X[:, 1])
 
 
 @cache

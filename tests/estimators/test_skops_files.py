@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
 from public_estimators import QUICK
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -53,10 +53,12 @@ BY_DEFAULT = {
     "CGEnsSLSClassifier": VOTE,
     "ColumnGenerationClassifier": VOTE | {"soft_margin"},
     "ColumnGenerationRegressor": VOTE | {"absolute_errors"},
+    "ColumnGenerationSurvival": VOTE,
     "InfiniteEnsembleSVC": STUMP,
     "InfiniteEnsembleSVCCV": STUMP | {"InfiniteEnsembleSVC"},
     "InfiniteEnsembleSVR": EXPANSION | {"Stump", "SimplifiedStump"},
     "LPBoostClassifier": VOTE,
+    "LPBoostRanker": VOTE,
     "LPBoostRegressor": VOTE,
     "MultiBoostClassifier": VOTE,
     "PartialSVMEnsembleClassifier": {"Certificate", "PartialSVM", "FixedKernel"} | MIDDLE_STUMPS,
@@ -124,7 +126,7 @@ def fitted(estimator, sample):
     """A pipeline that has been used."""
     X, y = sample
     scaler = MinMaxScaler() if isinstance(estimator, InfiniteEnsembleSVC) else StandardScaler()
-    targets = np.unique(y, return_inverse=True)[1] if is_regressor(estimator) else y
+    targets = y if is_classifier(estimator) else np.unique(y, return_inverse=True)[1]
     model = make_pipeline(scaler, clone(estimator)).fit(X, targets)
     model.predict(X)
     return model
@@ -146,7 +148,7 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
     estimator = getattr(estimators, name)()
-    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.1, "forest": QUICK.get(name, {}).get("forest")}
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.01, "forest": QUICK.get(name, {}).get("forest")}
     model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}
@@ -215,6 +217,7 @@ def test_every_trusted_type_is_one_that_files_hold():
             "Centred",
         },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
+        {"EqualMeanScores", "GroupLoss", "ClassLoss"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens"}
