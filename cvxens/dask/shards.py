@@ -7,8 +7,8 @@ its tasks. Answers are integers, exact sums, minima and maxima: they are combine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -90,22 +90,21 @@ class Workers:
 
     def persist(self, items: Sequence[Any]) -> list[Any]:
         """Start tasks whose results stay where they are made, to be made again where they get lost."""
-        with self._scheduled():
-            return list(dask.persist(*items))
+        with self._as_current():
+            return list(dask.persist(*items, **self._scheduler))
 
     def compute(self, items: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
-        with self._scheduled():
-            return list(dask.compute(*items))
+        with self._as_current():
+            return list(dask.compute(*items, **self._scheduler))
 
-    @contextmanager
-    def _scheduled(self) -> Iterator[None]:
-        """Run dask's collections on the client."""
-        if self.client is None:
-            yield
-        else:
-            with self.client.as_current(), dask.config.set(scheduler=self.client):
-                yield
+    @property
+    def _scheduler(self) -> dict[str, Any]:
+        """The client as dask takes it; not by its configuration, which workers that start anew are sent."""
+        return {} if self.client is None else {"scheduler": self.client}
+
+    def _as_current(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self.client is None else self.client.as_current()
 
     def reduce(self, answers: Sequence[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
         """Combine the results of tasks in a tree, on the workers."""
