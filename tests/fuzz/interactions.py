@@ -242,6 +242,35 @@ def check_pricing(case, number):
     return wrong
 
 
+def check_norms(case, number):
+    """Return what is wrong with the answers where a norm over the outputs ranks the edges."""
+    random, n = np.random.default_rng(number), len(case.X)
+    s, order = random.normal(size=(n, int(random.integers(1, 4)))), float(random.choice([1.0, 1.5, 2.0, 4.0]))
+    sizes = np.linalg.norm(case.H.T @ s, order, axis=1)
+    out = [*np.argsort(-sizes, kind="stable")[: random.integers(0, 10)].tolist(), int(random.integers(len(sizes)))]
+    exclude, rest = [case.hypotheses[j] for j in out], np.delete(sizes, out)
+    priced = case.oracle.price(s, exclude, row_norm=order)
+    best, top = float(rest.max(initial=0.0)), float(sizes.max())
+    wrong = [
+        f"{what} {found} for {truth} by the norm of order {order}"
+        for what, found, truth in (
+            ("edge bound", priced.edge_bound, top),
+            ("bound outside", priced.outside_bound, best),
+            ("best edge", priced.columns[0].edge if priced.columns else 0.0, best),
+        )
+        if not abs(found - truth) <= ROUNDING * (1 + abs(truth))
+    ]
+    if priced.edge_bound < top * (1 - 1e-15) or priced.outside_bound < best * (1 - 1e-15):
+        wrong.append("a bound below the norm of the edges")
+    for column in priced.columns:
+        size = float(np.linalg.norm(column.hypothesis(case.X) @ s, order))
+        if abs(size - column.edge) > ROUNDING * (1 + size) or {column.hypothesis, negate(column.hypothesis)} & {
+            *exclude
+        }:
+            wrong.append(f"{column.hypothesis} of the norm {size}, not {column.edge}, or excluded")
+    return wrong
+
+
 def check_optimum(case, number):
     """Return what is wrong with a run to the end: its objective, or its proof."""
     random, n = np.random.default_rng(number), len(case.X)
@@ -266,6 +295,8 @@ def check(number):
     if case is None:
         return []
     wrong = check_pricing(case, number)
+    if case.kind != "deep trees":
+        wrong += check_norms(case, number)
     if number % 10 == 0:
         wrong += check_optimum(case, number)
     return [f"{text} [{case.text}]" for text in wrong]
