@@ -15,7 +15,7 @@ MINUTES ?= $(if $(filter command line,$(origin SPLITS)),inf,60)
 CORES ?= 2
 INPUTS := pyproject.toml constraints.txt Makefile
 
-.PHONY: demo test notebooks fuzz reproduce lint dist clean
+.PHONY: demo test notebooks fuzz reproduce docs lint dist clean
 
 demo: $(VENV)/.base
 	$(VENV)/bin/cvxens crosscheck
@@ -38,6 +38,11 @@ fuzz: $(VENV)/.test
 reproduce: $(VENV)/.plot
 	$(VENV)/bin/cvxens reproduce $(PAPER) all --splits $(SPLITS) --minutes $(MINUTES) --jobs $(CORES) --page docs/reproduction
 
+# the site, and what a browser finds there; with QUICK=1 the notebooks have the outputs that they were committed with
+docs: $(VENV)/.docs
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -d build/doctrees $(if $(QUICK),-t quick) -b html docs docs/_build/html
+	$(VENV)/bin/python -m pytest -n 0 docs/test_site.py
+
 lint: $(VENV)/.lint
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
@@ -49,7 +54,7 @@ dist: $(VENV)/.test
 	cd dist && tar -xzf *.tar.gz && cd cvxens-*/ && $(CURDIR)/$(VENV)/bin/python -m pytest tests/tables tests/cli
 
 clean:
-	rm -rf dist $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf dist docs/_build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or later found; install one, or name it: make PYTHON=/path/to/python"; exit 2; }
@@ -66,6 +71,10 @@ $(VENV)/.test: $(VENV)/.base
 
 $(VENV)/.plot: $(VENV)/.base
 	$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.test
+	$(PIP) --editable '.[test,docs]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test

@@ -2,6 +2,7 @@ from . import certificates as certificates
 from . import colgen as colgen
 from . import crosscheck as crosscheck
 from . import datasets as datasets
+from . import effects as effects
 from . import errors as errors
 from . import estimators as estimators
 from . import experiments as experiments
@@ -9,6 +10,7 @@ from . import export as export
 from . import kernels as kernels
 from . import plotting as plotting
 from . import problems as problems
+from . import report as report
 from . import solvers as solvers
 from .certificates import Certificate as Certificate
 from .certificates import certify as certify
@@ -18,14 +20,19 @@ from .colgen import column_generation as column_generation
 from .estimators import AdaBoostClassifier as AdaBoostClassifier
 from .estimators import AdaBoostECCClassifier as AdaBoostECCClassifier
 from .estimators import AdaBoostMHClassifier as AdaBoostMHClassifier
+from .estimators import AdditiveClassifier as AdditiveClassifier
 from .estimators import CGEnsClassifier as CGEnsClassifier
 from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
+from .estimators import ClassLoss as ClassLoss
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
+from .estimators import EqualMeanScores as EqualMeanScores
+from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV
 from .estimators import InfiniteEnsembleSVR as InfiniteEnsembleSVR
 from .estimators import LPBoostClassifier as LPBoostClassifier
+from .estimators import LPBoostRanker as LPBoostRanker
 from .estimators import LPBoostRegressor as LPBoostRegressor
 from .estimators import MultiBoostClassifier as MultiBoostClassifier
 from .estimators import PartialSVMEnsembleClassifier as PartialSVMEnsembleClassifier

@@ -138,5 +138,31 @@ class SolverFailed(CvxensError, RuntimeError):
         return type(self), (self.attempts,)
 
 
+class WorkersLost(CvxensError, RuntimeError):
+    """The workers of a fit cannot be asked any more: their client, their scheduler or all of them are gone.
+
+    Parameters
+    ----------
+    reason : str
+        What was lost, in the words of who noticed it.
+    best : Any
+        The best state by then, an `Incumbent` with its columns, solution and bound; None if there was none.
+    """
+
+    def __init__(self, reason: str, best: Any = None) -> None:
+        reached = "before the first round was over"
+        if best is not None:
+            reached = f"at the objective {best.solution.objective:.9g}, bound {best.bound:.9g}; .best has the state"
+        super().__init__(
+            f"the workers were lost ({reason}), {reached}; "
+            "fit again on other workers, from a checkpoint if there is one"
+        )
+        self.reason = reason
+        self.best = best
+
+    def __reduce__(self) -> tuple[type, tuple[str, Any]]:
+        return type(self), (self.reason, self.best)
+
+
 class SolverFallbackWarning(UserWarning):
     """A solver failed and the next one in the chain answered instead."""

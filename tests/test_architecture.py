@@ -39,9 +39,11 @@ ROOMS = {
     "colgen": BASE
     | {"hypotheses", "certificates", "problems", "kernels", "features", "trees", "storage", "solvers", "proofs"},
     "solvers": BASE | {"compensated", "hypotheses", "certificates", "problems", "kernels", "features"},
+    "report": BASE | {"storage", "certificates", "effects", "plotting"},
     "estimators": BASE
     | {
         "effects",
+        "report",
         "hypotheses",
         "certificates",
         "problems",
@@ -57,7 +59,7 @@ ROOMS = {
     "experiments": BASE | {"certificates", "problems", "kernels", "solvers", "colgen", "estimators", "datasets", ""},
     "dask": BASE | {"hypotheses", "certificates", "problems", "features", "solvers", "colgen", "estimators"},
     "export": BASE | {"hypotheses", "kernels", "colgen", "estimators", ""},
-    "plotting": BASE | {"hypotheses", "certificates", "colgen"},
+    "plotting": BASE | {"features", "hypotheses", "effects", "certificates", "colgen"},
     "crosscheck": BASE | {"certificates", "problems", "kernels", "colgen", "solvers"},
     "cli": BASE
     | {
@@ -71,6 +73,7 @@ ROOMS = {
         "export",
         "crosscheck",
         "datasets",
+        "report",
         "storage",
         "tables",
         "proofs",
@@ -158,6 +161,7 @@ PUBLIC = [
     "plotting",
     "problems",
     "proofs",
+    "report",
     "solvers",
     "solvers.additive",
     "solvers.blockwise",

@@ -17,6 +17,7 @@ ROOMS = [
     "cli",
     "colgen",
     "crosscheck",
+    "dask",
     "datasets",
     "errors",
     "estimators",
@@ -51,6 +52,7 @@ RELIED_ON = {
     "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
     "cvxens.experiments": "cells experiment_of of_paper Experiment Cell Published",
+    "cvxens.dask": "DaskLPBoostClassifier DaskCGEnsClassifier DaskColumnGenerationClassifier DaskStumps",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",
     "cvxens.types": "Solution Attempt",
 }

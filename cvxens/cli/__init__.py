@@ -9,7 +9,7 @@ import click
 
 from cvxens import __version__
 from cvxens.cli.experiments import crosscheck, list_all, reproduce
-from cvxens.cli.models import INTERRUPTED, certify, check, export, fit, info, predict, prove
+from cvxens.cli.models import INTERRUPTED, certify, check, export, fit, info, predict, prove, report
 from cvxens.errors import CvxensError
 
 UNUSABLE = 2
@@ -18,13 +18,13 @@ UNUSABLE = 2
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cvxens")
 def cvxens() -> None:
-    """Ensemble learning as convex modelling: fit, predict, certify, prove and check, export, cross-check, reproduce.
+    """Ensemble learning as convex modelling: fit, predict, report, certify, prove, check, export, reproduce.
 
     Exit status: 0 where all is well, 1 where a check failed, 2 where something cannot be used, 130 after Ctrl-C.
     """
 
 
-for command in (info, fit, predict, certify, prove, check, export, crosscheck, reproduce, list_all):
+for command in (info, fit, predict, report, certify, prove, check, export, crosscheck, reproduce, list_all):
     cvxens.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""Commands on data and models: `info`, `fit`, `predict`, `certify`, `export`, `prove` and `check`."""
+"""Commands on data and models: `info`, `fit`, `predict`, `report`, `certify`, `export`, `prove` and `check`."""
 
 from __future__ import annotations
 
@@ -285,6 +285,37 @@ def _by_class(fitted: Any, option: str, method: str, X: Any) -> dict[str, list[f
     columns = values.T if values.ndim > 1 else [values]
     names = [str(name) for name in fitted.classes_[-len(columns) :].tolist()]
     return {name: column.tolist() for name, column in zip(names, columns, strict=True)}
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data", required=False)
+@click.option("--out", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where the page goes.")
+@click.option(
+    "--explain", "rows", metavar="ROW", type=int, multiple=True, help="A sample to explain, from 0; several are fine."
+)
+def report(model: str, data: str | None, out: Path, rows: Sequence[int]) -> int:
+    """Write a report of the saved MODEL to FILE: one HTML page, to be opened in a browser.
+
+    It says what the model is and what its certificate proves, draws what every feature and every pair adds to the
+    score, lists the rules, and explains the scores of samples of DATA, a file as that of `cvxens fit`: of those that
+    --explain names, or of up to 50. Their features are then in the page. Without DATA no sample is.
+    """
+    from cvxens import load_model
+    from cvxens.datasets import load_samples
+    from cvxens.storage import check_place
+
+    out = check_place("--out", out)
+    fitted = load_model(model)
+    X = y = None
+    if data is not None:
+        X, y, remarks = load_samples(data, fitted.n_features_in_, _encoder_of(fitted))
+        print_remarks(remarks)
+    with printing_warnings(data or model), writing("--out", out):
+        fitted.report(out, X, y, explain=list(rows) or None)
+    told = "" if X is None else f" on {len(X)} samples"
+    click.echo(f"report of a {type(fitted).__name__}{told}; saved to {out}")
+    return 0
 
 
 @click.command()

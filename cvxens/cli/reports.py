@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import isfinite, isinf, isnan
+from math import isinf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,7 @@ from cvxens.estimators.multiclass import name_sides
 from cvxens.experiments import Cell, Experiment, Plan
 from cvxens.experiments.experiment import WITHIN
 from cvxens.experiments.pages import count_verdicts
-
-TO_ROUNDING = 1e-9
-"""A relative gap that people need not read the digits of."""
+from cvxens.report.words import describe_proof
 
 MOST_NOTES = 40
 """The number of notes on columns that are printed; the report in JSON has all of them."""
@@ -96,35 +94,9 @@ def proofs(certificates: Sequence[Certificate], model: Any, over: str) -> list[s
     """
     tol = model.get_params().get("tol")
     what = getattr(type(model), "certified", "the objective")
-    lines = [_describe_proof(certificate, tol, what, over) for certificate in certificates]
+    lines = [describe_proof(certificate, tol, what, over) for certificate in certificates]
     names = _name_parts(certificates, model)
     return [f"{name}: {line}" if name else line for name, line in zip(names, lines, strict=True)]
-
-
-def _describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
-    """Say what one certificate proves: the strongest of the sentences below that holds."""
-    among = f" over {over}" if "hypothes" in certificate.note else ""
-    asked = "" if tol is None else f" (asked: {_percent(tol)})"
-    within = f"{what} is within {_percent(certificate.relative_gap)} of the best possible{among}"
-    if not isfinite(certificate.gap):
-        return f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
-    if certificate.relative_gap < 0:
-        return "Nothing is proven: the bound is on the wrong side of the objective."
-    if not certificate.proven:
-        found = f"the bound that there is leaves a gap of {_percent(certificate.relative_gap)}"
-        return f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."
-    if tol is None:
-        sides = f"{certificate.primal:.4g}, and none is beyond {certificate.dual:.4g}"
-        return f"Proven: {what} is {sides}{among}."
-    if not certificate.holds(tol):
-        return f"Not within the tolerance asked, {_percent(tol)}: proven is only that {within}."
-    if certificate.relative_gap <= TO_ROUNDING:
-        return f"Proven: {what} is the best possible{among}, to rounding{asked}."
-    return f"Proven: {within}{asked}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
 def print_notes(notes: Sequence[str]) -> None:

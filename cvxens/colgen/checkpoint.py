@@ -217,9 +217,17 @@ class Recorder:
 
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
-        columns = [Column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]]
+        columns = [
+            self._make_column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]
+        ]
         edge_bound, square_sum, outside, *rising = written["bounds"]
         return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
+
+    def _read_column(self, edge: float, number: int, written: Any) -> Column:
+        """Return a column, as the sample makes it where no machine has the values of all samples."""
+        hypothesis, sample = self._encoding.read(written), self._samples[number]
+        make = getattr(sample, "make_column", None)
+        return Column(hypothesis, sample, edge) if make is None else make(hypothesis, edge)
 
     def _sample_number(self, column: Column) -> int:
         for k, sample in enumerate(self._samples):
@@ -275,10 +283,17 @@ class Recorder:
         found += [Column(hypothesis, self.sample, 0.0) for hypothesis in self.start]
         edge_bound, edge_square_sum = state["dual_edges"]
         priced = replace(answers[state["dual_call"]], edge_bound=edge_bound, edge_square_sum=edge_square_sum)
-        w, b, u, centred = (arrays[name] for name in ("w", "b", "master_u", "centred"))
-        solution = MasterSolution(w, b, u, self.signs * u, state["objective"], np.nan, centred=centred)
+        w, b, centred = (arrays[name] for name in ("w", "b", "centred"))
+        u, dual_u = self._unpack(arrays["master_u"]), self._unpack(arrays["u"])
+        s = u if hasattr(self.signs, "unpack") else self.signs * u
+        solution = MasterSolution(w, b, u, s, state["objective"], np.nan, centred=centred)
         columns = tuple(found[k] for k in arrays["columns"].tolist())
-        return Incumbent(columns, solution, state["bound"], arrays["u"], priced)
+        return Incumbent(columns, solution, state["bound"], dual_u, priced)
+
+    def _unpack(self, u: Array) -> Any:
+        """Return multipliers as they were; where no machine has those of all samples, the signs know the way back."""
+        unpack = getattr(self.signs, "unpack", None)
+        return u if unpack is None else unpack(u)
 
     def save(self, history: Sequence[Round], incumbent: Incumbent, *, at_once: bool, exhausted: bool) -> None:
         """Write after the first round, when a period is over, and at the end; not while the recorded run is ahead."""

@@ -35,6 +35,12 @@ COARSE = 1e-3
 FINE = 1e-4
 """The gap after columns that were not priced before, and the share of the last gap where nothing new has come."""
 
+WITHIN = 5e-14
+"""The room within side constraints at which weights satisfy them, relative to the sizes of what they add up."""
+
+HALVINGS = 30
+"""Halvings of the way from weights that satisfy side constraints to others: what is left is a billionth of it."""
+
 
 class Restricted:
     """The restricted problem: it stores columns and turns a solver's raw point into a certified one.
@@ -51,6 +57,10 @@ class Restricted:
         self.centres = np.zeros(0)
         self.n_columns = 0
         self._problem: Problem | None = None
+        self._held: tuple[Array, Array] | None = None
+        """The last weights and intercept that satisfied side constraints."""
+        self.is_mended = False
+        """True if the last point did not satisfy them, and was mixed with these if there were any."""
 
     @property
     def H(self) -> Array:
@@ -108,6 +118,7 @@ class Restricted:
     def evaluate(self, point: Point) -> MasterSolution:
         """Repair a solver's point and evaluate it."""
         problem, balanced = self.problem, self.y if self.formulation.intercept else None
+        point = self._hold(point)
         if "u" in point and hasattr(problem.loss, "prove"):
             z = self.y * (self.H @ point["w"] + point.get("b", 0.0))
             point = {**point, "u": problem.loss.prove(point["u"], balanced, z)}
@@ -124,6 +135,35 @@ class Restricted:
         objective = self.formulation.sense * found.primal
         solution = MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, centred=found.b)
         return replace(solution, edges=edges, row_norm=problem.penalty.row_norm)
+
+    def _hold(self, point: Point) -> Point:
+        """Return a solver's point moved to where side constraints hold exactly.
+
+        What is too far from that is mixed with the last point where they did.
+        """
+        loss: Any = self.problem.loss
+        if not hasattr(loss, "hold"):
+            return point
+        w = np.maximum(point["w"], 0.0) if self.formulation.nonnegative else point["w"]
+        b = None if self.formulation.intercept else np.zeros(())
+        w, b = loss.hold(self.H, self.y, w, b, fixed_sum=hasattr(self.problem.penalty, "total"))
+
+        def holds(w: Array, b: Array) -> bool:
+            return bool(loss.holds(self.y * (self.H @ w + b), WITHIN))
+
+        self.is_mended = not holds(w, b)
+        if not self.is_mended:
+            self._held = w, b
+        elif self._held is not None:
+            w_before, b_before = self._held
+            w_before = np.concatenate([w_before, np.zeros(len(w) - len(w_before))])
+            low, high = 0.0, 1.0
+            for _ in range(HALVINGS):
+                middle = (low + high) / 2
+                found = holds(w_before + middle * (w - w_before), b_before + middle * (b - b_before))
+                low, high = (middle, high) if found else (low, middle)
+            w, b = w_before + low * (w - w_before), b_before + low * (b - b_before)
+        return {**point, "w": w, **({"b": b} if self.formulation.intercept else {})}
 
     def farkas(self, u: Array) -> MasterSolution:
         """Return an infeasible master's point: a hypothesis with a positive edge under u is a step to feasibility."""

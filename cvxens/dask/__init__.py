@@ -1,8 +1,17 @@
-"""Column generation where no machine has all rows: the estimators of the library on Dask, to the same bits."""
+"""Column generation where no machine has all rows: estimators on Dask, to the same bits on any number of workers."""
 
 from __future__ import annotations
 
+from cvxens.dask.estimators import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier
 from cvxens.dask.shards import ShardedSample, Workers
-from cvxens.dask.stumps import DaskStumps
+from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 
-__all__ = ["DaskStumps", "ShardedSample", "Workers"]
+__all__ = [
+    "DaskCGEnsClassifier",
+    "DaskColumnGenerationClassifier",
+    "DaskLPBoostClassifier",
+    "DaskQuantileStumps",
+    "DaskStumps",
+    "ShardedSample",
+    "Workers",
+]

@@ -22,6 +22,7 @@ from cvxens.colgen.restricted import Needs
 from cvxens.dask.shards import ShardedSample, combine_extremes
 from cvxens.dask.sums import to_float
 from cvxens.dask.votes import (
+    InteriorHinge,
     Multipliers,
     Stock,
     Stumps,
@@ -84,42 +85,6 @@ class State:
     distance: float  # what the multipliers miss complementarity by, as they are the neighbour's
     edges: Array  # of the columns under the balanced multipliers
     bound: float  # over the columns
-
-
-@dataclass(frozen=True, eq=False)
-class InteriorHinge:
-    """The smooth neighbour of C sum max(0, 1 - z_i) whose multipliers are inside of 0 < u < C, a logarithmic barrier.
-
-    Its value is ``C sum max over p of p (1 - z_i) + d ln p + d ln(1 - p)`` with u = C p, so that its multipliers are
-    feasible for the hinge and miss complementarity by at most d C each. It is self-concordant: Newton's method gets
-    along with it at any distance d, and no sample is flat.
-    """
-
-    C: Any
-    d: float
-
-    def _split(self, z: Array) -> tuple[Array, Array]:
-        """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
-        # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
-        a = z - 1
-        s = np.sqrt(a * a + 4 * self.d * self.d)
-        large, small = 1 / (1 + 2 * self.d / (s + np.abs(a))), 2 * self.d / (2 * self.d + np.abs(a) + s)
-        return np.where(a < 0, large, small), np.where(a < 0, small, large)
-
-    def values(self, z: Array) -> Array:
-        """Evaluate the neighbour of every sample's loss."""
-        p, q = self._split(z)
-        return self.C * (p * (1 - z) + self.d * np.log(p * q))
-
-    def multipliers(self, z: Array) -> Array:
-        """Return C p."""
-        return self.C * self._split(z)[0]
-
-    def curvature(self, u: Array) -> Array:
-        """Return ``C / (d / p^2 + d / (1 - p)^2)``."""
-        p = u / self.C
-        square, other = p * p, (1 - p) * (1 - p)
-        return self.C / self.d * (square * other / (square + other))
 
 
 class ShardedRestricted:

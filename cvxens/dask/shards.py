@@ -20,7 +20,7 @@ from dask.base import is_dask_collection
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from cvxens.colgen.protocols import evaluate
+from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.sums import add, sum_exactly, to_float
 from cvxens.dask.tallies import N_BINS, Codes, Ints
 from cvxens.errors import InvalidInput
@@ -135,8 +135,35 @@ def combine_extremes(parts: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
+class ShardedColumn(Column):
+    """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
+
+    def edge_under(self, s: Any) -> Array:
+        """Return the edge that it was priced with."""
+        return np.asarray(self.edge)
+
+
 class ShardedSample:
     """A training sample in shards, with all that is known of it as a whole.
+
+    Attributes
+    ----------
+    workers : Workers
+        Where the shards are.
+    shards : tuple of dask.delayed.Delayed or Shard
+        The rows.
+    shape : tuple of int
+        (n_samples, n_features).
+    classes : ndarray of shape (2,)
+        Sorted.
+    cuts : tuple of ndarray
+        By feature, ascending: where bins begin, the first but for.
+    low, high : ndarray of shape (n_features, 256)
+        The least and the largest value in every bin, inf and -inf where there is none.
+    total_weight : float
+        The sum of the weights.
+    names : tuple of str
+        Of the features, where they have any.
 
     Examples
     --------
@@ -147,15 +174,21 @@ class ShardedSample:
     ((4, 1), 2, array([0, 1]), (array([1., 3., 4.]),))
     """
 
-    workers: Workers
-    shards: tuple[Any, ...]
-    shape: tuple[int, int]
-    classes: NDArray[Any]  # two of them, sorted
-    cuts: tuple[Array, ...]  # by feature, ascending: where bins begin, the first but for
-    low: Array  # (n_features, N_BINS), the least value in every bin, inf where there is none
-    high: Array  # the largest one, -inf where there is none
-    total_weight: float
-    names: tuple[str, ...] = ()
+    def __init__(
+        self,
+        workers: Workers,
+        shards: Sequence[Any],
+        shape: tuple[int, int],
+        classes: NDArray[Any],
+        cuts: tuple[Array, ...],
+        ends: tuple[Array, Array],
+        total_weight: float,
+        names: tuple[str, ...] = (),
+    ) -> None:
+        self.workers, self.shards = workers, tuple(shards)
+        self.shape, self.classes, self.cuts, self.names = shape, classes, cuts, names
+        self.low, self.high = ends
+        self.total_weight = total_weight
 
     @classmethod
     def from_collections(
@@ -191,10 +224,14 @@ class ShardedSample:
         ends = workers.reduce([delayed(find_ends, pure=False)(shard) for shard in shards], combine_extremes)
         shape = int(offsets[-1]), n_features
         total = to_float(census.total_weight)
-        return cls(workers, tuple(shards), shape, classes, cuts, ends[0], -ends[1], total, names)
+        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names)
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def make_column(self, hypothesis: Hypothesis, edge: float) -> ShardedColumn:
+        """Return a hypothesis as a column over the shards."""
+        return ShardedColumn(hypothesis, self, edge)
 
     def evaluate(self, hypothesis: Hypothesis) -> Array:
         """Return the values of a hypothesis on all rows, here: for few rows, where somebody insists."""

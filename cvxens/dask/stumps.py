@@ -18,12 +18,13 @@ import numpy as np
 from dask.delayed import delayed
 
 from cvxens.colgen.oracles.stumps import FixedPoint
-from cvxens.colgen.protocols import Column, Priced
+from cvxens.colgen.protocols import Priced
 from cvxens.dask.shards import Shard, ShardedSample
 from cvxens.dask.sums import Ints, add
 from cvxens.dask.tallies import N_BINS, Ranges, sum_by_bins, sum_by_parts
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import number, whole
 
@@ -35,15 +36,6 @@ CELLS = 2**17
 
 LEAST_PARTS = 4
 """The fewest parts, however many ranges there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class ShardedColumn(Column):
-    """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
-
-    def edge_under(self, s: Any) -> Array:
-        """Return the edge that it was priced with."""
-        return np.asarray(self.edge)
 
 
 class Segments(NamedTuple):
@@ -178,7 +170,7 @@ class DaskStumps:
                 outside = max(outside, abs(total))
                 insort(found, (abs(total), Constant(1 if total >= 0 else -1)), key=lambda pair: -pair[0])
         columns = [
-            ShardedColumn(hypothesis, self.sample, scale.real(size))
+            self.sample.make_column(hypothesis, scale.real(size))
             for size, hypothesis in found[: self.columns_per_round]
         ]
         bounds = scale.raised(every + error), scale.raised(outside + error) if outside >= 0 else 0.0
@@ -244,6 +236,93 @@ class DaskStumps:
         return self.sample.ask(_ask_parts, weights, ranges, combine=_combine_parts)
 
 
+class DaskQuantileStumps:
+    """The stumps at the ends of bins nearest to the quantiles of each feature, and the constant: `QuantileStumps`.
+
+    Of features with at most 256 distinct values these are the thresholds of `cvxens.colgen.oracles.QuantileStumps`; of
+    others they are the nearest of 255 to the same quantiles.
+
+    Parameters
+    ----------
+    sample : ShardedSample
+        The sample.
+    n_thresholds : int
+        At most so many stumps per feature, 1 to 255.
+    columns_per_round : int
+        At most so many columns are returned, several of one feature among them.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from cvxens.dask import Workers
+    >>> X, y = np.arange(100.0)[:, None], np.arange(100) % 2
+    >>> sample = ShardedSample.from_collections(
+    ...     da.from_array(X, chunks=(60, 1)), da.from_array(y, chunks=60), workers=Workers()
+    ... )
+    >>> priced = DaskQuantileStumps(sample, n_thresholds=3).price(np.where(X[:, 0] < 60, -1.0, 1.0))
+    >>> for column in priced.columns:
+    ...     print(column.hypothesis, column.edge)
+    x[0] >= 49.5 -> +1 80.0
+    x[0] >= 74.5 -> +1 70.0
+    x[0] >= 24.5 -> +1 30.0
+    always -> -1 20.0
+    """
+
+    negations = True
+    largest = 1.0
+
+    def __init__(self, sample: ShardedSample, *, n_thresholds: int = 32, columns_per_round: int = 50) -> None:
+        self.sample = sample
+        self.columns_per_round = whole("columns_per_round", columns_per_round)
+        self._inner = DaskStumps(sample)
+        counts = sample.ask(_count_by_bins)
+        chosen = [self._choose(counts[j], whole("n_thresholds", n_thresholds)) for j in range(sample.shape[1])]
+        feature = np.repeat(np.arange(sample.shape[1]), [len(own) for own in chosen])
+        # where a bin that holds samples begins, and which one that is
+        self.feature, self.bins = feature, np.concatenate(chosen).astype(np.int64)
+        self.thresholds = np.array(
+            [_middle(sample.high[j, :k].max(), sample.low[j, k]) for j, k in zip(feature, self.bins, strict=True)]
+        )
+
+    @staticmethod
+    def _choose(counts: Ints, most: int) -> Ints:
+        """Choose bins whose beginnings are at quantiles, as `bins.choose_thresholds` does of all places."""
+        held = np.flatnonzero(counts)
+        below, begins = np.cumsum(counts)[held[:-1]], held[1:]
+        if len(begins) <= most:
+            return begins
+        wanted = np.arange(1, most + 1) * int(counts.sum()) / (most + 1)
+        after = np.clip(np.searchsorted(below, wanted), 1, len(begins) - 1)
+        return begins[np.unique(after - (wanted - below[after - 1] <= below[after] - wanted))]
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the best of the stumps and the constant, as `Oracle.price` says."""
+        weights = self._inner._read(s)
+        sums = self._inner._ask(_ask_bins, weights).sum(axis=0)
+        total, scale, error = int(sums[0].sum()), _scale_of(weights), getattr(weights, "error", 0)
+        below = (np.cumsum(sums, axis=1) - sums)[self.feature, self.bins]
+        edges = np.append(total - 2 * below, total)
+        known = {(h.feature, h.threshold) if isinstance(h, Stump) else None for h in exclude}
+        ranked = np.argsort(-np.abs(edges), kind="stable").tolist()
+        found = [k for k in ranked if self._name(k) not in known][: self.columns_per_round]
+        columns = [self.sample.make_column(self._make(k, edges[k]), scale.real(int(abs(edges[k])))) for k in found]
+        outside = scale.raised(int(abs(edges[found[0]])) + error) if found else 0.0
+        sizes = np.array([scale.raised(int(size) + error) for size in np.abs(edges)])
+        squares = float((sizes**2).sum()) * (1 + (len(sizes) + 4) * EPSILON)
+        return Priced(columns, float(sizes.max()), squares, outside)
+
+    def _name(self, k: int) -> tuple[int, float] | None:
+        return (int(self.feature[k]), float(self.thresholds[k])) if k < len(self.feature) else None
+
+    def _make(self, k: int, edge: int) -> Hypothesis:
+        name, sign = self._name(k), 1 if edge >= 0 else -1
+        return Constant(sign) if name is None else Stump(*name, sign)
+
+
+def _count_by_bins(shard: Shard) -> Ints:
+    return np.stack([np.bincount(own, minlength=N_BINS) for own in shard.codes]).astype(np.int64)
+
+
 class _Array(NamedTuple):
     """An array of signed weights, in fixed point and cut into shards."""
 
@@ -307,9 +386,13 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
 
 def _threshold(segments: Segments, k: int) -> float:
     """Return the middle between a segment and the one before, as `SortedFeatures.threshold` has it."""
-    below, above = float(segments.high[k - 1]), float(segments.low[k])
-    middle = below / 2 + above / 2
-    return middle if below < middle <= above else above
+    return _middle(float(segments.high[k - 1]), float(segments.low[k]))
+
+
+def _middle(below: float, above: float) -> float:
+    """Return the middle of two values: above the one and at most the other."""
+    middle = float(below) / 2 + float(above) / 2
+    return middle if below < middle <= above else float(above)
 
 
 def _make_stump(segments: Segments, k: int, edge: int) -> Stump:

@@ -20,6 +20,7 @@ from cvxens.dask.sums import Ints, sum_exactly
 from cvxens.dask.tallies import Places, find_intervals, sum_by_intervals, sum_by_pairs, sum_scores
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Hypothesis, Stump
+from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
 
 BITS = 58
@@ -35,6 +36,14 @@ def exponent_of(total: float) -> int:
     (-57, -58)
     """
     return int(np.frexp(total)[1]) - BITS
+
+
+def find_places(lists: Sequence[Array], sample: ShardedSample) -> Places:
+    """Return thresholds, a list for each feature, with what the bins of a sample tell of them."""
+    starts = np.append(0, np.cumsum([len(own) for own in lists])).astype(np.int64)
+    first = np.stack([np.searchsorted(own, sample.low[j], side="right") for j, own in enumerate(lists)])
+    last = np.stack([np.searchsorted(own, sample.high[j], side="right") for j, own in enumerate(lists)])
+    return Places(np.concatenate([np.zeros(0), *lists]), starts, first, np.maximum(first, last))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +65,12 @@ class Stumps:
         feature = np.array([getattr(h, "feature", -1) for h in stumps], np.int64)
         threshold = np.array([getattr(h, "threshold", 0.0) for h in stumps], np.float64)
         sign = np.array([h.sign for h in stumps], np.float64)
-        n_features = sample.shape[1]
-        lists = [np.unique(threshold[feature == j]) for j in range(n_features)]
-        starts = np.append(0, np.cumsum([len(own) for own in lists]))
-        first = np.stack([np.searchsorted(own, sample.low[j], side="right") for j, own in enumerate(lists)])
-        last = np.stack([np.searchsorted(own, sample.high[j], side="right") for j, own in enumerate(lists)])
+        lists = [np.unique(threshold[feature == j]) for j in range(sample.shape[1])]
         place = np.array(
             [np.searchsorted(lists[j], t) if j >= 0 else 0 for j, t in zip(feature.tolist(), threshold, strict=True)],
             np.int64,
         )
-        places = Places(np.concatenate([np.zeros(0), *lists]), starts.astype(np.int64), first, np.maximum(first, last))
-        return cls(places, feature, place, sign)
+        return cls(find_places(lists, sample), feature, place, sign)
 
     def vote(self, w: Array, b: float) -> Vote:
         """Return the vote of weights and an intercept, ``f = b + sum_j w_j h_j``, as staircases."""
@@ -159,6 +163,42 @@ def of_shard(loss: Any, shard: Shard) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
+class InteriorHinge:
+    """The smooth neighbour of C sum max(0, 1 - z_i) whose multipliers are inside of 0 < u < C, a logarithmic barrier.
+
+    Its value is ``C sum max over p of p (1 - z_i) + d ln p + d ln(1 - p)`` with u = C p, so that its multipliers are
+    feasible for the hinge and miss complementarity by at most d C each. It is self-concordant: Newton's method gets
+    along with it at any distance d, and no sample is flat.
+    """
+
+    C: Any
+    d: float
+
+    def _split(self, z: Array) -> tuple[Array, Array]:
+        """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
+        # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
+        a = z - 1
+        s = np.sqrt(a * a + 4 * self.d * self.d)
+        large, small = 1 / (1 + 2 * self.d / (s + np.abs(a))), 2 * self.d / (2 * self.d + np.abs(a) + s)
+        return np.where(a < 0, large, small), np.where(a < 0, small, large)
+
+    def values(self, z: Array) -> Array:
+        """Evaluate the neighbour of every sample's loss."""
+        p, q = self._split(z)
+        return self.C * (p * (1 - z) + self.d * np.log(p * q))
+
+    def multipliers(self, z: Array) -> Array:
+        """Return C p."""
+        return self.C * self._split(z)[0]
+
+    def curvature(self, u: Array) -> Array:
+        """Return ``C / (d / p^2 + d / (1 - p)^2)``."""
+        p = u / self.C
+        square, other = p * p, (1 - p) * (1 - p)
+        return self.C / self.d * (square * other / (square + other))
+
+
+@dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
 
@@ -188,6 +228,13 @@ class Multipliers:
         units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Pack all that the multipliers follow from into numbers, for a file."""
+        starts, thresholds = self.vote.places.starts, self.vote.places.thresholds
+        sizes = [len(starts) - 1, len(thresholds)]
+        head = [self.n_samples, self.exponent, *self.factors, getattr(self.loss, "d", 0.0), self.vote.constant, *sizes]
+        return np.concatenate([np.array(head, np.float64), starts, thresholds, self.vote.tables])
+
     def real(self, units: int) -> float:
         """Return a number of units as a float."""
         return ldexp(float(units), self.exponent)
@@ -195,6 +242,28 @@ class Multipliers:
     def raised(self, units: int) -> float:
         """Return a float that is at least so many units."""
         return nextafter(self.real(units), inf) if units else 0.0
+
+
+class Signs:
+    """The signs of a sample in shards, which nobody has as an array, and the way back from a file to multipliers."""
+
+    def __init__(self, formulation: Formulation, sample: ShardedSample) -> None:
+        self.loss: Any = formulation.terms[0]
+        self.sample = sample
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def unpack(self, packed: Array) -> Multipliers:
+        """Return multipliers from the numbers that they were packed in."""
+        n_samples, exponent, *rest = packed[:8].tolist()
+        below, above, distance, constant, n_features, n_places = rest
+        starts = packed[8 : 9 + int(n_features)].astype(np.int64)
+        thresholds = packed[9 + int(n_features) :][: int(n_places)]
+        places = find_places(np.split(thresholds, starts[1:-1]), self.sample)
+        loss = InteriorHinge(self.loss.C, distance) if distance else self.loss
+        vote = Vote(places, packed[9 + int(n_features) + int(n_places) :], constant)
+        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples))
 
 
 class Stock(NamedTuple):

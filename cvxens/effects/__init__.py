@@ -2,6 +2,6 @@
 
 from cvxens.effects.effects import Effects
 from cvxens.effects.functions import Interaction, MainEffect
-from cvxens.effects.purification import purify
+from cvxens.effects.purification import purify, purify_further
 
-__all__ = ["Effects", "Interaction", "MainEffect", "purify"]
+__all__ = ["Effects", "Interaction", "MainEffect", "purify", "purify_further"]

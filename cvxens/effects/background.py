@@ -20,7 +20,7 @@ class Background(Protocol):
         """Return values of a feature and their masses, of the sum 1; (n_points,) both."""
 
     def masses(self, features: Sequence[int], cuts: Sequence[Array]) -> Array:
-        """Return the masses of the cells between cuts of several features, (n_cuts + 1, n_cuts + 1, ...)."""
+        """Return the masses of the cells between cuts of several features, (n_cuts + 2, n_cuts + 2, ...)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class SampleBackground:
 
     def masses(self, features: Sequence[int], cuts: Sequence[Array]) -> Array:
         """Count the samples in each cell."""
-        shape = tuple(len(c) + 1 for c in cuts)
+        shape = tuple(len(c) + 2 for c in cuts)
         cells = tuple(find_cells(column(self.X, f), c) for f, c in zip(features, cuts, strict=True))
         joint = np.bincount(np.ravel_multi_index(cells, shape), self.p, int(np.prod(shape)))
         return np.asarray(joint, np.float64).reshape(shape)
@@ -44,13 +44,13 @@ class SampleBackground:
 
 @dataclass(frozen=True, eq=False)
 class CellBackground:
-    """Independent features, each of which is in any of the cells between all its cuts as often as in any other."""
+    """Independent features, each of which is in any of the cells between its cuts as often, and never missing."""
 
     cuts: Mapping[int, Array]
 
     def points(self, feature: int) -> tuple[Array, Array]:
         """Return the middle of each cell, and the cuts at its ends for the outer ones."""
-        points = make_points(self.cuts[feature])
+        points = make_points(self.cuts[feature])[:-1]
         points[1:-1] += np.diff(points[1:]) / 2
         return points, np.full(len(points), 1 / len(points))
 
@@ -59,5 +59,5 @@ class CellBackground:
         joint = np.ones(())
         for feature, c in zip(features, cuts, strict=True):
             points, p = self.points(feature)
-            joint = np.multiply.outer(joint, np.bincount(find_cells(points, c), p, len(c) + 1))
+            joint = np.multiply.outer(joint, np.bincount(find_cells(points, c), p, len(c) + 2))
         return joint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +12,13 @@ from sklearn.utils._optional_dependencies import check_pandas_support
 from cvxens import validation
 from cvxens.effects.background import Background, CellBackground, SampleBackground
 from cvxens.effects.functions import Interaction, MainEffect
-from cvxens.effects.pieces import Piece, take_apart
-from cvxens.effects.purification import purify
+from cvxens.effects.pieces import Table, merge_tables, take_apart
+from cvxens.effects.purification import purify, purify_further
 from cvxens.errors import InvalidInput
 from cvxens.types import Array
 
 MOST_CELLS = 2**20
-"""The most cells of one table: interactions of more features whose cuts make more stay apart, rule by rule."""
+"""The most cells of one table: interactions of the same features that would make more stay apart."""
 
 TIMES = " x "
 """What stands between the names of the features of an interaction."""
@@ -28,9 +28,9 @@ TIMES = " x "
 class Effects:
     """A model as an intercept and effects: functions of one feature, of two, and of more, that add up to its scores.
 
-    Pairs are pure: in every row and every column of a pair the mean over the background is 0, so that all that
-    can be said of one feature alone is in its main effect. Every effect has the mean 0 over the background, and the
-    intercept is the mean score. Effects of three and more features have their mean taken out, and no more.
+    Interactions are pure: in every row and every column of a pair the mean over the background is 0, so that all that
+    can be said of one feature alone is in its main effect, and so on for more features. Every effect has the mean 0
+    over the background, and the intercept is the mean score.
 
     `model.effects(X)` makes one; the methods take samples as the model does.
 
@@ -98,33 +98,37 @@ class Effects:
         """
         total = np.array(intercept, np.float64)
         single: dict[int, list[tuple[MainEffect, Array]]] = {}
-        joint: dict[tuple[int, ...], list[tuple[Piece, Array]]] = {}
+        joint: dict[tuple[int, ...], list[Table]] = {}
         for hypothesis, weights in terms:
             parts = [(1.0, hypothesis)] if isinstance(hypothesis, MainEffect) else take_apart(hypothesis)
             for factor, part in parts:
                 if isinstance(part, MainEffect):
                     single.setdefault(part.feature, []).append((part, factor * weights))
-                elif isinstance(part, Piece):
-                    joint.setdefault(part.features, []).append((part, factor * weights))
+                elif isinstance(part, Table):
+                    joint.setdefault(part.features, []).append(part.times(factor * weights))
                 else:
                     total += part * factor * weights
-        tables = [table for pieces in joint.values() for table in _tabulate(pieces)]
-        background = _make_background(X, sample_weight, single, tables)
+        background = _make_background(X, sample_weight, single, joint)
         interactions = []
-        for features, cuts, table in sorted(tables, key=lambda found: (len(found[0]), found[0])):
-            made = Interaction(features, cuts, table, background.masses(features, cuts))
-            if len(features) == 2:
-                pure, *sides, constant = purify(table, made.masses)
-                total += constant
-                made = replace(made, table=pure)
-                for feature, own, side in zip(features, cuts, sides, strict=True):
-                    moved = [MainEffect(feature, own, s[:, None], np.zeros((len(s), 1))) for s in side.T]
-                    each = zip(moved, np.eye(len(total)), strict=True)
-                    single.setdefault(feature, []).extend(each)
-            else:
-                total += made.mean
-                made = made.lift(-made.mean)
-            interactions.append(made)
+        # from the most features down, as what is not pure goes to fewer
+        for order in range(max(map(len, joint), default=1), 1, -1):
+            for features in sorted(features for features in joint if len(features) == order):
+                for table in merge_tables(joint[features], MOST_CELLS):
+                    masses = background.masses(features, table.cuts)
+                    if order > 2:
+                        pure, others = purify_further(table.values, masses)
+                        for k, values in enumerate(others):
+                            rest = Table(features[:k] + features[k + 1 :], table.cuts[:k] + table.cuts[k + 1 :], values)
+                            joint.setdefault(rest.features, []).append(rest)
+                    else:
+                        pure, *sides, constant = purify(table.values, masses)
+                        total += constant
+                        for feature, cuts, side in zip(features, table.cuts, sides, strict=True):
+                            flat = np.zeros((len(side), 1))
+                            moved = [MainEffect(feature, cuts, values[:, None], flat) for values in side.T]
+                            single.setdefault(feature, []).extend(zip(moved, np.eye(len(total)), strict=True))
+                    interactions.append(Interaction(features, table.cuts, pure, masses))
+        interactions.sort(key=lambda one: (len(one.features), one.features))
         mains = []
         for feature in sorted(single):
             main = MainEffect.from_sum(single[feature])
@@ -273,20 +277,7 @@ class Effects:
         raise InvalidInput("features", f"found {feature!r:.100}", remedy)
 
 
-def _tabulate(pieces: Sequence[tuple[Piece, Array]]) -> list[tuple[tuple[int, ...], tuple[Array, ...], Array]]:
-    """Add functions of the same features in one table over the cells between the cuts of all."""
-    features = pieces[0][0].features
-    cuts = {f: np.unique(np.concatenate([piece.cuts[f] for piece, _ in pieces])) for f in features}
-    shape = tuple(len(c) + 1 for c in cuts.values())
-    if np.prod([float(n) for n in shape]) > MOST_CELLS and len(pieces) > 1:
-        return [table for piece in pieces for table in _tabulate([piece])]
-    table = np.zeros((*shape, len(pieces[0][1])))
-    for piece, weights in pieces:
-        table += np.multiply.outer(piece.spread(cuts), weights)
-    return [(features, tuple(cuts.values()), table)]
-
-
-def _make_background(X: Any, sample_weight: Any, single: Any, tables: Any) -> Background:
+def _make_background(X: Any, sample_weight: Any, single: Any, joint: Any) -> Background:
     """Return the distribution of a sample, or that of the cells between all cuts of each feature."""
     if X is not None:
         n_samples = X.shape[0]
@@ -295,9 +286,10 @@ def _make_background(X: Any, sample_weight: Any, single: Any, tables: Any) -> Ba
     found: dict[int, list[Array]] = {}
     for feature, parts in single.items():
         found.setdefault(feature, []).extend(part.cuts for part, _ in parts)
-    for features, cuts, _ in tables:
-        for feature, own in zip(features, cuts, strict=True):
-            found.setdefault(feature, []).append(own)
+    for features, tables in joint.items():
+        for table in tables:
+            for feature, own in zip(features, table.cuts, strict=True):
+                found.setdefault(feature, []).append(own)
     return CellBackground({feature: np.unique(np.concatenate(cuts)) for feature, cuts in found.items()})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb, inf
+from math import comb, inf, nan
 from typing import Any, Self
 
 import numpy as np
@@ -16,13 +16,26 @@ from cvxens.types import Array
 
 
 def find_cells(x: Any, cuts: Array) -> NDArray[np.intp]:
-    """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on."""
-    return np.searchsorted(cuts, np.asarray(x, np.float64), side="right")
+    """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on; the last if it is missing."""
+    x = np.asarray(x, np.float64)
+    # missing values, NaN, are sorted behind the last cut
+    found: NDArray[np.intp] = np.searchsorted(cuts, x, side="right") + np.isnan(x)
+    return found
 
 
 def make_points(cuts: Array) -> Array:
-    """Return a value in each of the cells, (n_cuts + 1,): the cut that it begins at, and one just below the first."""
-    return np.append(np.nextafter(cuts[0], -inf), cuts)
+    """Return a value in each of the cells, (n_cuts + 2,): one just below the first cut, all cuts, and NaN."""
+    return np.concatenate([[np.nextafter(cuts[0], -inf)], cuts, [nan]])
+
+
+def find_span(cuts: Array, x: Array | None = None) -> tuple[float, float]:
+    """Return the range of a feature to draw: that of a sample (n_samples,), or else a little over the cuts."""
+    if x is not None and not np.isnan(x).all():
+        low, high = float(np.nanmin(x)), float(np.nanmax(x))
+        if low < high:
+            return low, high
+    spare = float(np.ptp(cuts)) / 20 or 1.0
+    return float(cuts[0]) - spare, float(cuts[-1]) + spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +48,16 @@ class MainEffect:
         The feature.
     cuts : ndarray of shape (n_cuts,)
         Ascending; at least one. A value on a cut belongs to the cell above it.
-    values : ndarray of shape (n_cuts + 1, n_outputs)
-        The function where each cell begins; of the first cell, where it ends.
-    slopes : ndarray of shape (n_cuts + 1, n_outputs)
+    values : ndarray of shape (n_cuts + 2, n_outputs)
+        The function where each cell begins; of the first cell, where it ends; the last is where the feature is missing.
+    slopes : ndarray of shape (n_cuts + 2, n_outputs)
         Its slope in each cell.
 
     Examples
     --------
-    >>> effect = MainEffect(0, np.array([1.0, 2.0]), np.array([[0.0], [3.0], [1.0]]), np.array([[0.0], [2.0], [0.0]]))
-    >>> effect.at([0.5, 1.0, 1.5, 9.0])[:, 0].tolist()
-    [0.0, 3.0, 4.0, 1.0]
+    >>> values, slopes = np.array([[0.0], [3.0], [1.0], [-1.0]]), np.array([[0.0], [2.0], [0.0], [0.0]])
+    >>> MainEffect(0, np.array([1.0, 2.0]), values, slopes).at([0.5, 1.0, 1.5, 9.0, np.nan])[:, 0].tolist()
+    [0.0, 3.0, 4.0, 1.0, -1.0]
     """
 
     feature: int
@@ -56,18 +69,18 @@ class MainEffect:
     def from_knots(cls, feature: int, knots: Array, values: Array) -> Self:
         """Make a function of its values (n_knots,) at ascending knots, linear between them and constant beyond.
 
-        A knot that stands twice is a jump.
+        A knot that stands twice is a jump; where the feature is missing it is 0.
         """
         cuts, first, counts = np.unique(knots, return_index=True, return_counts=True)
         before, after = values[first], values[first + counts - 1]
-        slopes = np.append(np.append(0.0, (before[1:] - after[:-1]) / np.diff(cuts)), 0.0)
-        return cls(feature, cuts, np.append(before[0], after)[:, None], slopes[:, None])
+        slopes = np.concatenate([[0.0], (before[1:] - after[:-1]) / np.diff(cuts), [0.0, 0.0]])
+        return cls(feature, cuts, np.concatenate([before[:1], after, [0.0]])[:, None], slopes[:, None])
 
     @classmethod
     def from_sum(cls, parts: Sequence[tuple[MainEffect, Array]]) -> Self:
         """Add functions of one feature and one output, each times its weights (n_outputs,)."""
         cuts = np.unique(np.concatenate([part.cuts for part, _ in parts]))
-        values, slopes = np.zeros((2, len(cuts) + 1, len(parts[0][1])))
+        values, slopes = np.zeros((2, len(cuts) + 2, len(parts[0][1])))
         points = make_points(cuts)
         for part, weights in parts:
             values += part.at(points) * weights
@@ -88,9 +101,23 @@ class MainEffect:
         """Evaluate at values of the feature (n,); returns (n, n_outputs)."""
         x = np.asarray(x, np.float64)
         cells = find_cells(x, self.cuts)
-        beyond = x - self.cuts[np.maximum(cells - 1, 0)]
         found: Array = self.values[cells]
-        return found if self.steps else found + self.slopes[cells] * beyond[:, None]
+        if self.steps:
+            return found
+        starts = self.cuts[np.clip(cells - 1, 0, len(self.cuts) - 1)]
+        return found + self.slopes[cells] * np.where(np.isnan(x), 0.0, x - starts)[:, None]
+
+    def outline(self, low: float, high: float, most: int | None = None) -> tuple[Array, Array]:
+        """Return points (n_points,) of the function from one value to another, and its values there (n_points, ...).
+
+        It is a straight line from each point to the next; a cut is there twice, as the end of a cell and the beginning
+        of another. At most so many cuts are taken, evenly spaced in rank.
+        """
+        inner = self.cuts[(self.cuts > low) & (self.cuts <= high)]
+        if most is not None and len(inner) > most:
+            inner = inner[np.unique(np.linspace(0, len(inner) - 1, most).round().astype(np.intp))]
+        ends = np.stack([np.nextafter(inner, -inf), inner], axis=1).ravel()
+        return np.concatenate([[low], np.repeat(inner, 2), [high]]), self.at(np.concatenate([[low], ends, [high]]))
 
     def __call__(self, X: Any) -> Array:
         """Evaluate on samples X (n, n_features), dense or sparse; returns (n, n_outputs)."""
@@ -111,14 +138,15 @@ class Interaction:
         The features, ascending.
     cuts : tuple of ndarrays of shape (n_cuts,)
         Of each feature, as those of `MainEffect`.
-    table : ndarray of shape (n_cuts + 1, n_cuts + 1, ..., n_outputs)
-        The values, cell by cell.
-    masses : ndarray of shape (n_cuts + 1, n_cuts + 1, ...)
+    table : ndarray of shape (n_cuts + 2, n_cuts + 2, ..., n_outputs)
+        The values, cell by cell; the last cell of a feature is where it is missing.
+    masses : ndarray of shape (n_cuts + 2, n_cuts + 2, ...)
         The share of the samples in each cell, with the sum 1.
 
     Examples
     --------
-    >>> masses, table = np.full((2, 2), 0.25), np.array([[1.0, 0.0], [0.0, 1.0]])[..., None]
+    >>> masses, table = np.zeros((3, 3)), np.zeros((3, 3, 1))
+    >>> masses[:2, :2], table[[0, 1], [0, 1]] = 0.25, 1.0
     >>> same = Interaction((0, 3), (np.array([0.5]), np.array([0.5])), table, masses)
     >>> same.at([[0.0, 0.0], [0.0, 1.0]])[:, 0].tolist(), same.expect({0: [0.0]})[:, 0].tolist()
     ([1.0, 0.0], [0.5])
@@ -146,11 +174,6 @@ class Interaction:
         own = [k for k, feature in enumerate(self.features) if feature in known]
         cells = tuple(find_cells(known[self.features[k]], self.cuts[k]) for k in own)
         return self._average(own)[cells]
-
-    @property
-    def mean(self) -> Array:
-        """Its mean (n_outputs,)."""
-        return self._average([])
 
     def _average(self, kept: Sequence[int]) -> Array:
         """Return the table of the means over all features but some, by their places."""
@@ -180,6 +203,18 @@ class Interaction:
                     values[:, j] += mean * (factor if j in known else -factor)
         return values
 
-    def lift(self, height: Array) -> Self:
-        """Add constants (n_outputs,)."""
-        return replace(self, table=self.table + height)
+    def crop(self, samples: Sequence[Array | None]) -> tuple[list[Array], Array, Array]:
+        """Return what is to be drawn: edges of cells for each feature, and of these cells the table and the masses.
+
+        Each feature reaches over its sample (n_samples,), or else a little over its cuts.
+        """
+        kept, edges = [], []
+        for cuts, x in zip(self.cuts, samples, strict=True):
+            low, high = find_span(cuts, x)
+            inside = np.flatnonzero((cuts > low) & (cuts <= high))
+            # the cells that the range meets: the one that it begins in, and those of the cuts inside
+            kept.append(np.append(np.searchsorted(cuts, low, side="right"), inside + 1))
+            inner = cuts[inside]
+            edges.append(np.concatenate([[low], inner[inner < high], [high]]))
+            kept[-1] = kept[-1][: len(edges[-1]) - 1]
+        return edges, self.table[np.ix_(*kept)], self.masses[np.ix_(*kept)]

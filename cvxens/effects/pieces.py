@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
 
 from cvxens.effects.functions import MainEffect, find_cells, make_points
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Formula, LinearForm, Negated, Ramp, Rule, Scaled, Staircase
+from cvxens.hypotheses import (
+    Among,
+    Branch,
+    Constant,
+    Formula,
+    LevelStump,
+    LinearForm,
+    Negated,
+    Ramp,
+    Rule,
+    Scaled,
+    Staircase,
+)
 from cvxens.types import Array
 
 REMEDY = "fit with stumps, trees of depth 2, rules, boxes or ramps, or with a kernel of stumps"
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """A hypothesis that is constant in the cells between cuts of each of its features, by feature, ascending."""
+class Table:
+    """A function of two or more features that is constant in the cells between cuts of each of them."""
 
-    hypothesis: Any
-    cuts: Mapping[int, Array]
+    features: tuple[int, ...]  # ascending
+    cuts: tuple[Array, ...]  # of each feature
+    values: Array  # cell by cell, (n_cuts + 2, n_cuts + 2, ..., n_outputs)
 
-    @property
-    def features(self) -> tuple[int, ...]:
-        """Its features."""
-        return tuple(self.cuts)
+    def times(self, weights: Array) -> Table:
+        """Return one output, times the weights (n_outputs,)."""
+        return replace(self, values=self.values * weights)
 
-    def at(self, points: Mapping[int, Array]) -> Array:
-        """Evaluate at all combinations of values of its features; returns (n_points, n_points, ...)."""
-        values = np.meshgrid(*(points[feature] for feature in self.cuts), indexing="ij")
-        X = np.zeros((values[0].size, max(self.cuts) + 1))
-        for feature, of_feature in zip(self.cuts, values, strict=True):
-            X[:, feature] = of_feature.ravel()
-        found: Array = self.hypothesis(X)
-        return found.reshape(values[0].shape)
-
-    def spread(self, cuts: Mapping[int, Array]) -> Array:
-        """Evaluate in the cells between other cuts, that have its own among them."""
-        table = self.at({feature: make_points(own) for feature, own in self.cuts.items()})
-        return table[np.ix_(*(find_cells(make_points(cuts[feature]), own) for feature, own in self.cuts.items()))]
+    def spread(self, cuts: Sequence[Array]) -> Array:
+        """Return the values in the cells between other cuts, that have its own among them."""
+        cells = [find_cells(make_points(other), own) for other, own in zip(cuts, self.cuts, strict=True)]
+        return self.values[np.ix_(*cells)]
 
 
-def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Piece]]:
+def merge_tables(tables: Sequence[Table], most: int) -> Sequence[Table]:
+    """Add tables of the same features over the cells between the cuts of all; as they are if these are too many."""
+    cuts = tuple(np.unique(np.concatenate(of_feature)) for of_feature in zip(*(t.cuts for t in tables), strict=True))
+    if prod(len(c) + 2 for c in cuts) > most:
+        return tables
+    return [Table(tables[0].features, cuts, sum(table.spread(cuts) for table in tables[1:]) + tables[0].spread(cuts))]
+
+
+def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
     """Yield factors and what they multiply, whose sum a hypothesis is: constants, and functions of features.
 
     Examples
@@ -64,28 +75,38 @@ def take_apart(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Pi
                 yield from take_apart(leaf)
         case Ramp(feature, threshold, side, slope):
             slopes = [slope * side * (side < 0), slope * side * (side > 0)] if side else [slope, slope]
-            yield 1.0, MainEffect(feature, np.array([threshold]), np.zeros((2, 1)), np.array(slopes)[:, None])
+            yield 1.0, _make_line(feature, threshold, *slopes)
         case LinearForm(features, weights):
             for feature, weight in zip(features, weights, strict=True):
-                yield 1.0, MainEffect(feature, np.zeros(1), np.zeros((2, 1)), np.full((2, 1), weight))
+                yield 1.0, _make_line(feature, 0.0, weight, weight)
         case _:
             yield from _take_tests(hypothesis)
 
 
-def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Piece]]:
+def _make_line(feature: int, cut: float, below: float, above: float) -> MainEffect:
+    """Return the function of slopes below and above a cut that is 0 there."""
+    return MainEffect(feature, np.array([cut]), np.zeros((3, 1)), np.array([[below], [above], [0.0]]))
+
+
+def _take_tests(hypothesis: Any) -> Iterator[tuple[float, float | MainEffect | Table]]:
     """Yield what a hypothesis is that is constant in the cells between its cuts."""
     found: dict[int, set[float]] = {}
     for feature, cut in _find_cuts(hypothesis):
         found.setdefault(feature, set()).add(cut)
-    piece = Piece(hypothesis, {feature: np.array(sorted(found[feature])) for feature in sorted(found)})
-    if not piece.cuts:
-        yield float(hypothesis(np.zeros((1, 1)))[0]), 1.0
-    elif len(piece.cuts) > 1:
-        yield 1.0, piece
+    features = tuple(sorted(found))
+    cuts = tuple(np.array(sorted(found[feature])) for feature in features)
+    # a sample in each cell, where the other features do not matter
+    points = np.meshgrid(*map(make_points, cuts), indexing="ij")
+    X = np.zeros((prod(len(c) + 2 for c in cuts), max(features, default=0) + 1))
+    for feature, values in zip(features, points, strict=True):
+        X[:, feature] = values.ravel()
+    values = hypothesis(X)
+    if not features:
+        yield float(values[0]), 1.0
+    elif len(features) == 1:
+        yield 1.0, MainEffect(features[0], cuts[0], values[:, None], np.zeros((len(values), 1)))
     else:
-        ((feature, cuts),) = piece.cuts.items()
-        values = piece.at({feature: make_points(cuts)})[:, None]
-        yield 1.0, MainEffect(feature, cuts, values, np.zeros_like(values))
+        yield 1.0, Table(features, cuts, values.reshape(*points[0].shape, 1))
 
 
 def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
@@ -94,17 +115,30 @@ def _find_cuts(hypothesis: Any) -> Iterator[tuple[int, float]]:
         case Constant():
             return
         case Rule():
-            for feature, low, high in hypothesis.intervals:
-                yield from ((feature, end) for end in (low, high) if isfinite(end))
+            for condition in hypothesis.intervals:
+                if isinstance(condition, Among):
+                    yield from _find_ends(condition.feature, condition.levels)
+                else:
+                    yield from ((condition.feature, end) for end in (condition.low, condition.high) if isfinite(end))
+        case LevelStump():
+            yield from _find_ends(hypothesis.feature, hypothesis.levels)
         case Staircase():
             yield from ((hypothesis.feature, threshold) for threshold in hypothesis.thresholds)
         case Formula():
             for part in hypothesis.parts:
                 yield from _find_cuts(part)
         case _ if hasattr(hypothesis, "step"):
-            if hypothesis.step.above != hypothesis.step.below:
+            if len(set(hypothesis.step.values)) > 1:
                 yield hypothesis.step.feature, hypothesis.step.threshold
         case _:
             name = type(hypothesis).__name__
             found = f"found a {name} among the weak learners, which is no sum of tests and slopes of features"
             raise InvalidInput("effects", found, REMEDY)
+
+
+def _find_ends(feature: int, levels: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """Yield the ends of the codes of levels; without any, one cut, as what is missing has a cell of its own."""
+    for level in levels:
+        yield from ((feature, float(level)), (feature, level + 1.0))
+    if not levels:
+        yield feature, 0.0

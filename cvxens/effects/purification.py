@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsmr
 
 from cvxens.types import Array
 
 NEGLIGIBLE = 1e-10
 """Eigenvalues, of the largest one, below which rows and columns count as of separate parts of the table."""
+
+ACCURATE, MOST_STEPS = 1e-14, 2000
+"""Where the least squares of more features end: what is left of the means, in the units of the table."""
 
 
 def purify(table: Array, masses: Array) -> tuple[Array, Array, Array, Array]:
@@ -59,3 +65,59 @@ def purify(table: Array, masses: Array) -> tuple[Array, Array, Array, Array]:
     of_rows, of_columns = r @ a, c @ b
     a, b, constant = a - of_rows, b - of_columns, of_rows + of_columns
     return table - a[:, None] - b - constant, a, b, constant
+
+
+def purify_further(table: Array, masses: Array) -> tuple[Array, list[Array]]:
+    """Split a table of three or more features into a pure interaction and tables of all but one of them.
+
+    As `purify`, but what leaves the table is one table for each feature, without that one. They are those of least
+    squares, so that what is left has the weighted mean 0 over any feature, whatever the others are; they are not pure
+    themselves. Cells of the others without weight stay as they are.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_cells, n_cells, n_cells, ..., n_outputs)
+        The function, cell by cell.
+    masses : ndarray of shape (n_cells, n_cells, n_cells, ...)
+        Weights of the cells, 0 or above, with the sum 1.
+
+    Returns
+    -------
+    pure : ndarray, shaped as the table
+        The interaction.
+    parts : list of ndarray
+        Part k has the axes of the table but the k-th. Together they add up to the table.
+
+    Examples
+    --------
+    >>> table = np.zeros((2, 2, 2, 1))
+    >>> table[1, 1, 1] = 1.0
+    >>> pure, parts = purify_further(table, np.full((2, 2, 2), 1 / 8))
+    >>> print(pure[..., 0].round(9).ravel(), [part.shape for part in parts])
+    [-0.125  0.125  0.125 -0.125  0.125 -0.125 -0.125  0.125] [(2, 2, 1), (2, 2, 1), (2, 2, 1)]
+    """
+    order, shape = masses.ndim, masses.shape
+    root = np.sqrt(masses)
+    # the unknowns are scaled by the roots of the masses of their cells, as those of `purify`
+    sums = [masses.sum(axis=k) for k in range(order)]
+    scales = [np.divide(1.0, np.sqrt(m), out=np.zeros_like(m), where=m > 0) for m in sums]
+    ends = np.cumsum([m.size for m in sums])
+
+    def spread(x: Array) -> Sequence[Array]:
+        parts = np.split(x, ends[:-1])
+        return [part.reshape(scale.shape) * scale for part, scale in zip(parts, scales, strict=True)]
+
+    def add(x: Array) -> Array:
+        return (root * sum(np.expand_dims(part, k) for k, part in enumerate(spread(x)))).ravel()
+
+    def collect(r: Array) -> Array:
+        weighted = root * r.reshape(shape)
+        return np.concatenate([(weighted.sum(axis=k) * scales[k]).ravel() for k in range(order)])
+
+    operator = LinearOperator((masses.size, ends[-1]), matvec=add, rmatvec=collect, dtype=np.float64)
+    found = []
+    for values in np.moveaxis(table, -1, 0):
+        goal = (root * values).ravel()
+        found.append(spread(lsmr(operator, goal, atol=ACCURATE, btol=ACCURATE, conlim=0, maxiter=MOST_STEPS)[0]))
+    parts = [np.stack(of_outputs, axis=-1) for of_outputs in zip(*found, strict=True)]
+    return table - sum(np.expand_dims(part, k) for k, part in enumerate(parts)), parts

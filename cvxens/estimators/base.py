@@ -55,8 +55,8 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         """Say what X may be; it must not raise."""
 
     @abstractmethod
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
-        """Check and encode a sample; unless `reset`, its features have to be those of the fit."""
+    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Any:
+        """Check and encode a sample and what goes with it; unless `reset`, its features have to be those of the fit."""
 
     @abstractmethod
     def _solve(self, sample: Any) -> dict[str, Any]:
@@ -104,15 +104,20 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
         InvalidInput
             Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
         """
+        return self._fit_given(X, y, sample_weight=sample_weight)
+
+    def _fit_given(self, X: Any, y: Any, **given: Any) -> Self:
+        """Fit to a sample and what `fit` was given of it beside X and y."""
         # a copy learns the features of X, so that a fit that fails leaves the estimator as it was
         reader = copy(self)
         with translate_overflow(self), limit_time(time_limit(self), alone=True):
-            sample = reader._read(X, y, sample_weight, reset=True)
+            sample = reader._read(X, y, reset=True, **given)
             self._check(sample)
             several = self._n_problems(sample) > 1
             sample = sample.merge() if self._merges() and not several else sample
             found = {name: value for name, value in vars(reader).items() if name in LEARNT_OF_X} | self._known(sample)
-            metadata = {} if sample_weight is None else {"metadata": {"sample_weight": sample_weight}}
+            told = {name: value for name, value in given.items() if value is not None}
+            metadata = {"metadata": told} if told else {}
             context = None
             if hasattr(self, "_skl_callbacks"):
                 n_parts = self._n_problems(sample)
@@ -170,10 +175,10 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
             ]
         )
 
-    def _read_again(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def _read_again(self, X: Any, y: Any, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""
         check_is_fitted(self)
-        sample = self._read(X, y, sample_weight, reset=False)
+        sample = self._read(X, y, reset=False, **given)
         self._check_again(sample)
         return sample
 
@@ -204,8 +209,8 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
 class Regressor(RegressorMixin, Learner):
     """A regressor, whose scores are predictions."""
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> TargetSample:
-        return TargetSample.read(self, X, y, self._accepts(), sample_weight=sample_weight, reset=reset)
+    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> TargetSample:
+        return TargetSample.read(self, X, y, self._accepts(), reset=reset, **given)
 
     def predict(self, X: Any) -> Array:
         """Predict the targets of samples.
@@ -237,8 +242,8 @@ class Classifier(ClassifierMixin, Learner):
     def _known(self, sample: Sample) -> dict[str, Any]:
         return {**super()._known(sample), "classes_": sample.classes}
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Sample:
-        weights = {"sample_weight": sample_weight, "class_weight": getattr(self, "class_weight", None)}
+    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> Sample:
+        weights = {**given, "class_weight": getattr(self, "class_weight", None)}
         return Sample.read(self, X, y, self._accepts(), **weights, reset=reset)
 
     def _check_again(self, sample: Sample) -> None:
@@ -371,7 +376,14 @@ class Certified(Learner):
         """Certify weights from anywhere, with the best intercept where that is None, on the sample of one problem."""
 
     def certify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, weights: Any = None, intercept: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        weights: Any = None,
+        intercept: Any = None,
+        **more: Any,
     ) -> Certificate | list[Certificate]:
         """Say how far the fitted estimator, or one of other weights, is from the optimum on a sample.
 
@@ -390,6 +402,8 @@ class Certified(Learner):
             Weights from anywhere; by default the fitted ones.
         intercept : float or array-like, shaped as `intercept_`, optional
             By default the fitted one, with `weights` the best one; only of problems that have an intercept.
+        **more
+            What else `fit` takes of a sample, such as `sensitive_features`.
 
         Returns
         -------
@@ -402,7 +416,10 @@ class Certified(Learner):
         InvalidInput
             Arguments that do not fit the model; a precomputed kernel, whose values between the samples are not known.
         """
-        sample = self._read_again(X, y, sample_weight)
+        return self._certify_on(self._read_again(X, y, sample_weight=sample_weight, **more), weights, intercept)
+
+    def _certify_on(self, sample: Any, weights: Any, intercept: Any) -> Certificate | list[Certificate]:
+        """Certify weights and an intercept, by default the fitted ones, on a sample that has been read."""
         if weights is None:
             weights = self.weights_ if hasattr(self, "weights_") else self.dual_coef_
             intercept = self.intercept_ if intercept is None else intercept

@@ -41,7 +41,7 @@ from cvxens.colgen import (
     round_bound,
 )
 from cvxens.colgen.adaboost import margin_certificate, sum_weights
-from cvxens.estimators.base import BinaryClassifier, Classifier, check_shape, refuse_intercept
+from cvxens.estimators.base import BinaryClassifier, Classifier, ClassWeighted, check_shape, refuse_intercept
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
@@ -204,7 +204,7 @@ class CodedOracle:
 
 
 @dataclass(eq=False, repr=False)
-class Boosting(Probabilities, Vote, Classifier):
+class Boosting(Probabilities, ClassWeighted, Vote, Classifier):
     """An ensemble by boosting: a hypothesis a round, and a vote of all.
 
     Attributes
@@ -376,8 +376,7 @@ class AdaBoostClassifier(Boosting, BinaryClassifier):
 
     Freund & Schapire (1997). Its certificate says how far its smallest margin is from the largest that the weak
     learners allow: AdaBoost need not come near it, so no fit warns of the gap. With `nu` it is AdaBoost*_nu (Raetsch &
-    Warmuth, JMLR 6, 2005), which does, to within nu. Sample weights are the first round's; to weigh classes, weigh
-    their samples.
+    Warmuth, JMLR 6, 2005), which does, to within nu. Weights of samples and classes are the first round's.
 
     Parameters
     ----------
@@ -518,7 +517,7 @@ class AdaBoostECCClassifier(CodedBoosting):
     """AdaBoost.ECC: coordinate descent on sum_i sum_{k != y_i} exp(-(F_{y_i}(x_i) - F_k(x_i)) / 2).
 
     Guruswami & Sahai (1999), one of the peers of SL's Table III. A round colours the classes by a code, which is random
-    as printed. Two classes are AdaBoost. To weigh classes, weigh their samples.
+    as printed. Two classes are AdaBoost.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
@@ -44,7 +45,8 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.selection import PricedBySample
+from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
 from cvxens.problems.duality import Edges
@@ -143,8 +145,12 @@ class Ensemble(Vote):
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
             square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
-            **self._shape(sample),
+            **self._offer(sample),
         )
+
+    def _offer(self, sample: Sample) -> dict[str, Any]:
+        """Return what oracles are offered beyond the sample."""
+        return self._shape(sample)
 
     def _shape(self, sample: Sample) -> dict[str, Any]:
         """Return what oracles are offered of constraints of shape."""
@@ -153,19 +159,29 @@ class Ensemble(Vote):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
-        formulation = self._formulation(sample)
-        oracle = self._oracle(sample, formulation)
-        run = self._fit(sample, formulation, oracle, getattr(self, "weak_learners_", ()) if warm else ())
+        known: Sequence[Hypothesis] = getattr(self, "weak_learners_", ()) if warm else ()
+        chosen, found = self._choose(sample)
+        # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
+        at = copy(self)
+        at.__dict__ = {**vars(at), **chosen}
+        formulation = at._formulation(sample)
+        oracle = at._oracle(sample, formulation)
+        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *found))))
         return {
             # its exact proof would keep the sample
             "certificate_": run.certificate,
             "history_": run.history,
-            **self._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
+            **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
             "dual_weights_": sample.spread(run.u),
-            **self._appraise(sample, run),
+            **chosen,
+            **at._appraise(sample, formulation, run),
         }
 
-    def _appraise(self, sample: Sample, run: Run) -> dict[str, Any]:
+    def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
+        """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
+        return {}, ()
+
+    def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
         return {}
 
@@ -314,7 +330,7 @@ class EnsembleClassifier(Ensemble, Classifier):
         >>> float(proof.objective), proof.gap
         (4.458134490238612, Fraction(0, 1))
         """
-        sample = self._read_again(X, y, sample_weight)
+        sample = self._read_again(X, y, sample_weight=sample_weight)
         if len(sample.classes) != 2:
             found = f"found {len(sample.classes)} classes"
             raise InvalidInput("y", found, "give two: prove the parts of `estimators_` one by one, each on its classes")
@@ -383,20 +399,20 @@ def certify_ensemble(
 
 @final
 @estimator
-class LPBoostClassifier(Shaped, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
     margins of 1, which is the faster way for large samples. The weights are sparse: few of the weak learners are in the
-    ensemble. To weigh classes, weigh their samples.
+    ensemble.
 
     Parameters
     ----------
     nu : float, optional
         In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
-    C : float, optional
-        The price of a unit of slack in LL08 P4, in place of `nu`. If neither is given, 100 over the sum of the
-        sample weights, which is n_samples without weights.
+    C : float or "auto", optional
+        The price of a unit of slack in LL08 P4, in place of `nu`; "auto" chooses it by cross-validation along the path.
+        If neither is given, 100 over the sum of the sample weights, which is n_samples without weights.
 
     Examples
     --------
@@ -411,19 +427,23 @@ class LPBoostClassifier(Shaped, EnsembleClassifier, BinaryClassifier):
 
     nu: float | None = None
     _: KW_ONLY
-    C: float | None = None
+    C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
+
+    def _given_price(self, sample: Sample) -> float | None:
+        if self.nu is not None:
+            return None
+        return SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
 
     def _formulation(self, sample: Sample) -> Formulation:
         if self.nu is None:
-            price = SLACK_PRICE / sample.weights.sum() if self.C is None else validation.positive("C", self.C)
-            return formulations.soft_margin(price * sample.weights)
+            return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
         nu = validation.positive("nu", self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
-        return formulations.lpboost(sample.weights / (nu * sample.weights.sum()))
+        return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)
 
 
 @dataclass(eq=False, repr=False)
@@ -475,7 +495,7 @@ class CGEns(ClassWeighted, EnsembleClassifier):
 
 @final
 @estimator
-class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
+class CGEnsClassifier(PricedBySample, Constrained, CGEns, BinaryClassifier):
     """CGEns (SL): min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i, over all weak learners.
 
     Run to the end it is the support vector machine whose kernel is ``sum_j h_j(x) h_j(x')``. The gap of the optimum
@@ -486,8 +506,9 @@ class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
 
     Parameters
     ----------
-    C : float
-        Price of a unit of slack. In proportion to 1 over the number of hypotheses.
+    C : float or "auto"
+        Price of a unit of slack, in proportion to 1 over the number of hypotheses; "auto" chooses it by
+        cross-validation along the path.
 
     Examples
     --------
@@ -501,12 +522,15 @@ class CGEnsClassifier(Shaped, CGEns, BinaryClassifier):
     source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
     _exact_master: ClassVar[Any] = partial(HingeMaster, share=0.0)
 
-    C: float = 0.01
+    C: float | str = 0.01
     _: KW_ONLY
     oracle: str | OracleFactory = "quantile_stumps"
 
+    def _given_price(self, sample: Sample) -> float:
+        return validation.positive("C", self.C)
+
     def _formulation(self, sample: Sample) -> Formulation:
-        return self._take_sides(formulations.svm(validation.positive("C", self.C) * sample.weights))
+        return self._constrain(formulations.svm(self._price(sample) * sample.weights), sample)
 
 
 @final
@@ -570,7 +594,7 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(Shaped, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters
@@ -611,7 +635,7 @@ class ColumnGenerationClassifier(Shaped, ClassWeighted, OfAnyFormulation, Ensemb
         if not callable(given) and np.ptp(sample.weights):
             remedy = "give a function from the weights, (n_samples,), to a Formulation"
             raise InvalidInput("formulation", "found one of fixed prices for samples of differing weights", remedy)
-        return self._take_sides(formulation)
+        return self._constrain(formulation, sample)
 
 
 @dataclass(frozen=True, eq=False)
@@ -640,7 +664,7 @@ class EveryClass:
 
 @final
 @estimator
-class MultiBoostClassifier(Probabilities, EnsembleClassifier):
+class MultiBoostClassifier(Probabilities, ClassWeighted, EnsembleClassifier):
     """MultiBoost: fully corrective boosting of several classes at once, by the exponential loss.
 
     Shen & Hao (2011), one of the peers of SL's Table III. All classes share the weak learners h_j, and each has weights
@@ -660,8 +684,7 @@ class MultiBoostClassifier(Probabilities, EnsembleClassifier):
     exponentials, with a weight nu of the penalty. A minimum of that, with a sum S, is the one for C = 1/(nu S), as
     gradients are in proportion; but where classes are separable and nu is small, the logarithm has none.
 
-    Of two classes, min sum |w| + C sum_i exp(-y_i sum_j w_j h_j(x_i)): the loss of AdaBoost with an l1 penalty. To
-    weigh classes, weigh their samples.
+    Of two classes, min sum |w| + C sum_i exp(-y_i sum_j w_j h_j(x_i)): the loss of AdaBoost with an l1 penalty.
 
     Parameters
     ----------

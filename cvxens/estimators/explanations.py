@@ -60,6 +60,49 @@ class Explained:
         names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
         return Effects.from_terms(*found[:2], names, found.outputs, X=X, sample_weight=sample_weight, read=read)
 
+    def report(
+        self, file: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None
+    ) -> None:
+        """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
+
+        It says what the model is, what its certificate proves, which effects matter, what every feature adds to the
+        score and every pair of features, why a sample has its score, which rules there are, and how the fit went. A
+        model that is no sum of effects has a report without these.
+
+        Parameters
+        ----------
+        file : str or path
+            Where it goes; a file of that name is replaced.
+        X : array-like of shape (n_samples, n_features), optional
+            Samples over which effects have the mean 0, and whose density is drawn, such as those of the fit.
+        y : array-like of shape (n_samples,), optional
+            Their targets, for the score on these samples and the support and precision of rules.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each counts; by default once.
+        explain : sequence of int, optional
+            Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
+            features of these samples are in the file: mind who reads it.
+
+        Raises
+        ------
+        InvalidInput
+            Samples that do not fit the model, or a file that cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from cvxens import LPBoostClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> model = LPBoostClassifier(C=0.01, oracle="depth_two_trees").fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     model.report(Path(folder) / "model.html", X, y)
+        """
+        from cvxens.report import write_page
+
+        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain)
+
     def _list_terms(self) -> Terms:
         """Return what the scores are sums of."""
         found = f"found a {type(self).__name__}, which is no sum of functions of few features"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from inspect import signature
 from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
@@ -43,6 +41,7 @@ from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of, warn_of_gap
 from cvxens.estimators.samples import Accepts, Sample, check_classes, check_weights, class_factors
 from cvxens.estimators.saving import Persistent
+from cvxens.estimators.selection import Answers, tabulate, takes_weights
 from cvxens.kernels import DecisionTree, Gaussian, Laplacian
 from cvxens.kernels.kernel import Kernel
 from cvxens.proofs import Layout, Proof, prove_kernel
@@ -244,7 +243,7 @@ class InfiniteEnsembleSVC(KernelMachine):
         >>> 0 <= proof.relative_gap < 1e-8
         True
         """
-        merged = self._read_again(X, y, sample_weight)
+        merged = self._read_again(X, y, sample_weight=sample_weight)
         # a proof is about the samples of the file, one by one
         sample = Sample.read(
             self, X, y, self._accepts(), sample_weight=sample_weight, class_weight=self.class_weight, reset=False
@@ -471,13 +470,13 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
         grid = self._make_grid(template, X_read, weights)
         splits = self._make_splits(X_read, labels)
         score = self._make_scorer(template)
-        by_weight = sample_weight is not None and _takes_weights(score)
+        by_weight = sample_weight is not None and takes_weights(score)
         folds = Folds(template, X_read, labels, weights, score, by_weight)
         with rounds_of(template) as rounds:
             scores, gaps = folds.search(grid, splits, self.n_jobs, rounds.tell)
         if gaps.max() > template.tol:
             self._warn(gaps, template.tol)
-        table = tabulate(grid, scores, gaps)
+        table = tabulate(list(ParameterGrid(grid)), scores, gaps)
         index = int(table["rank_test_score"].argmin())
         start = time.perf_counter()
         best = template.set_params(**table["params"][index]).fit(X, y, sample_weight)
@@ -603,7 +602,7 @@ class InfiniteEnsembleSVCCV(Persistent, ClassifierMixin, BaseEstimator):
 
 OF_THE_BEST = frozenset(
     {
-        *("certificate_", "history_", "shape_functions_", "feature_importances_", "effects"),
+        *("certificate_", "history_", "shape_functions_", "feature_importances_", "effects", "report"),
         *("classes_", "n_features_in_", "feature_names_in_", "encoder_"),
     }
 )
@@ -612,28 +611,6 @@ OF_THE_BEST = frozenset(
 
 def _check_values(argument: str, values: Any) -> Sequence[float]:
     return [validation.positive(argument, value) for value in validation.finite_array(argument, values, ndim=1)]
-
-
-def _takes_weights(score: Callable[..., float]) -> bool:
-    """Return True if a scorer, or the metric that it is made of, takes `sample_weight`."""
-    return "sample_weight" in signature(getattr(score, "_score_func", score)).parameters
-
-
-class Answers(ClassifierMixin, BaseEstimator):
-    """A classifier for one sample only, whose scores are known: what scorers of scikit-learn take."""
-
-    def __init__(self, classes_: NDArray, scores: Array) -> None:
-        self.classes_ = classes_
-        self.scores = scores
-
-    def decision_function(self, _X: Any) -> Array:
-        """Return the scores that were made before, whatever the samples."""
-        return self.scores
-
-    def predict(self, _X: Any) -> NDArray:
-        """Return the classes of the largest scores."""
-        binary = self.scores.ndim == 1
-        return self.classes_[(self.scores > 0).astype(np.intp) if binary else self.scores.argmax(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -714,19 +691,3 @@ class Folds:
             return shared.take(train), lambda solutions: shared.score(test, train, solutions)
         own = template._make_trainer(self.X[train])
         return own, lambda solutions: np.stack([own.make_predictor(each)(self.X[test]) for each in solutions])
-
-
-def tabulate(grid: Mapping[str, Sequence[Any]], scores: Array, gaps: Array) -> dict[str, Any]:
-    """Lay out scores and gaps (n_splits, n_candidates) as GridSearchCV does."""
-    params = list(ParameterGrid(grid))
-    columns: dict[str, Any] = {f"param_{name}": np.array([each[name] for each in params]) for name in grid}
-    means = scores.mean(axis=0)
-    return {
-        **columns,
-        "params": params,
-        **{f"split{k}_test_score": row for k, row in enumerate(scores)},
-        "mean_test_score": means,
-        "std_test_score": scores.std(axis=0),
-        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
-        "max_relative_gap": gaps.max(axis=0),
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -23,13 +23,17 @@ def _has_link(estimator: Any) -> bool:
 
 
 class Probabilities:
-    """Probabilities that an exponential loss estimates: those under which its mean is least at the scores."""
+    """Probabilities that a loss estimates: those under which its mean is least at the scores."""
+
+    log_odds: ClassVar[float] = 2.0
+    """The log odds of a unit of score: 2 of the exponential loss, 1 of the logistic one."""
 
     @available_if(_has_link)
     def predict_proba(self: Any, X: Any) -> Array:
-        """Return the probability of each class that the exponential loss estimates.
+        """Return the probability of each class that the loss estimates.
 
-        Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one. Of one-vs-rest, and of AdaBoost.MH, these
+        Of two classes it is ``1 / (1 + exp(-2 f(x)))`` for the second one with the exponential loss, and
+        ``1 / (1 + exp(-f(x)))`` with the logistic one. Of one-vs-rest, and of AdaBoost.MH, these
         divided by their sum; of one-vs-one, those that are the nearest to what all pairs of classes say (Wu, Lin &
         Weng, JMLR 5, 2004): the largest need not be that of the class with the most votes, which `predict` returns. Of
         AdaBoost.ECC and MultiBoost, where the loss has differences of scores, the softmax of F and of 2 F.
@@ -51,8 +55,8 @@ class Probabilities:
         """Return the probabilities (n_samples, n_classes) at which raw scores have the least mean loss."""
         parts = self._parts()
         if parts != [self] and parts[0].multi_class == "ovo":
-            return couple(2 * F, len(self.classes_))
-        return normalise(np.atleast_2d(2 * F.T).T)
+            return couple(self.log_odds * F, len(self.classes_))
+        return normalise(np.atleast_2d(self.log_odds * F.T).T)
 
 
 def normalise(log_odds: Array) -> Array:

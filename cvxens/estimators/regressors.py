@@ -32,7 +32,7 @@ from cvxens.estimators.machines import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of_gap
 from cvxens.estimators.samples import Accepts, OracleFactory, TargetSample
-from cvxens.estimators.shapes import Shaped
+from cvxens.estimators.shapes import Constrained
 from cvxens.kernels.kernel import Kernel
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import L1, SquaredL2
@@ -89,7 +89,7 @@ LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str]] = {
 
 @final
 @estimator
-class LPBoostRegressor(Shaped, Ensemble, Regressor):
+class LPBoostRegressor(Constrained, Ensemble, Regressor):
     """Boosting of a regression: min sum_j |w_j| + C sum_i loss(t_i, sum_j w_j h_j(x_i) + b), over all weak learners.
 
     With absolute errors, quantiles and a width that costs nothing it is a linear program, as LPBoost is, with
@@ -149,9 +149,9 @@ class LPBoostRegressor(Shaped, Ensemble, Regressor):
         price = sample.weights.sum() ** -0.5 if self.C is None else validation.positive("C", self.C)
         prices = price * sample.weights
         if self.loss == "quantile" and np.ndim(self.quantile):
-            return self._take_sides(quantiles_that_do_not_cross(sample.targets, self.quantile, prices))
+            return self._constrain(quantiles_that_do_not_cross(sample.targets, self.quantile, prices), sample)
         loss = make(sample.targets, prices, getattr(self, parameter, None))
-        return self._take_sides(Formulation(loss, L1(), intercept=True))
+        return self._constrain(Formulation(loss, L1(), intercept=True), sample)
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none, also of a loss that is not asked for."""
@@ -176,7 +176,7 @@ def absolute_errors(_: Any, t: Array, weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationRegressor(Shaped, OfAnyFormulation, Regressor):
+class ColumnGenerationRegressor(Constrained, OfAnyFormulation, Regressor):
     """Any formulation on scores, a loss that holds targets and a penalty on weights, over any weak learners.
 
     Parameters
@@ -212,7 +212,7 @@ class ColumnGenerationRegressor(Shaped, OfAnyFormulation, Regressor):
         if not isinstance(formulation, Formulation) or not formulation.on_scores:
             found = f"found a function to {formulation!s:.100}"
             raise InvalidInput("formulation", found, "return a Formulation whose loss is on scores: scores=True")
-        return self._take_sides(formulation)
+        return self._constrain(formulation, sample)
 
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cvxens import validation
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import (
+    AdditiveTerms,
     Boxes,
     DepthThreeTrees,
     DepthTwoTrees,
@@ -110,6 +111,63 @@ class Accepts:
         return check_array(X, **{**self._kinds, "dtype": np.float64}, input_name="X") if X.dtype.kind == "O" else X
 
 
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """What samples are told apart by, beside their features: columns of codes, with the values that these stand for."""
+
+    codes: NDArray[np.intp]  # (n_samples, n_columns)
+    levels: tuple[NDArray[Any], ...]
+    names: tuple[str, ...]  # of the columns; none where they had none
+
+    @classmethod
+    def read(cls, given: Any, n_samples: int) -> Sensitive:
+        """Read an array (n_samples,) or (n_samples, n_columns), a data frame or a column of one."""
+        names = tuple(map(str, getattr(given, "columns", ())))
+        table = np.asarray(given, dtype=object) if names else np.asarray(given)
+        table = table[:, np.newaxis] if table.ndim == 1 else table
+        if table.ndim != 2 or len(table) != n_samples or not table.shape[1]:
+            found = f"found shape {np.shape(given)} for {n_samples} samples"
+            raise InvalidInput("sensitive_features", found, "give a value, or a row of values, for every sample")
+        parts = []
+        for values in table.T:
+            if any(value is None or str(value) in {"nan", "NaN", "NaT", "<NA>"} for value in values.tolist()):
+                raise InvalidInput("sensitive_features", "found missing values", "give a level of its own to these")
+            try:
+                parts.append(np.unique(values, return_inverse=True))
+            except TypeError:
+                parts.append(np.unique(values.astype(str), return_inverse=True))
+        return cls(np.column_stack([codes for _, codes in parts]), tuple(levels for levels, _ in parts), names)
+
+    def take(self, rows: NDArray[Any]) -> Sensitive:
+        """Return what is known of some of the samples."""
+        return Sensitive(self.codes[rows], self.levels, self.names)
+
+    def find_groups(self, name: Any) -> Groups | None:
+        """Return the groups of a column, or of all columns together where no name is given; None for another name."""
+        if name is None:
+            chosen = list(range(self.codes.shape[1]))
+        elif name in self.names:
+            chosen = [self.names.index(name)]
+        else:
+            return None
+        rows, of_sample = np.unique(self.codes[:, chosen], axis=0, return_inverse=True)
+        values = [[self.levels[k][code] for k, code in zip(chosen, row, strict=True)] for row in rows.tolist()]
+        return Groups([", ".join(map(str, each)) for each in values], np.ravel(of_sample))
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of samples, with what they are called."""
+
+    labels: list[str]
+    of_sample: NDArray[np.intp]
+
+    def pairs(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield what each is called, with the samples that are in it."""
+        for k, label in enumerate(self.labels):
+            yield label, self.of_sample == k
+
+
 @dataclass(frozen=True)
 class Weighted:
     """A training sample without the samples of weight 0, and how the given samples are part of it."""
@@ -122,14 +180,19 @@ class Weighted:
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
+    sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
 
     def _join(self, keys: NDArray) -> tuple[NDArray[np.intp], dict[str, Any]]:
         """Return the first sample of every key, and what becomes of weights where those of a key are one sample."""
+        if self.sensitive is not None:
+            each = np.column_stack([keys, self.sensitive.codes])
+            keys = np.ravel(np.unique(each, axis=0, return_inverse=True)[1])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         weights, masses = (np.bincount(group, each).astype(np.float64) for each in (self.weights, self.masses))
         places = group[self.places]
         shares = self.shares * self.weights[self.places] / weights[places]
-        return first, {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        found = {"weights": weights, "masses": masses, "places": places, "shares": shares}
+        return first, {**found, "sensitive": None if self.sensitive is None else self.sensitive.take(first)}
 
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
@@ -153,7 +216,7 @@ class TargetSample(Weighted):
         if not kept.any():
             raise InvalidInput("sample_weight", "found weights of 0 alone", "give samples of positive weight")
         rows = np.flatnonzero(kept)
-        sizes = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
+        sizes: dict[str, Any] = {"weights": weights[kept], "masses": weights[kept], "shares": kept.astype(np.float64)}
         places = np.where(kept, np.cumsum(kept) - 1, 0)
         features = getattr(estimator, "features_", None)
         names = tuple(getattr(estimator, "feature_names_in_", ()))
@@ -199,7 +262,7 @@ class Sample(Weighted):
         X = X if kept.all() else X[np.flatnonzero(kept)]
         features = getattr(estimator, "features_", None)
         names = tuple(getattr(estimator, "feature_names_in_", ()))
-        sizes = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
+        sizes: dict[str, Any] = {"weights": weights[kept], "masses": masses[kept], "shares": kept.astype(np.float64)}
         return cls(X, labels, classes, places=places, features=features, names=names, **sizes)
 
     @property
@@ -219,6 +282,7 @@ class Sample(Weighted):
             masses=self.masses[kept],
             places=np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
             shares=self.shares * rows[self.places],
+            sensitive=None if self.sensitive is None else self.sensitive.take(kept),
         )
 
     def merge(self) -> Sample:
@@ -230,6 +294,24 @@ class Sample(Weighted):
         keys = np.unique(_keys(self.X), return_inverse=True)[1] * len(self.classes) + self.labels
         first, found = self._join(keys)
         return replace(self, X=self.X[first], labels=self.labels[first], **found)
+
+
+def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
+    """Return the index of a feature that is given by its name or by its index.
+
+    Examples
+    --------
+    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
+    (1, 0)
+    """
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
+        return int(feature)
+    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
+    raise InvalidInput(
+        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
+    )
 
 
 def label(formulation: Formulation, sample: Any) -> Array | None:
@@ -387,6 +469,7 @@ ORACLES: Mapping[str, OracleFactory] = {
     "depth_three_trees": DepthThreeTrees,
     "pair_rules": PairRules,
     "boxes": Boxes,
+    "additive": AdditiveTerms,
     "ramps": Ramps,
     "trees": Trees,
 }
@@ -397,6 +480,7 @@ ACCEPTS: Mapping[Any, Accepts] = {
     QuantileStumps: Accepts(sparse=("csc",)),
     **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
+    AdditiveTerms: Accepts(),
     **dict.fromkeys((Perceptrons, ParallelPerceptrons, Fourier, KernelColumns, Pool, Ramps), Accepts()),
 }
 """The features that the library's oracles take beyond dense finite numbers."""

@@ -1,4 +1,4 @@
-"""Constraints of shape in ensembles: monotone features and allowed interactions, and what they cost."""
+"""Constraints of ensembles: shapes, such as monotone features, and side constraints; and what they cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.samples import find_factory, label, offers
+from cvxens.estimators.progress import with_callbacks
+from cvxens.estimators.samples import find_factory, find_feature, label, offers
+from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, hold, state_rows
 from cvxens.limits import TimeUp
 
 
@@ -100,14 +102,16 @@ class Shaped:
                 raise InvalidInput("interactions", found_oracle, "take 'depth_two_trees', 'pair_rules' or 'boxes'")
         return found
 
-    def _appraise(self, sample: Any, run: Run) -> dict[str, Any]:
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
-        return {"price_of_constraints_": self._price_constraints(sample, run) if self._shape(sample) else None}
+        constrained = self._shape(sample) or hasattr(formulation.terms[0], "price")
+        return {"price_of_constraints_": self._price_constraints(sample, run) if constrained else None}
 
     def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""
         free: Any = copy(self)
         free.monotone = free.curvature = free.interactions = None
+        free.constraints = None
         formulation: Formulation = free._formulation(sample)
         oracle, start = free._oracle(sample, formulation), [column.hypothesis for column in found.columns]
         try:
@@ -115,6 +119,88 @@ class Shaped:
         except TimeUp:
             return 0.0, inf
         return compare_optima(found.certificate, run.certificate, formulation.sense)
+
+
+@dataclass(eq=False, repr=False)
+class Constrained(Shaped):
+    """An ensemble that also keeps side constraints, on the scores of its training sample.
+
+    Parameters
+    ----------
+    constraints : list of side constraints, optional
+        On the scores of the training sample, of two classes or of a regression: `EqualMeanScores`, `GroupLoss` and
+        `ClassLoss`. Where no ensemble satisfies them, `fit` raises `Infeasible` with the proof.
+
+    Attributes
+    ----------
+    prices_ : mapping of str to float
+        The multiplier of every side constraint, by what it bounds: what the objective would fall by, for each unit that
+        the limit is raised by, at first. Those of constraints that hold by themselves are 0.
+    """
+
+    _: KW_ONLY
+    constraints: Sequence[SideConstraint] | None = None
+    prices_: dict[str, float] = field(init=False)
+
+    def _check(self, sample: Any) -> None:
+        super()._check(sample)
+        parent: Any = super()
+        if check_constraints(self.constraints) and parent._n_problems(sample) > 1:
+            found = f"found them for {len(sample.classes)} classes, each of which has a score of its own"
+            raise InvalidInput("constraints", found, "give samples of two classes")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; the class says whether sparse matrices or missing values are taken.
+        y : array-like of shape (n_samples,)
+            Two or more classes of a classifier, numbers of a regressor.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
+        sensitive_features : array-like or data frame of shape (n_samples,) or (n_samples, n_columns), optional
+            What samples are told apart by in side constraints, and nothing else: weak learners do not see it, and
+            predictions do without.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Arguments, or parameters of the constructor, that cannot be worked with; it is a ValueError.
+        Infeasible
+            No ensemble satisfies the side constraints, and multipliers prove it.
+        """
+        parent: Any = self
+        return parent._fit_given(X, y, sample_weight=sample_weight, sensitive_features=sensitive_features)
+
+    def _read(self, X: Any, y: Any, *, reset: bool, sensitive_features: Any = None, **given: Any) -> Any:
+        parent: Any = super()
+        sample = parent._read(X, y, reset=reset, **given)
+        if sensitive_features is None:
+            return sample
+        kept = np.flatnonzero(sample.shares)
+        return replace(sample, sensitive=Sensitive.read(sensitive_features, len(sample.places)).take(kept))
+
+    def _constrain(self, formulation: Formulation, sample: Any) -> Formulation:
+        """Return a formulation under shapes and side constraints."""
+        if rows := state_rows(check_constraints(self.constraints), sample):
+            formulation = hold(formulation, rows, np.ones(1) if formulation.on_scores else sample.signs)
+        return self._take_sides(formulation)
+
+    def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
+        """Say what every side constraint costs, too."""
+        rows = state_rows(check_constraints(self.constraints), sample)
+        loss: Any = formulation.terms[0]
+        prices = loss.price(run.u).tolist() if rows else ()
+        named = {row.name: price for row, price in zip(rows, prices, strict=True)}
+        return {**super()._appraise(sample, formulation, run), "prices_": named}
 
 
 def _check_groups(groups: Any) -> Collection[Sequence[Any]]:
@@ -145,21 +231,3 @@ def compare_optima(constrained: Certificate, free: Certificate, sense: float) ->
     least = sense * (constrained.dual - free.primal) - rounding if constrained.proven else 0.0
     most = sense * (constrained.primal - free.dual) + rounding if free.proven else inf
     return max(float(least), 0.0), max(float(most), 0.0)
-
-
-def find_feature(argument: str, feature: Any, names: Sequence[str], n_features: int) -> int:
-    """Return the index of a feature that is given by its name or by its index.
-
-    Examples
-    --------
-    >>> find_feature("monotone", "dose", ["age", "dose"], 2), find_feature("monotone", 0, [], 2)
-    (1, 0)
-    """
-    if isinstance(feature, str) and feature in names:
-        return list(names).index(feature)
-    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
-        return int(feature)
-    known = f"the names {', '.join(names[:5])}, ... or " if len(names) else ""
-    raise InvalidInput(
-        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
-    )

@@ -163,7 +163,7 @@ class Vote(Limited, Certified):
         2 True
         """
         pd = check_pandas_support("get_rules")
-        sample = self._read_again(X, y, sample_weight)
+        sample = self._read_again(X, y, sample_weight=sample_weight)
         problems = list(_list_problems(self))
         parts, names = self._parts(), _names(self)
         multi_class = None if parts == [self] else parts[0].multi_class

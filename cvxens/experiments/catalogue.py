@@ -12,12 +12,14 @@ from cvxens.experiments import (
     ll08_checks,
     ll08_figures,
     sl,
+    sl_checks,
     sl_cosines,
     sl_figures,
     tk07,
     tk07_checks,
     tk07_figure1,
     tt06,
+    tt06_checks,
     tt06_figures,
 )
 from cvxens.experiments.experiment import Experiment
@@ -31,11 +33,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *tk07_checks.CHECKS,
     *tt06.TABLES,
     *tt06_figures.FIGURES,
+    *tt06_checks.CHECKS,
     *kie06.TABLES,
     *kie06_checks.CHECKS,
     *sl.TABLES,
     *sl_cosines.TABLES,
     *sl_figures.FIGURES,
+    *sl_checks.CHECKS,
 )
 """Every experiment, by paper."""
 

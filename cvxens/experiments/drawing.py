@@ -157,7 +157,9 @@ def draw_seconds(trials: Trials, path: Path) -> None:
             last = trials.get((rows[-1], column))
             if last:
                 axes[0].semilogy(last[0].more["at"], last[0].more["seconds"], ".-", label=column)
-            found = [(each[0].n_train, each[0].value) for row in rows if (each := trials.get((row, column)))]
+            found = [
+                (each[0].n_train, each[0].more["seconds"][-1]) for row in rows if (each := trials.get((row, column)))
+            ]
             axes[1].loglog(*zip(*found, strict=True), ".-", label=column)
         axes[0].set(title=rows[-1], xlabel="iterations", ylabel="seconds")
         axes[1].set(title="all iterations", xlabel="samples", ylabel="seconds")

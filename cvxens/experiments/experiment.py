@@ -23,6 +23,9 @@ LIMIT = 2.0
 FEW = 10
 """Splits below which their standard deviation alone says little."""
 
+CHECK = "a check of our own"
+"""What titles of checks begin with."""
+
 WITHIN, BETTER, WORSE = "within two", "better", "worse"
 
 
@@ -63,6 +66,11 @@ class Experiment:
     def name(self) -> str:
         """The paper and the table, as the command line lists them."""
         return f"{self.paper} {self.table}"
+
+    @property
+    def is_check(self) -> bool:
+        """True if it is no table or figure of the paper, but a check of our own on one."""
+        return self.title.startswith(CHECK)
 
     @property
     def place(self) -> tuple[str, str]:

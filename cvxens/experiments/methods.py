@@ -143,7 +143,8 @@ class CurveOf:
             tested.append(percent_wrong(model.predict(split.X_test), split.y_test))
             proofs += proofs_of(model)
         curves = {"at": list(self.values), "training": rounded(trained), "test": rounded(tested)}
-        return Outcome(tested[-1], tuple(proofs), curves | {"seconds": rounded(seconds)})
+        spent = {"seconds": rounded(seconds), "seconds of the last": seconds[-1]}
+        return Outcome(tested[-1], tuple(proofs), curves | spent)
 
 
 def rounded(values: Any, digits: int = 3) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,25 +45,6 @@ def make_disc(n_samples: int, *, random_state: RandomState) -> tuple[Array, Arra
     """Draw from the normal law in the plane; +1 within the radius that half of the samples are within, on average."""
     X = generator(random_state).standard_normal((n_samples, 2))
     return X, np.where((X**2).sum(axis=1) < 2 * np.log(2), 1.0, -1.0)
-
-
-@dataclass(frozen=True)
-class SecondsOf:
-    """Seconds of an ensemble's rounds up to several numbers of columns, pricing included; its value is the last.
-
-    They are of a clock on the wall, as rounds are timed: what else runs on the machine stretches them, of all methods.
-    """
-
-    estimator: Any
-    at: Sequence[int]
-
-    def __call__(self, split: Split, /) -> Outcome:
-        """Fit once, with the largest number."""
-        model = seeded(self.estimator, split.random_state).set_params(max_columns=self.at[-1]).fit(split.X, split.y)
-        spent = np.cumsum([row.pricing_seconds + row.master_seconds for row in model.history_])
-        columns = np.array([row.n_columns for row in model.history_])
-        seconds = [float(spent[columns <= size].max(initial=0.0)) for size in self.at]
-        return Outcome(seconds[-1], proofs_of(model), {"at": list(self.at), "seconds": rounded(seconds)})
 
 
 @dataclass(frozen=True)
@@ -120,10 +100,11 @@ fifteenth and a 26th of LPBoost's time by LIBLINEAR and Mosek. The figures are s
             for size in SIZES
         },
         columns={
-            "LPBoost": SecondsOf(LPBoostClassifier(C=0.01, columns_per_round=1, tol=1e-6), COLUMNS),
-            "CGEns": SecondsOf(clone(sl.CGENS).set_params(C=0.1), COLUMNS),
+            "LPBoost": CurveOf(LPBoostClassifier(C=0.01, columns_per_round=1, tol=1e-6), "max_columns", COLUMNS),
+            "CGEns": CurveOf(clone(sl.CGENS).set_params(C=0.1), "max_columns", COLUMNS),
         },
         measure="seconds",
+        reads="seconds of the last",
         draw=drawing.draw_seconds,
     ),
     Experiment(

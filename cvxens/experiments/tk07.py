@@ -22,7 +22,7 @@ DATA: Mapping[str, Source] = {
     "german": Realised("german"),
     "titanic": Realised("titanic"),
     "waveform": Realised("waveform"),
-    "astro": OwnTest("svmguide1"),
+    "astro": OwnTest("svmguide1", scaled=False),
     "adult1": OwnTest("a1a", scaled=False),
     "web1": OwnTest("w1a", scaled=False),
 }
@@ -69,11 +69,12 @@ class PartlyTrained:
     """The hypotheses of TK07 Algorithm 1: the first, the last, or the ensemble of section 3.2."""
 
     part: str  # "first", "last" or "coefficients", as `PartialSVMEnsemble` calls them
+    least_epsilon: float = 0.005  # where Algorithm 1 stops
 
     def __call__(self, split: Split, /) -> Outcome:
         """Train, and test one of the three; the proof is of the last, as a rho-SVM."""
         given = Kernels.from_split(split)
-        found = partial_svms(given.K, given.y)
+        found = partial_svms(given.K, given.y, least_epsilon=self.least_epsilon)
         proof = RhoSVM(given.K, given.y).certify(alpha=np.abs(found.last))
         more = {"hypotheses": found.n_hypotheses, "last gap": float(found.gaps[-1])}
         value = given.error_of(given.rows @ getattr(found, self.part))
@@ -108,7 +109,7 @@ TABLES = (
 The published realisations, or the sets' own test parts. The kernel is exp(-|x - x'|^2 / beta), beta the mean squared
 distance of the samples to train on from their mean; hard margin; Algorithm 1 as printed, from an epsilon of 0.1 to one
 of 0.005. SVM (BEST) is the machine of the regularisation path with the fewest errors on the test samples, as the paper
-has it. Chosen here, as the paper does not say it: features as they are published, svmguide1 (astro) mapped to [-1, 1].
+has it. Chosen here, as the paper does not say it: features as they are published.
 Realisations after the tenth are not the published ones.
 """,
         rows=DATA,

@@ -35,6 +35,7 @@ class GaussianExperts:
 
     n_experts: int = 100
     cv: int = 5
+    scales: tuple[float, ...] = SCALES
 
     def __call__(self, split: Split, /) -> Outcome:
         """Choose, fit the experts, and test them."""
@@ -42,7 +43,7 @@ class GaussianExperts:
         D, new = cdist(X, X, "sqeuclidean"), cdist(np.asarray(split.X_test, np.float64), X, "sqeuclidean")
         D, new = (distances / np.median(D[np.triu_indices(len(D), 1)]) for distances in (D, new))
         scale, gamma = min(
-            ((scale, gamma) for scale in SCALES for gamma in PENALTIES),
+            ((scale, gamma) for scale in self.scales for gamma in PENALTIES),
             key=lambda pair: round(self._validate(np.exp(-D / pair[0]), y, pair[1]), 9),
         )
         members = draw_members(len(y), self.n_experts, (0.5, 0.9), np.random.default_rng(split.random_state))

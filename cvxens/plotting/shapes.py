@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from cvxens import validation
+from cvxens.effects import Effects, MainEffect
+from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
+from cvxens.features import column
 from cvxens.plotting.display import (
     FAINT,
     PALETTE,
@@ -99,6 +102,13 @@ class ShapeFunction:
         ends = thresholds[[0, -1]] + [-spare, spare] if sample is None else sample[[sample.argmin(), sample.argmax()]]
         first, last = min(ends[0], thresholds[0]), max(ends[1], thresholds[-1])
         return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, True, of)
+
+    @classmethod
+    def from_effect(cls, name: str, main: MainEffect, output: int, sample: Array | None, of: str = "") -> Self:
+        """Take a main effect for one of several scores, over the sample or a little over its cuts."""
+        x, values = main.outline(*find_span(main.cuts, sample))
+        known = None if sample is None else sample[~np.isnan(sample)]
+        return cls(name, x, values[:, output], known, of=of)
 
     @property
     def extent(self) -> float:
@@ -214,6 +224,23 @@ class ShapeDisplay:
         if hasattr(estimator, "classes_") and not any(shape.of for panel in panels.values() for shape in panel):
             ylabel = f"{YLABEL} (above 0: {read_fitted(estimator, 'classes_')[1]})"
         return cls._from_panels(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
+
+    @classmethod
+    def from_effects(cls, effects: Effects, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
+        """Draw the main effects of a model, of the mean 0 over the samples that they were made on.
+
+        They come by importance, and are those of trees of depth 2 and of rules too; a sample `X` is marked below.
+        """
+        sample = None if X is None else effects.read(X)
+        panels, sizes = {}, {}
+        for main, size in zip(effects.mains, effects.importances, strict=False):
+            values = None if sample is None else np.asarray(column(sample, main.feature), np.float64)
+            name = effects.feature_names[main.feature]
+            panels[main.feature] = [
+                ShapeFunction.from_effect(name, main, k, values, of) for k, of in enumerate(effects.outputs or [""])
+            ]
+            sizes[main.feature] = size
+        return cls._from_panels(panels, n_shown, importances=sizes).plot(ax)
 
     @classmethod
     def from_run(

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import sum_error
 from cvxens.types import Array
 
-__all__ = ["PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
+__all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
 
 MOST_PAIRS = 1_000_000
 """Pairs up to which a model for cvxpy is written, a row for each."""
@@ -44,11 +44,121 @@ MOST_PAIRS = 1_000_000
 BITS = 52
 """Bits of the sum of supplies, counted in units of a grid on which sums of them are exact."""
 
+SORTED = 4
+"""Orders of samples that are remembered."""
+
 REMEMBERED = 16
 """Multipliers whose scores are remembered: a round asks for those of its last few points."""
 
+LEAST_LOST = 2.0**-42
+"""The first share that supplies and demands are scaled down by: most of what rounding them to the grid may exceed."""
+
 ALIKE = 1e-4
 """How far from a multiple of each other, relative to their size, multipliers have potentials that serve for both."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradedPairs:
+    """The pairs of samples of other grades of a query, as pairs of -1 and +1 of groups of copies of the samples.
+
+    The grades of a query are numbered, and two of them differ in a highest binary digit. So for every digit, the grades
+    that agree in all digits above make a group, where those with a 1 are to rank above those with a 0: each pair is in
+    one group, and a sample has at most as many copies as the number of grades has digits.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_copies,)
+        The sample that each copy is of.
+    y : ndarray of shape (n_copies,)
+        -1 and +1.
+    groups : ndarray of int, shape (n_copies,)
+        The group of each copy, from 0; all have both sides.
+    shares : ndarray of shape (n_groups,)
+        What a pair of every group counts in the mean over the pairs of a query, and then over the queries.
+
+    Examples
+    --------
+    >>> pairs = GradedPairs.from_grades(np.array([0.0, 1.0, 2.0]), np.zeros(3))
+    >>> for group in range(2):
+    ...     print(pairs.rows[pairs.groups == group], pairs.y[pairs.groups == group])
+    [0 1] [-1.  1.]
+    [0 1 2] [-1. -1.  1.]
+    >>> pairs.concordance(np.array([0.0, 3.0, 2.0])).__round__(3)
+    0.667
+    """
+
+    rows: NDArray[np.intp]
+    y: Array
+    groups: NDArray[np.intp]
+    shares: Array
+
+    @classmethod
+    def from_grades(cls, grades: Array, queries: NDArray[Any]) -> Self:
+        """Return the pairs of samples with grades (n_samples,) and queries (n_samples,).
+
+        Raises
+        ------
+        InvalidInput
+            There are none.
+        """
+        query = np.unique(queries, return_inverse=True)[1]
+        order = np.lexsort((grades, query))
+        # the grade of a sample as a number, from 0 in every query
+        new_query = np.diff(query[order], prepend=-1) != 0
+        new_grade = new_query | (np.diff(grades[order], prepend=np.nan) != 0)
+        counts = np.cumsum(new_grade) - 1
+        rank = np.empty(len(order), np.int64)
+        rank[order] = counts - counts[new_query][query[order]]
+        parts, n_digits = [], int(rank.max()).bit_length()
+        for digit in range(n_digits):
+            group = np.unique(np.stack([query, rank >> (digit + 1)]), axis=1, return_inverse=True)[1].ravel()
+            upper = (rank >> digit & 1).astype(bool)
+            sizes = [np.bincount(group[side], minlength=int(group.max()) + 1) for side in (upper, ~upper)]
+            kept = np.flatnonzero((sizes[0] * sizes[1])[group])
+            parts.append((kept, np.where(upper, 1.0, -1.0)[kept], group[kept] * n_digits + digit))
+        if not parts:
+            found = f"found {len(rank)} sample{'s' * (len(rank) > 1)}, none of another grade in its query"
+            raise InvalidInput("y", found, "give two or more grades")
+        rows, y, names = (np.concatenate(part) for part in zip(*parts, strict=True))
+        groups = np.unique(names, return_inverse=True)[1]
+        # of every group the query and the number of pairs
+        above, below = np.bincount(groups, y > 0), np.bincount(groups, y < 0)
+        of_group = np.zeros(len(above), np.intp)
+        of_group[groups] = query[rows]
+        in_query = np.bincount(of_group, above * below)
+        return cls(rows, y, groups, 1 / (in_query[of_group] * np.count_nonzero(in_query)))
+
+    @cached_property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return int(np.bincount(self.groups, self.y > 0) @ np.bincount(self.groups, self.y < 0))
+
+    def list_all(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """Return the samples of the higher and of the lower grades of all pairs, and what each pair counts."""
+        order = np.lexsort((-self.y, self.groups))
+        above, below = (np.bincount(self.groups, self.y * sign > 0).astype(np.intp) for sign in (1, -1))
+        starts = np.cumsum(above + below) - above - below
+        # the pairs of a group in rows, one for each sample of the higher grades
+        first = np.repeat(order[self.y[order] > 0], np.repeat(below, above))
+        sizes = above * below
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        second = order[np.repeat(starts + above, sizes) + place % np.repeat(below, sizes)]
+        return self.rows[first], self.rows[second], np.repeat(self.shares, sizes)
+
+    def concordance(self, scores: Array) -> float:
+        """Return the mean share of the pairs of a query that scores (n_samples,) order rightly; of equal ones half."""
+        f, up = scores[self.rows], self.y > 0
+        order = np.lexsort((f, self.groups))
+        group, value = self.groups[order], f[order]
+        # the samples of a group with one score, and how many of the others of the group have a lower one
+        tie = np.cumsum((np.diff(group, prepend=-1) != 0) | (np.diff(value, prepend=np.nan) != 0)) - 1
+        ups, downs = (np.bincount(tie, side[order]) for side in (up, ~up))
+        before = np.cumsum(downs) - downs
+        _, first = np.unique(group, return_index=True)
+        of_tie = group[np.flatnonzero(np.diff(tie, prepend=-1))]
+        lower = before - before[tie[first]][of_tie]
+        won = np.bincount(of_tie, ups * (lower + downs / 2))
+        return float(won @ self.shares)
 
 
 class PairLoss(Loss, Protocol):
@@ -124,15 +234,41 @@ class PairLoss(Loss, Protocol):
         means = np.bincount(self.groups, z, self.n_groups) / np.bincount(self.groups, minlength=self.n_groups)
         return z - means[self.groups]
 
+    @cached_property
+    def _negatives_first(self) -> NDArray[np.intp]:
+        """All samples, the negatives before the positives."""
+        return np.argsort(self.positive, kind="stable")
+
+    @cached_property
+    def _short_groups(self) -> NDArray[Any]:
+        """The groups, in the shortest type that holds them: short integers are sorted in a time linear in them."""
+        return self.groups.astype(np.min_scalar_type(self.n_groups))
+
+    @cached_property
+    def _sorted(self) -> deque[tuple[Array, NDArray[np.intp]]]:
+        """Keys, and the samples in their order: a step asks for value, slopes and curvature at the same scores."""
+        return deque(maxlen=SORTED)
+
+    def sort(self, f: Array, beyond: float = 0.0) -> NDArray[np.intp]:
+        """Return the order of groups and in them of ``f_p - 1 + beyond`` and f_q, of equal ones the positives last."""
+        key = np.where(self.positive, f - (1 - beyond), f)
+        for known, order in self._sorted:
+            if np.array_equal(known, key):
+                return order
+        order = self._negatives_first[np.argsort(key[self._negatives_first], kind="stable")]
+        if self.n_groups > 1:
+            order = order[np.argsort(self._short_groups[order], kind="stable")]
+        self._sorted.append((key, order))
+        return order
+
     def sum_over_partners(self, f: Array, values: Array, beyond: float = 0.0) -> Array:
         """Sum values (..., n_samples) over the partners of every sample in pairs with ``1 - f_p + f_q > beyond``.
 
         Along the samples of a group in the order of ``f_p - 1`` and f_q, the partners of a positive come after it, and
         those of a negative before it.
         """
-        key = np.where(self.positive, f - (1 - beyond), f)
         # of equal keys the positive, which is not a partner then, comes last
-        order = np.lexsort((self.positive, key, self.groups))
+        order = self.sort(f, beyond)
         side = self.positive[order]
         sorted_values = values[..., order]
         of_negatives = np.cumsum(np.where(side, 0.0, sorted_values), axis=-1)
@@ -149,8 +285,7 @@ class PairLoss(Loss, Protocol):
 
     def count_below(self, f: Array, beyond: float) -> NDArray[np.intp]:
         """Count, for every positive, the negatives of groups before its own, and those of its own with s <= beyond."""
-        key = np.where(self.positive, f - (1 - beyond), f)
-        order = np.lexsort((self.positive, key, self.groups))
+        order = self.sort(f, beyond)
         found: NDArray[np.intp] = np.empty(len(f), np.intp)
         found[order] = np.cumsum(~self.positive[order])
         return found[self.positive]
@@ -400,7 +535,7 @@ def fit_flow(supplies: Array, demands: Array, capacity: float) -> tuple[Array, A
         return (a, b) if find_shortage(a, b, units) == 0 else None
 
     found, low, high = try_share(1.0), 0.0, 1.0
-    lost = 2.0**-BITS
+    lost = LEAST_LOST
     while found is None and lost < 1:
         high, low, lost = 1 - lost / 4, 1 - lost, 4 * lost
         found = try_share(low)

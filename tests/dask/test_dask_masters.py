@@ -5,8 +5,8 @@ from dask_samples import sharded, two_classes
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
 from cvxens.colgen.loop import Limits, run_within
 from cvxens.dask import DaskStumps
-from cvxens.dask.masters import InteriorHinge, ShardedMaster, ShardedRestricted
-from cvxens.dask.votes import Stumps
+from cvxens.dask.masters import ShardedMaster, ShardedRestricted
+from cvxens.dask.votes import InteriorHinge, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Constant, Stump
 from cvxens.problems.losses import Exponential, Hinge, Logistic, SquaredHinge

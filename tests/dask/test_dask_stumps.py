@@ -58,7 +58,8 @@ def coarsened(sample, n_bins):
         codes = np.stack([np.searchsorted(own, v, "right") for own, v in zip(cuts, shard.values, strict=True)])
         shards.append(replace(shard, codes=codes.astype(np.uint8)))
     low, high = combine_extremes([find_ends(shard) for shard in shards])
-    return replace(sample, shards=tuple(shards), cuts=cuts, low=low, high=-high)
+    total = sample.total_weight
+    return ShardedSample(sample.workers, shards, sample.shape, sample.classes, cuts, (low, -high), total)
 
 
 def test_a_bound_with_slack_is_a_bound_and_costs_fewer_questions():

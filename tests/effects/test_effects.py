@@ -27,11 +27,13 @@ from cvxens.effects import Effects
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import (
     AND,
+    Among,
     Branch,
     Constant,
     Formula,
     Indicator,
     Interval,
+    LevelStump,
     LinearForm,
     Negated,
     Ramp,
@@ -236,6 +238,36 @@ def test_any_sum_of_weak_learners_is_taken_apart_exactly(hypotheses, seed, with_
     assert effects(new) == pytest.approx(score(new), abs=1e-10)
     # one term for each set of features, and none that a smaller set has said
     assert len(set(effects.names)) == len(effects.terms)
+    if with_sample:
+        assert effects.shapley_values(new[:1])[0] == pytest.approx(shapley_by_enumeration(score, new[0], X), abs=1e-9)
+
+
+missing = st.sampled_from([-1, 0, 1])
+levels = st.sampled_from([(), (0,), (1, 2)])
+conditions = st.one_of(
+    st.builds(Among, feature, levels, st.just(()), st.booleans(), st.booleans()),
+    st.builds(Interval, feature, st.just(0.5), st.just(np.inf), st.booleans()),
+)
+learners_of_gaps = st.one_of(
+    st.builds(Stump, feature, cut, sign, missing),
+    st.builds(LevelStump, feature, levels, sign, missing),
+    st.builds(Rule, st.lists(conditions, max_size=2, unique_by=lambda i: i.feature).map(tuple), sign),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(learners_of_gaps, min_size=1, max_size=6), st.integers(0, 10**6), st.booleans())
+def test_missing_values_and_levels_have_cells_of_their_own(hypotheses, seed, with_sample):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([0.0, 1.0, 2.0, 3.0, np.nan], size=(12, N_FEATURES))
+    w = rng.normal(size=(len(hypotheses), 1))
+    effects = Effects.from_terms(zip(hypotheses, w, strict=True), np.array([0.5]), NAMES, X=X if with_sample else None)
+
+    def score(Z):
+        return 0.5 + sum(w_j[0] * h(Z) for h, w_j in zip(hypotheses, w, strict=True))
+
+    new = rng.choice([0.0, 1.0, 2.0, 3.0, np.nan], size=(20, N_FEATURES))
+    assert effects(new) == pytest.approx(score(new), abs=1e-10)
     if with_sample:
         assert effects.shapley_values(new[:1])[0] == pytest.approx(shapley_by_enumeration(score, new[0], X), abs=1e-9)
 

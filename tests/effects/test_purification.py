@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvxens.effects import purify
+from cvxens.effects import purify, purify_further
 
 
-def move_means(table, masses, n_sweeps=400):
+def move_means(table, masses, n_sweeps=100):
     """Lengerich et al. 2020, Algorithm 1: the means of rows, then of columns, leave the table until there are none."""
     pure = table.copy()
     a, b = np.zeros(len(table)), np.zeros(table.shape[1])
@@ -72,3 +72,20 @@ def test_sums_of_rows_and_columns_have_no_interaction_where_there_are_no_samples
     assert a[:, 0] == pytest.approx(rows - 1.4)
     assert b[:, 0] == pytest.approx([-2.5, 2.5])
     assert constant[0] == pytest.approx(1.4 + 1.5)
+
+
+@given(st.integers(0, 10**6), st.tuples(*[st.integers(1, 4)] * 3), st.sampled_from([0.0, 0.5, 0.9]))
+def test_three_features_keep_what_no_two_of_them_say(seed, shape, empty):
+    rng = np.random.default_rng(seed)
+    masses = rng.random(shape) * (rng.random(shape) >= empty)
+    masses[0, 0, 0] += 0.1
+    masses /= masses.sum()
+    table = rng.normal(size=(*shape, 2))
+    pure, parts = purify_further(table, masses)
+    assert pure + sum(np.expand_dims(part, k) for k, part in enumerate(parts)) == pytest.approx(table, abs=1e-12)
+    for k in range(3):
+        assert np.abs((masses[..., None] * pure).sum(axis=k)).max() <= 1e-9
+    # what two of them say is gone
+    two = sum(np.expand_dims(rng.normal(size=part.shape), k) for k, part in enumerate(parts))
+    again, _ = purify_further(table + two, masses)
+    assert again[masses > 0] == pytest.approx(pure[masses > 0], abs=1e-8)

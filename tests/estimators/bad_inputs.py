@@ -7,7 +7,7 @@ from public_estimators import X, Y
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from cvxens import InfiniteEnsembleSVC, LPBoostClassifier
+from cvxens import EqualMeanScores, InfiniteEnsembleSVC, LPBoostClassifier
 from cvxens.colgen import formulations, oracles
 from cvxens.kernels import Stump
 
@@ -160,6 +160,7 @@ PARAMETERS = {
     "max_rounds": NOT_WHOLE,
     "monotone": ["up", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}, [1, -1, 0, 1]],
     "curvature": ["convex", 3, {0: 2}, {0: "up"}, {9: 1}, {"weight": 1}],
+    "constraints": ["equal", 3, ["sex"], [None], {"sex": 0.1}, EqualMeanScores(0), [EqualMeanScores(0, -1.0)]],
     "interactions": ["all", 3, [(0, 9)], [("a", "b")], [(0, 1, 2, 3, 4)]],
     "cache_size": NOT_POSITIVE,
     "tol": [*NOT_POSITIVE, None],
@@ -190,6 +191,8 @@ PARAMETERS = {
     "Cs": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, None, "all", ["1"], [[1.0]], [1j]],
     "gammas": [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], 1.0, "all", ["1"], [[1.0]], [1j]],
     "cv": [0, 1, -2, 1.5, "five", [], [1, 2], 10**6, object(), [([0], [1], [2])]],
+    "one_standard_error": ["yes", 2, None, np.nan, [True]],
+    "pairs": ["some", 2, None, np.nan, [True]],
     "scoring": ["precise", 3, [], ["accuracy"], {"a": "accuracy"}, np.nan, object()],
 }
 """Wrong values of every parameter of a constructor."""

@@ -1,15 +1,15 @@
 """Every public estimator, of few rounds where there are rounds, and a sample for it."""
 
 from functools import cache
-from inspect import isclass
 
 from estimator_samples import two_classes
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from cvxens import estimators
 
 QUICK = {
+    "AdditiveClassifier": {"C": 0.5},
     "AdaBoostClassifier": {"n_rounds": 5},
     "AdaBoostECCClassifier": {"n_rounds": 5},
     "AdaBoostMHClassifier": {"n_rounds": 5},
@@ -21,10 +21,10 @@ QUICK = {
 PUBLIC = {
     name: getattr(estimators, name)(**QUICK.get(name, {}))
     for name in estimators.__all__
-    if isclass(getattr(estimators, name))
+    if hasattr(getattr(estimators, name), "fit")
 }
 
-CLASSIFIERS = [name for name in PUBLIC if not is_regressor(PUBLIC[name])]
+CLASSIFIERS = [name for name in PUBLIC if is_classifier(PUBLIC[name])]
 
 X, Y = two_classes()
 

@@ -5,6 +5,7 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
+from estimator_samples import every_stump
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -32,18 +33,9 @@ NEW = RANDOM.uniform(-1, 7, (50, 2))
 V = cp.Variable(2, name="v")
 
 
-def stumps(X):
-    """Every middle stump of one sign."""
-    columns = []
-    for x in X.T:
-        values = np.unique(x)
-        columns += [np.where(x > middle, 1.0, -1.0) for middle in (values[:-1] + values[1:]) / 2]
-    return np.column_stack(columns)
-
-
 def enumerate_all(loss, outputs=()):
     """The least loss and l1 norm over all stumps."""
-    H = stumps(X)
+    H = every_stump(X)
     W, b = cp.Variable((H.shape[1], *outputs)), cp.Variable((1, *outputs))
     F = H @ W + np.ones((30, 1)) @ b
     expression, constraints = loss(F)
@@ -142,7 +134,7 @@ def add_the_line(f, X, own):
 
 def test_a_formulation_of_ones_own_with_a_linear_part(tmp_path):
     model = ColumnGenerationRegressor(with_a_line, tol=1e-6).fit(X, T)
-    H, W, b = stumps(X), cp.Variable(10), cp.Variable()
+    H, W, b = every_stump(X), cp.Variable(10), cp.Variable()
     r = T - H @ W - b - X @ V
     optimum = cp.Problem(cp.Minimize(cp.sum_squares(r) + 4 * cp.norm1(W))).solve(solver="CLARABEL")
     assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)

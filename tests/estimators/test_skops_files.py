@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from estimator_samples import called, three_classes, two_classes
 from public_estimators import QUICK
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -48,6 +48,7 @@ BY_DEFAULT = {
     "AdaBoostClassifier": BOOSTED,
     "AdaBoostECCClassifier": BOOSTED | {"Coded"},
     "AdaBoostMHClassifier": BOOSTED | {"Coded"},
+    "AdditiveClassifier": VOTE | {"Ramp"},
     "CGEnsClassifier": VOTE,
     "CGEnsSLSClassifier": VOTE,
     "ColumnGenerationClassifier": VOTE | {"soft_margin"},
@@ -56,6 +57,7 @@ BY_DEFAULT = {
     "InfiniteEnsembleSVCCV": STUMP | {"InfiniteEnsembleSVC"},
     "InfiniteEnsembleSVR": EXPANSION | {"Stump", "SimplifiedStump"},
     "LPBoostClassifier": VOTE,
+    "LPBoostRanker": VOTE,
     "LPBoostRegressor": VOTE,
     "MultiBoostClassifier": VOTE,
     "PartialSVMEnsembleClassifier": {"Certificate", "PartialSVM", "FixedKernel"} | MIDDLE_STUMPS,
@@ -123,7 +125,7 @@ def fitted(estimator, sample):
     """A pipeline that has been used."""
     X, y = sample
     scaler = MinMaxScaler() if isinstance(estimator, InfiniteEnsembleSVC) else StandardScaler()
-    targets = np.unique(y, return_inverse=True)[1] if is_regressor(estimator) else y
+    targets = y if is_classifier(estimator) else np.unique(y, return_inverse=True)[1]
     model = make_pipeline(scaler, clone(estimator)).fit(X, targets)
     model.predict(X)
     return model
@@ -214,6 +216,7 @@ def test_every_trusted_type_is_one_that_files_hold():
             "Centred",
         },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
+        {"EqualMeanScores", "GroupLoss", "ClassLoss"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens"}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cvxens.experiments import EXPERIMENTS, Cell, Published, Store, experiment_of, of_paper, tasks_of
-from cvxens.experiments.pages import PAPERS, count_verdicts, read_explanations, write_pages
+from cvxens.experiments.costs import Costs
+from cvxens.experiments.pages import PAPERS, count_verdicts, list_missing, read_explanations, write_pages
 
 QUICK = [("ll08", "figure1"), ("ll08", "figure2"), ("kie06", "figure1"), ("tt06", "figure1")]
 
@@ -16,7 +17,8 @@ def test_figures_are_drawn_from_trials(tmp_path, names):
     table, store = experiment_of(*names), Store(tmp_path / "cells")
     for task in tasks_of([table], splits=1)[0]:
         store.write(table, task.measure())
-    [page] = write_pages(tmp_path, [table], store)
+    page, summary = write_pages(tmp_path, [table], store)
+    assert f"| [{table.paper.upper()} {table.table}]({table.paper}.md) |" in summary.read_text()
     image = tmp_path / f"{table.paper}_{table.table}.png"
     assert image.read_bytes().startswith(b"\x89PNG")
     assert image.stat().st_size < 200_000
@@ -54,7 +56,7 @@ def test_gram_matrices_are_of_the_classes():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_paper_has_a_page_before_anything_is_measured(tmp_path, paper):
-    [page] = write_pages(tmp_path, of_paper(paper), Store(tmp_path / "cells"))
+    page, _ = write_pages(tmp_path, of_paper(paper), Store(tmp_path / "cells"))
     text = page.read_text()
     for each in of_paper(paper):
         assert f"## {each.table}: {each.title}" in text
@@ -81,3 +83,18 @@ def test_what_explains_a_cell_is_an_experiment(each):
     cells = [Cell(row, column, 1.0, 1.0, 2, 1.0) for row in table.rows for column in table.columns]
     assert any(each.is_of(table, found) for found in cells)
     assert each.reason.endswith(".")
+
+
+def test_what_is_not_measured_says_what_it_takes():
+    table = experiment_of("kie06", "figure2")
+    assert next(list_missing(table, [], Costs({}))) == "AdaBoost on all"
+    known = Costs({("kie06", "figure2", "slope", "AdaBoost"): 4.0})
+    assert next(list_missing(table, [], known)) == "AdaBoost on all (some 4 s a split)"
+    tables = experiment_of("ll08", "table2")
+    cells = [Cell("heart", column, 1.0, 1.0, 2, 7.0) for column in tables.columns]
+    assert next(list_missing(tables, cells, Costs({}))).endswith("a1a, splice, svmguide1, w1a (some 7 s a split)")
+
+
+def test_checks_are_not_counted():
+    assert experiment_of("ll08", "hard_lpboost").is_check
+    assert not experiment_of("ll08", "table2").is_check

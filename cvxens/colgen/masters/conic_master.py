@@ -78,12 +78,8 @@ class ConicMaster(FastMaster):
                 if failure.attempts[0].status != "infeasible":
                     raise
             return self._lower_violation()
-        form, penalty = self.conic.form, self._canonicalise_penalty()
-        link = self._link(form, penalty)
-        cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
-        tol = self._next_tolerance()
-        feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
-        found = solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
+        form, penalty, tol = self.conic.form, self._canonicalise_penalty(), self._next_tolerance()
+        found = self._minimise(form, penalty, tol)
         if found.status in {"PrimalInfeasible", "AlmostPrimalInfeasible"}:
             return self._lower_violation()
         n_rows, n_columns = form.A.shape
@@ -95,11 +91,28 @@ class ConicMaster(FastMaster):
             reference = CvxpyMaster(self.restricted.formulation, self.restricted.y)
             reference.restricted = self.restricted
             return reference.solve()
-        w = found.x[n_columns + penalty.rows].reshape(-1, *self.outputs)
-        point = {"w": w, "u": proof.u}
+        solution = self.restricted.evaluate({**self._read_weights(found.x, n_columns, penalty), "u": proof.u})
+        if self.restricted.is_mended:
+            # constraints hold to a solver's digits only: tighter ones by more than these are met with the weights
+            tighter = self._minimise(self.loss.tighten().conic(self.conic.shape).form, penalty, tol)
+            if tighter.solved:
+                point = self._read_weights(tighter.x, n_columns, penalty)
+                solution = self.restricted.evaluate({**point, "u": proof.u})
+        return replace(solution, exact=tol == ACCURACY)
+
+    def _minimise(self, form: ConicForm, penalty: ConicForm, tol: float) -> Any:
+        """Minimise loss and penalty in conic form to a relative gap."""
+        link = self._link(form, penalty)
+        cost = np.concatenate([form.c, penalty.c, np.zeros(link.A.shape[1] - len(form.c) - len(penalty.c))])
+        feasibility = ACCURACY if tol == ACCURACY else FEASIBLE
+        return solve_cones(link.A, link.b, cost, link.cones, tol_gap_rel=tol, tol_feas=feasibility)
+
+    def _read_weights(self, x: Array, n_columns: int, penalty: ConicForm) -> dict[str, Array]:
+        """Return weights, and the intercept where there is one, of what was minimised over."""
+        point = {"w": x[n_columns + penalty.rows].reshape(-1, *self.outputs)}
         if self.balanced is not None:
-            point["b"] = found.x[len(found.x) - self.n_shifts :].reshape(self.outputs)
-        return replace(self.restricted.evaluate(point), exact=tol == ACCURACY)
+            point["b"] = x[len(x) - self.n_shifts :].reshape(self.outputs)
+        return point
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over all hypotheses; the next solution is as good as the gap to what was found warrants."""
@@ -115,7 +128,8 @@ class ConicMaster(FastMaster):
         """
         has_new = self.restricted.n_columns > self._n_solved
         self._n_solved = self.restricted.n_columns
-        if not has_new or self.restricted.formulation.constraints is not None:
+        constrained = self.restricted.formulation.constraints is not None or hasattr(self.loss, "tighten")
+        if not has_new or constrained:
             return ACCURACY
         return max(ACCURACY, min(COARSEST, SHARE * self.gap))
 

@@ -169,14 +169,16 @@ class SmoothingMaster(NewtonMaster):
         return self.restricted.bound(solution, priced)
 
     def _measure(self, w: Array, f: Array, u: Array) -> tuple[float, float]:
-        """Return the objective at w, and the bound from multipliers u over the columns so far."""
+        """Return the objective at w, and the bound from multipliers u over the columns so far.
+
+        Those of a neighbour are in the domain of the conjugate up to rounding, which steers no step: a solution is
+        repaired where it is evaluated, once a round.
+        """
         problem, y = self.restricted.problem, self.restricted.y
         objective = self.loss.value(y * f) + self.penalty.value(w)
-        repaired = self.loss.repair(u, None)
-        edges = problem.H.edges(y * repaired)
+        edges = problem.H.edges(y * u)
         sizes = edges if problem.nonnegative else np.abs(edges)
-        bound = problem.bound(repaired, Edges(float(sizes.max()), float(edges @ edges)))
-        return objective, bound
+        return objective, problem.bound(u, Edges(float(sizes.max()), float(edges @ edges)))
 
     def _step(self, smooth: Any, w: Array, f: Array, u: Array) -> tuple[Array, Array, float]:
         """Minimise the quadratic model of the smoothed loss, with the penalty, and search on the way there.

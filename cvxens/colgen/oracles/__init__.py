@@ -1,5 +1,6 @@
 """Oracles: weak learners that price their hypotheses."""
 
+from cvxens.colgen.oracles.additive_terms import AdditiveTerms
 from cvxens.colgen.oracles.boxes import Boxes
 from cvxens.colgen.oracles.depth_three_trees import DepthThreeTrees
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
@@ -17,6 +18,7 @@ from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Constant, LevelStump, Stump
 
 __all__ = [
+    "AdditiveTerms",
     "Boxes",
     "Constant",
     "Costed",

@@ -1,0 +1,465 @@
+"""The estimators over shards, with the conventions of Dask's ecosystem: collections in, lazy predictions out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from cvxens import validation
+from cvxens.certificates import Certificate
+from cvxens.colgen import Checkpoint, Formulation, Oracle, Step, formulations
+from cvxens.colgen.loop import Limits, run_within
+from cvxens.dask.masters import ShardedMaster, ShardedRestricted
+from cvxens.dask.shards import ShardedSample, Workers
+from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
+from cvxens.dask.votes import Signs
+from cvxens.errors import CvxensError, InvalidInput, WorkersLost
+from cvxens.estimators.ensembles import (
+    SLACK_PRICE,
+    CGEnsClassifier,
+    ColumnGenerationClassifier,
+    LPBoostClassifier,
+)
+from cvxens.estimators.parameters import estimator
+from cvxens.estimators.progress import REMEDIES, time_limit, warn_of
+from cvxens.estimators.votes import sum_votes
+from cvxens.hypotheses import Hypothesis
+from cvxens.problems.losses import Hinge
+from cvxens.problems.penalties import L1
+from cvxens.types import Array
+
+SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
+"""How many stumps of a feature enter at a time, as on one machine."""
+
+SLACK = 0.25
+"""The share of `tol` to which the edges of all stumps are bounded: closer would not show in the gap."""
+
+LOSSES = ("CommClosedError", "KilledWorker", "CancelledError", "FutureCancelledError", "ClosedClientError")
+"""The errors of dask.distributed that tell of lost workers, by name, as it need not be there."""
+
+ORACLES = ("stumps", "quantile_stumps")
+"""The weak learners that can be priced over shards."""
+
+
+@dataclass(eq=False, repr=False)
+class DaskClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier of two classes whose sample is in shards on workers.
+
+    Parameters
+    ----------
+    tol : float
+        The relative certified gap at which the fit is done.
+    max_time : float, optional
+        Stop, with a ConvergenceWarning, after so many seconds.
+    client : distributed.Client, optional
+        Whose workers hold the shards. By default the current client, and without one the threads of this machine.
+    persist : bool
+        True to keep the shards in the memory of the workers; False to read and code the collections again for every
+        question, in memory for the shards that are worked on at a time.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the classifier is at most from the optimum; its note says how many rows and shards it covers.
+    history_ : tuple
+        Objective, bound and times, round by round.
+    classes_ : ndarray of shape (2,)
+        The classes.
+    client_ : distributed.Client or None
+        The client of the fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X was a data frame.
+    """
+
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_time: float | None = None
+    client: Any = None
+    persist: bool = True
+    certificate_: Certificate = field(init=False)
+    history_: tuple[Any, ...] = field(init=False)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : dask array or data frame of shape (n_samples, n_features)
+            Finite numbers.
+        y : dask array or series of shape (n_samples,)
+            Two classes.
+        sample_weight : dask array or series of shape (n_samples,), optional
+            Factors on the price of each sample's slack, 0 or above; a sample of weight 0 plays no part.
+
+        Returns
+        -------
+        self
+            Fitted; an estimator whose fit fails stays as it was.
+
+        Raises
+        ------
+        InvalidInput
+            Collections or parameters that cannot be worked with; it is a ValueError.
+        WorkersLost
+            The client, its scheduler or all workers are gone; it has the best state by then.
+        """
+        workers = Workers(self.client)
+        best: list[Any] = []
+        with translate_loss(best):
+            sample = ShardedSample.from_collections(X, y, sample_weight, workers=workers, persist=self.persist)
+            found = self._solve(sample, best)
+        certificate = found["certificate_"]
+        covered = f"{len(sample):,} rows in {len(sample.shards)} shards"
+        found["certificate_"] = replace(certificate, note=f"{certificate.note}, {covered}", prover=None)
+        self.__dict__.pop("feature_names_in_", None)
+        if sample.names:
+            found["feature_names_in_"] = np.array(sample.names, object)
+        known = {"classes_": sample.classes, "client_": workers.client, "n_features_in_": sample.shape[1]}
+        self.__dict__.update(found | known)
+        return self
+
+    @abstractmethod
+    def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
+        """Return the fitted attributes; `best` is to hold the best state as it comes."""
+
+    @abstractmethod
+    def to_local(self) -> Any:
+        """Return the estimator of one machine, fitted as this one is."""
+
+    @abstractmethod
+    def _scorer(self) -> Callable[[Array], Array]:
+        """Return the function from samples to scores, which workers are sent."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Score samples, lazily where they are a collection.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or array-like, of shape (n_samples, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        dask array or ndarray of shape (n_samples,)
+            Positive for the second class.
+        """
+        return self._map(X, partial(score_block, self._scorer()), np.dtype(np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of the larger score for each sample of X, lazily where it is a collection."""
+        check_is_fitted(self)
+        return self._map(X, partial(classify_block, self._scorer(), self.classes_), self.classes_.dtype)
+
+    def _map(self, X: Any, function: Callable[[Any], NDArray[Any]], dtype: np.dtype[Any]) -> Any:
+        check_is_fitted(self)
+        names = getattr(X, "columns", None)
+        if (
+            names is not None
+            and hasattr(self, "feature_names_in_")
+            and list(map(str, names)) != list(self.feature_names_in_)
+        ):
+            found = f"found the columns {list(map(str, names))[:5]}"
+            raise InvalidInput("X", found, f"give those of the fit, {list(self.feature_names_in_)[:5]}")
+        if not hasattr(X, "dask"):
+            values = validation.finite_array("X", X, ndim=2)
+            self._check_width(values.shape[1])
+            return function(values)
+        if hasattr(X, "to_dask_array"):
+            X = X.to_dask_array()
+        self._check_width(X.shape[1])
+        return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+
+    def _check_width(self, found: int) -> None:
+        if found != self.n_features_in_:
+            raise InvalidInput("X", f"found {found} features", f"give {self.n_features_in_}, as in the fit")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def __sklearn_clone__(self) -> Self:
+        # a client is shared, not copied
+        return type(self)(**self.get_params(deep=False))
+
+
+def score_block(scorer: Callable[[Array], Array], block: Any) -> Array:
+    """Score the samples of a block, of which there may be none."""
+    rows = np.asarray(block, np.float64)
+    return scorer(rows) if len(rows) else np.zeros(0)
+
+
+def classify_block(scorer: Callable[[Array], Array], classes: NDArray[Any], block: Any) -> NDArray[Any]:
+    """Return the classes of the samples of a block."""
+    return classes[(score_block(scorer, block) > 0).astype(np.intp)]
+
+
+@contextmanager
+def translate_loss(best: list[Any]) -> Iterator[None]:
+    """Raise `WorkersLost`, with the best state, where a client, a scheduler or workers are gone."""
+    try:
+        yield
+    except (CvxensError, MemoryError):
+        raise
+    except Exception as error:
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        if not kinds & {
+            "CommClosedError",
+            "KilledWorker",
+            "CancelledError",
+            "FutureCancelledError",
+            "ClosedClientError",
+        }:
+            raise
+        raise WorkersLost(f"{type(error).__name__}: {error!s:.200}", best[-1] if best else None) from error
+
+
+@dataclass(eq=False, repr=False)
+class DaskEnsemble(DaskClassifier):
+    """A weighted vote of stumps by column generation over shards.
+
+    Parameters
+    ----------
+    columns_per_round : int, optional
+        At most so many weak learners enter per round; None for the oracle's own choice.
+    max_columns : int, optional
+        Stop, with a ConvergenceWarning, at so many weak learners.
+    checkpoint : Checkpoint or path, optional
+        Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers.
+
+    Attributes
+    ----------
+    weak_learners_ : tuple of Hypothesis
+        Functions from X to (n_samples,).
+    weights_ : ndarray of shape (n_weak_learners,)
+        Their weights w.
+    intercept_ : ndarray of shape ()
+        b; 0 where the formulation has none.
+    """
+
+    local: ClassVar[type[Any]]
+    """The estimator of one machine."""
+
+    _: KW_ONLY
+    columns_per_round: int | None = None
+    max_columns: int | None = None
+    checkpoint: Any = None
+    weak_learners_: tuple[Hypothesis, ...] = field(init=False)
+    weights_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+
+    @property
+    @abstractmethod
+    def oracle(self) -> str:
+        """The weak learners."""
+
+    @abstractmethod
+    def _formulation(self, total_weight: float) -> Formulation:
+        """Return the problem, with the price of a sample of weight 1."""
+
+    def _oracle(self, sample: ShardedSample) -> Oracle:
+        kind = validation.one_of("oracle", self.oracle, ORACLES)
+        most = self.columns_per_round
+        if kind == "quantile_stumps":
+            return DaskQuantileStumps(sample, **({} if most is None else {"columns_per_round": most}))
+        per_feature = 1
+        if most is None:
+            several = min(len(sample) // SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS // sample.shape[1])
+            per_feature = max(1, several)
+        return DaskStumps(sample, columns_per_round=most, per_feature=per_feature, slack=SLACK * self.tol)
+
+    def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
+        def follow(step: Step) -> None:
+            best[:] = [step.incumbent]
+
+        limits = Limits(tol=self.tol, max_columns=self.max_columns, max_time=time_limit(self))
+        formulation = self._formulation(sample.total_weight)
+        given = self.checkpoint
+        run = run_within(
+            limits,
+            formulation,
+            self._oracle(sample),
+            Signs(formulation, sample),  # type: ignore[arg-type]
+            lambda *_: ShardedMaster(formulation, sample),
+            partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
+            checkpoint=given if given is None or isinstance(given, Checkpoint) else Checkpoint(given),
+            callback=follow,
+        )
+        if run.ending in REMEDIES:
+            reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
+            warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
+        return {
+            "certificate_": run.certificate,
+            "history_": run.history,
+            "weak_learners_": tuple(column.hypothesis for column in run.columns),
+            "weights_": run.weights,
+            "intercept_": np.asarray(run.intercept),
+        }
+
+    def _scorer(self) -> Callable[[Array], Array]:
+        used = np.flatnonzero(self.weights_).tolist()
+        learners = tuple(self.weak_learners_[j] for j in used)
+        return partial(sum_votes, hypotheses=learners, weights=self.weights_[used], intercept=self.intercept_)
+
+    def _local_parameters(self) -> Mapping[str, Any]:
+        shared = set(self.get_params(deep=False)) & set(self.local().get_params(deep=False))
+        return {name: getattr(self, name) for name in shared}
+
+    def to_local(self) -> Any:
+        """Return the estimator of one machine, fitted as this one is.
+
+        It scores, tells of its weak learners and is saved as any other one; the multipliers of the samples,
+        `dual_weights_`, stay with these.
+        """
+        check_is_fitted(self)
+        local = self.local(**self._local_parameters())
+        names = ("certificate_", "history_", "weak_learners_", "weights_", "intercept_", "classes_", "n_features_in_")
+        found = {name: getattr(self, name) for name in names} | self._local_attributes()
+        if hasattr(self, "feature_names_in_"):
+            found["feature_names_in_"] = self.feature_names_in_
+        local.__dict__.update(found)
+        return local
+
+    def _local_attributes(self) -> dict[str, Any]:
+        return {"price_of_constraints_": None}
+
+
+@final
+@estimator
+class DaskLPBoostClassifier(DaskEnsemble):
+    """Soft-margin boosting over shards (LL08 P4): min sum w + C sum_i xi_i, margins of at least 1 - xi_i, w >= 0.
+
+    The optimum is one over all stumps of all shards, and is certified; weak learners, weights and certificate are the
+    same bits however the rows are cut into partitions, and whatever workers there are.
+
+    Parameters
+    ----------
+    C : float, optional
+        The price of a unit of slack of a sample of weight 1; by default 100 over the sum of the sample weights.
+    oracle : {"stumps", "quantile_stumps"}
+        The weak learners: all middle stumps, or at most 32 a feature.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DaskLPBoostClassifier(C=0.01).fit(da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200))
+    >>> model.certificate_.holds(1e-3), model.certificate_.note
+    (True, 'over every hypothesis of the oracle, 569 rows in 3 shards')
+    >>> model.predict(da.from_array(X, chunks=(300, 30))).compute()[:3], model.to_local().predict(X[:3])
+    (array([0, 0, 0]), array([0, 0, 0]))
+    """
+
+    source: ClassVar[str] = "LL08 P4; DBS02"
+    local = LPBoostClassifier
+
+    C: float | None = None
+    _: KW_ONLY
+    oracle: str = "stumps"
+
+    def _formulation(self, total_weight: float) -> Formulation:
+        return formulations.soft_margin(
+            SLACK_PRICE / total_weight if self.C is None else validation.positive("C", self.C)
+        )
+
+
+@final
+@estimator
+class DaskCGEnsClassifier(DaskEnsemble):
+    """CGEns (SL) over shards: min 1/2 w'w + C sum_i xi_i, y_i (sum_j w_j h_j(x_i) + b) >= 1 - xi_i.
+
+    Parameters
+    ----------
+    C : float
+        Price of a unit of slack of a sample of weight 1.
+    oracle : {"quantile_stumps"}
+        The weak learners: at most 32 stumps a feature. An l2 penalty wants a finite set.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DaskCGEnsClassifier(C=0.001).fit(da.from_array(X[:, :5], chunks=(200, 5)), da.from_array(y, chunks=200))
+    >>> model.certificate_.holds(1e-3)
+    True
+    """
+
+    source: ClassVar[str] = "SL Algorithm 1, (1), (8)"
+    local = CGEnsClassifier
+
+    C: float = 0.01
+    _: KW_ONLY
+    oracle: str = "quantile_stumps"
+
+    def _oracle(self, sample: ShardedSample) -> Oracle:
+        validation.one_of("oracle", self.oracle, ORACLES[1:])
+        return super()._oracle(sample)
+
+    def _formulation(self, total_weight: float) -> Formulation:
+        return formulations.svm(validation.positive("C", self.C))
+
+
+@final
+@estimator
+class DaskColumnGenerationClassifier(DaskEnsemble):
+    """A formulation of your own over shards: a loss that is a sum over samples, with an l1 or a squared l2 penalty.
+
+    Parameters
+    ----------
+    formulation : Formulation, optional
+        The hinge, or a smooth loss that is a sum over samples, such as `Logistic`, with one price, that of a sample of
+        weight 1; and `L1` or, over "quantile_stumps", `SquaredL2`. By default LL08 P4 with an intercept and prices of
+        100 in sum.
+    oracle : {"stumps", "quantile_stumps"}
+        The weak learners: all middle stumps, or at most 32 a feature.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens.problems.losses import Logistic
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DaskColumnGenerationClassifier(Formulation(Logistic(0.05), L1(), intercept=True))
+    >>> model.fit(da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200)).certificate_.holds(1e-3)
+    True
+    """
+
+    source: ClassVar[str] = "any formulation; by default LL08 P4"
+    local = ColumnGenerationClassifier
+
+    formulation: Formulation | None = None
+    _: KW_ONLY
+    oracle: str = "stumps"
+
+    def _formulation(self, total_weight: float) -> Formulation:
+        if self.formulation is None:
+            return Formulation(Hinge(SLACK_PRICE / total_weight), L1(), intercept=True, nonnegative=True)
+        validation.instance("formulation", self.formulation, Formulation)
+        if hasattr(self.formulation.terms[1], "ridge") and self.oracle != "quantile_stumps":
+            remedy = "take 'quantile_stumps', a finite set, as squared weights spread over all that are nearly alike"
+            raise InvalidInput("oracle", f"found {self.oracle!r} with a squared l2 penalty", remedy)
+        return self.formulation
+
+    def _local_parameters(self) -> Mapping[str, Any]:
+        found = dict(super()._local_parameters())
+        if found["formulation"] is None:
+            del found["formulation"]
+        return found
+
+    def _local_attributes(self) -> dict[str, Any]:
+        return {
+            **super()._local_attributes(),
+            "variables_": {},
+            "_decide": None if self.formulation is None else self.formulation.decide,
+        }

@@ -1,0 +1,332 @@
+"""Losses under side constraints that are linear in scores and in slacks: equal means of groups, bounded losses of some.
+
+A side constraint is ``sum_i pulls_i z_i + sum_i charges_i max(0, 1 - z_i) <= limit``. With multipliers pi >= 0 of some,
+the dual value of the loss l under them follows from that of the loss itself:
+
+    min over z of l(z) + u'z under the constraints  >=  D_pi(u + pulls'pi) - limits'pi,
+
+where D_pi is the dual value of ``l(z) + sum_i (charges'pi)_i max(0, 1 - z_i)``: of a hinge loss one with higher prices
+of slack. So a proof needs u, and one number for each constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cvxens.problems.expressions import ConicLoss
+from cvxens.problems.losses import Hinge, Loss, rise
+from cvxens.problems.modelling import Model, Term, cp, solve_model
+from cvxens.rounding import EPSILON, TINY
+from cvxens.types import Array, Point
+
+HELD = 1e-12
+"""Violation of equal means that counts as rounding, relative to the sizes of the terms that a constraint adds up."""
+
+TIGHTER = 1e-7
+"""The share of a limit by which it is lowered where a solver's digits do not suffice to meet it."""
+
+ROOM = 1e-13
+"""The room that weights are given within constraints, relative to these sizes, so that these hold however terms are
+added up: a thousandth of a thousandth of a digit that data have."""
+
+SAME = 1e-12
+"""Multipliers that differ by no more, relative to their sum, are the same but for rounding."""
+
+SINGULAR = 1e-12
+"""Singular values below this share of the largest are 0: equal means are two constraints on one number."""
+
+ROUNDS = 5
+"""Corrections of weights, each of which may violate another constraint."""
+
+NEWTON_STEPS = 200
+"""Steps to the end of an interval of intercepts: as many as there are kinks at most, and a few in practice."""
+
+
+@dataclass(frozen=True, eq=False)
+class SideLoss(ConicLoss):
+    """A loss where side constraints hold, infinite elsewhere.
+
+    The constraints hold at weights that masters hand over to the last digits: they are moved until they do (`hold`).
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss itself, of one margin or score a sample.
+    pulls, charges : ndarray of shape (n_constraints, n_samples)
+        Of the constraints; pulls add up to 0 over samples times signs, so that an intercept changes nothing of
+        them, and prices are 0 or above, and 0 where the loss is on scores.
+    limits : ndarray of shape (n_constraints,)
+        The largest values that are allowed.
+
+    Examples
+    --------
+    Two samples of which the first may not score above the second by more than 0.5:
+
+    >>> loss = SideLoss(Hinge(1.0), np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([0.5]))
+    >>> z = np.array([0.5, -0.5])
+    >>> loss.value(z), loss.value(2 * z + 1)
+    (2.0, inf)
+    >>> u = loss.adopt(np.array([1.0, 1.0]), np.array([0.5]), None)
+    >>> u, loss.dual_value(u)
+    (array([0.5, 0.5]), 1.75)
+    """
+
+    loss: Loss
+    pulls: Array
+    charges: Array
+    limits: Array
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return (self.pulls.shape[1],)
+
+    @property
+    def on_scores(self) -> bool:  # type: ignore[override]  # of the loss, not of the class
+        return self.loss.on_scores
+
+    @property
+    def basis(self) -> str:  # type: ignore[override]  # of the loss, not of the class
+        """The ground of bounds: multipliers of the constraints where the loss has a conjugate."""
+        return "by multipliers of the constraints" if self.is_known else ConicLoss.basis
+
+    @cached_property
+    def has_charges(self) -> bool:
+        """True if some constraint is on slacks."""
+        return bool(self.charges.any())
+
+    @cached_property
+    def is_known(self) -> bool:
+        """True if bounds follow from the conjugate of the loss; else they are found by conic proofs."""
+        return not isinstance(self.loss, ConicLoss) and (isinstance(self.loss, Hinge) or not self.has_charges)
+
+    def term(self, z: Any) -> Term:
+        term = self.loss.term(z)
+        return Term(term.expression, (*term.constraints, self._state(z) <= self.limits), term.variables)
+
+    def _state(self, z: Any) -> Any:
+        """Model what the constraints bound."""
+        return self.pulls @ z + self.charges @ cp.pos(1 - z) if self.has_charges else self.pulls @ z
+
+    def measure(self, z: Array) -> tuple[Array, Array]:
+        """Return how far constraints are exceeded, below 0 if they are not, and the sizes of what each adds up."""
+        slack = np.maximum(1 - z, 0.0)
+        sizes = np.abs(self.pulls) @ np.abs(z) + self.charges @ (1 + np.abs(z)) + np.abs(self.limits)
+        return self.pulls @ z + self.charges @ slack - self.limits, sizes
+
+    def value(self, z: Array) -> float:
+        return self.loss.value(z) if self.holds(z) else inf
+
+    def holds(self, z: Array, room: float = -ROOM) -> bool:
+        """Return True if the constraints hold with some room, relative to the sizes of what each adds up."""
+        excess, sizes = self.measure(z)
+        return bool((excess <= np.where(self.limits > 0, -room, HELD) * sizes).all())
+
+    def own_values(self, z: Array) -> Mapping[str, Array]:
+        """Return the best values of the variables that the loss names."""
+        return self.loss.own_values(z) if hasattr(self.loss, "own_values") else {}
+
+    def rise(self, z: Array, errors: Array) -> float:
+        """Bound how far the loss itself rises."""
+        return rise(self.loss, z, errors)
+
+    def shortfall(self, z: Array, u: Array) -> float:
+        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
+        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
+        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
+
+    def primal_violation(self, z: Array, auxiliary: Point) -> float:
+        """Return the largest violation, of the loss's own domain or of a constraint."""
+        excess, _ = self.measure(z)
+        return max(self.loss.primal_violation(z, auxiliary), float(excess.max(initial=0.0)))
+
+    def tighten(self) -> SideLoss:
+        """Return the same with smaller limits, by more than what solvers leave of violations; equal means stay so."""
+        return replace(self, limits=(1 - TIGHTER) * self.limits)
+
+    # proofs
+
+    @cached_property
+    def _known(self) -> list[tuple[Array, Array]]:
+        """Multipliers u that were adopted, with those of the constraints, the last ones last."""
+        return []
+
+    def _raise_prices(self, pi: Array) -> Loss:
+        """Return the loss with what slacks cost by the constraints."""
+        if not self.has_charges:
+            return self.loss
+        hinge: Any = self.loss
+        return Hinge(hinge.C + pi @ self.charges)
+
+    def adopt(self, v: Array, pi: Array, y: Array | None) -> Array:
+        """Return u = v - pulls'pi for multipliers of the loss and of the constraints, repaired, and remember it.
+
+        With labels y those of the loss are balanced, and so are these.
+        """
+        pi = np.maximum(pi, 0.0)
+        u = np.asarray(self._raise_prices(pi).repair(v, y) - pi @ self.pulls)
+        self._known.append((u, pi))
+        return u
+
+    def find_prices(self, u: Array) -> Array | None:
+        """Return the multipliers of the constraints that belong to an adopted u, or to a share of one; else None."""
+        size = float(np.abs(u).sum())
+        for known, pi in reversed(self._known):
+            square = float(known @ known)
+            share = float(known @ u) / square if square else 0.0
+            if float(np.abs(u - share * known).sum()) <= SAME * size and share >= 0:
+                return share * pi
+        return None
+
+    def price(self, u: Array) -> Array:
+        """Return multipliers of the constraints that give u its dual value; a solver's, where u was not adopted."""
+        if (known := self.find_prices(u)) is not None:
+            return known
+        z = cp.Variable(u.shape)
+        term = self.loss.term(z)
+        held = self._state(z) <= self.limits
+        problem = cp.Problem(cp.Minimize(term.expression + u @ z), [held, *term.constraints])
+        return np.maximum(solve_model(Model(problem, {}, {"pi": (held, 1.0)}), None, {}).duals["pi"], 0.0)
+
+    def _split(self, u: Array) -> tuple[Loss, Array, Array, float] | None:
+        """Return the loss with raised prices, its multipliers, those of the constraints, and how far u is from them."""
+        if not self.is_known or (pi := self.find_prices(u)) is None:
+            return None
+        loss, pull = self._raise_prices(pi), pi @ self.pulls
+        v = u + pull
+        repaired = loss.repair(v, None)
+        rounding = (len(pi) + 2) * EPSILON * (np.abs(u).sum() + (pi @ np.abs(self.pulls)).sum())
+        return loss, repaired, pi, float(np.abs(repaired - v).sum() + rounding)
+
+    def dual_value(self, u: Array) -> float:
+        if (split := self._split(u)) is None:
+            return super().dual_value(u)
+        loss, v, pi, _ = split
+        return loss.dual_value(v) - float(pi @ self.limits)
+
+    def dual_magnitude(self, u: Array) -> float:
+        """Return the sum of the sizes of what the dual value adds up."""
+        if (split := self._split(u)) is None:
+            return abs(super().dual_value(u)) + float(np.abs(u).sum())
+        loss, v, pi, _ = split
+        own = loss.dual_magnitude(v) if hasattr(loss, "dual_magnitude") else abs(loss.dual_value(v))
+        return own + float(np.abs(v).sum() + pi @ np.abs(self.limits))
+
+    def displacement(self, u: Array) -> float:
+        split = self._split(u)
+        return super().displacement(u) if split is None else split[-1]
+
+    def reservation(self, u: Array) -> str:
+        return super().reservation(u) if self._split(u) is None else ""
+
+    def prove(self, u: Array, y: Array | None, z: Array) -> Array:
+        return self.repair(u, y) if self._split(u) is not None else super().prove(u, y, z)
+
+    def repair(self, u: Array, y: Array | None) -> Array:
+        """Return u if it is adopted, or a share of such, and balanced; else the nearest that has a bound."""
+        if (split := self._split(u)) is None:
+            return super().repair(u, y)
+        _, v, pi, _ = split
+        return u if y is None or abs(float(y @ v)) <= SAME * float(v.sum()) else self.adopt(v, pi, y)
+
+    def multipliers(self, z: Array) -> Array:
+        """Return those of the loss itself, as if no constraint had a price; or, without a conjugate, conic ones."""
+        if not self.is_known:
+            return super().multipliers(z)
+        return self.adopt(self.loss.multipliers(z), np.zeros(len(self.limits)), None)
+
+    # intercepts and weights
+
+    def best_intercept(self, f: Array, y: Array) -> Array:
+        """Return the best b within the constraints; where there is none, the b that comes closest."""
+        free = np.asarray(self.loss.best_intercept(f, y))
+        low, high = -inf, inf
+        for pulls, charges, limit in zip(self.pulls, self.charges, self.limits, strict=True):
+            if not charges.any():
+                continue
+            charged = charges > 0
+            at, labels, C = f[charged], y[charged], charges[charged]
+            size = float(C @ (1 + np.abs(at)))
+            room = limit - float(pulls @ (y * f)) - ROOM * size
+            least = float(Hinge(C).best_intercept(at, labels))
+            if Hinge(C).value(labels * (at + least)) > room:
+                low, high = max(low, least), min(high, least)
+                continue
+            low = max(low, _find_end(at, labels, C, room, least, -1.0))
+            high = min(high, _find_end(at, labels, C, room, least, 1.0))
+        return np.clip(free, low, max(low, high)) if low > -inf or high < inf else free
+
+    def hold(self, H: Array, y: Array, w: Array, b: Array | None, *, fixed_sum: bool) -> tuple[Array, Array]:
+        """Move weights and intercept the least until the constraints hold to the last digits, with room for rounding.
+
+        Weights move in proportion to their sizes, and keep their signs; an intercept that is None is the best one
+        before. What is far from feasible stays so.
+        """
+        f = H @ w
+        intercept = b is None
+        b = self.best_intercept(f, y) if b is None else b
+        w_before, b_before = w, b
+        for _ in range(ROUNDS):
+            z = y * (f + b)
+            excess, sizes = self.measure(z)
+            # where nothing may be exceeded there is no room either
+            room = np.where(self.limits > 0, ROOM * sizes, 0.0)
+            broken = excess + room > np.where(self.limits > 0, 0.0, ROOM * sizes)
+            if not broken.any():
+                return w, b
+            # the slopes of what is bounded, a piecewise linear function, in the scores
+            slopes = y * np.where(z < 1, self.pulls - self.charges, self.pulls)[broken]
+            D, wanted = H.T @ slopes.T, (excess + room)[broken]
+            scale, of_b = np.abs(w), slopes.sum(axis=1) if intercept and self.has_charges else np.zeros(len(wanted))
+            # min |d / w|^2 + d_b^2 / max |w|^2 under D'd + of_b d_b = -excess
+            scaled = np.vstack([scale[:, np.newaxis] * D, scale.max(initial=0.0) * of_b])
+            if fixed_sum:
+                scaled = np.column_stack([scaled, np.append(scale, 0.0)])
+                wanted = np.append(wanted, 0.0)
+            step = -np.linalg.pinv(scaled.T, rcond=SINGULAR) @ wanted
+            ahead = w + scale * step[:-1]
+            if (ahead * w < 0).any():
+                break
+            w, b = ahead, b + scale.max(initial=0.0) * step[-1]
+            f = H @ w
+        if fixed_sum or self.has_charges or not (self.limits > 0).all():
+            return w_before, b_before
+        # smaller scores differ less
+        values = self.pulls @ (y * f)
+        shares = (1 - 4 * ROOM) * self.limits / np.where(values > 0, values, TINY)
+        w = w * min(1.0, float(shares.min()))
+        return w, self.best_intercept(H @ w, y) if intercept else b
+
+
+def _find_end(f: Array, y: Array, C: Array, room: float, least: float, side: float) -> float:
+    """Return the end of the interval of b around `least` where ``C'max(0, 1 - y (f + b)) <= room``; it may be open."""
+
+    def measure(b: float) -> tuple[float, float]:
+        slack = 1 - y * (f + b)
+        return float(C @ np.maximum(slack, 0.0)), -float((C * y)[slack > 0].sum())
+
+    rising = C[y * side < 0].sum()
+    if not rising:
+        return side * inf
+    # Newton's steps on a convex function of kinks come from outside, and end after as many kinks at most
+    b = least + side * (1.0 + float(np.abs(f + least).max()) + room / float(rising))
+    for _ in range(NEWTON_STEPS):
+        value, slope = measure(b)
+        if value <= room or not slope * side > 0:
+            break
+        ahead = b - (value - room) / slope
+        if ahead == b or side * (ahead - least) <= 0:
+            break
+        b = ahead
+    # the last float may be outside
+    for _ in range(NEWTON_STEPS):
+        if measure(b)[0] <= room:
+            return b
+        step = (b - least) * 2.0**-50 or side * TINY
+        b = b - step if side * (b - step - least) > 0 else least
+    return least

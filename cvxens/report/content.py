@@ -1,0 +1,339 @@
+"""What a report says of a model, as JSON has it: numbers to draw, words to read, and why something is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import getdoc
+from math import isfinite
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens import validation
+from cvxens.effects import Effects, Interaction, MainEffect
+from cvxens.effects.functions import find_span
+from cvxens.errors import InvalidInput
+from cvxens.plotting.display import name_problems
+from cvxens.plotting.traces import Trace
+from cvxens.report.words import describe_proof
+from cvxens.types import Array
+
+Content: TypeAlias = dict[str, Any]
+
+MOST_MAINS, MOST_PAIRS, MOST_RULES, MOST_EXPLAINED = 60, 24, 500, 50
+"""The most functions, pairs, rules and samples in a report, the most important ones."""
+
+MOST_TERMS = 40
+"""Effects of a sample that are told one by one; the others are told as one."""
+
+MOST_CUTS = 300
+"""The most cuts of a function that are drawn, evenly spaced in rank."""
+
+MOST_LEVELS = 8
+"""A feature with at most so many different values in the sample is drawn as bars."""
+
+MOST_ROUNDS = 400
+"""The most rounds of a history that are drawn."""
+
+BINS = 32
+"""Bins of the density of a feature."""
+
+NEGLIGIBLE = 1e-9
+"""Effects of at most this share of the largest one are rounding, and are not told."""
+
+SIGNIFICANT = 6
+"""Digits of every number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The samples that a report is about: as they were given, as the model reads them, their names and targets."""
+
+    raw: Any
+    X: Any  # (n_samples, n_features), dense or sparse
+    y: NDArray | None
+    weights: Array | None
+    rows: Sequence[str]
+    levels: Mapping[int, Sequence[str]]  # of nominal features, by feature
+
+    @classmethod
+    def from_sample(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Given | None:
+        """Read samples; None without any."""
+        if X is None:
+            for argument, value in (("y", y), ("sample_weight", sample_weight)):
+                if value is not None:
+                    raise InvalidInput(argument, "found it without X", "give the samples too")
+            return None
+        read = model._accepts().new(model, X)
+        n = read.shape[0]
+        y = None if y is None else validation.labels("y", y, n)
+        weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
+        rows = getattr(X, "index", None)
+        nominal = {k: f.categories for k, f in enumerate(getattr(model, "features_", ())) if f.categories is not None}
+        return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)), nominal)
+
+    def take(self, rows: NDArray[np.intp]) -> Any:
+        """Return some samples as they were given."""
+        return self.raw.iloc[rows] if hasattr(self.raw, "iloc") else self.X[rows]
+
+
+def describe_model(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, explain: Any = None) -> Content:
+    """Return the content of the report of a fitted model, on samples where there are any."""
+    given = Given.from_sample(model, X, y, sample_weight)
+    content: Content = {"title": type(model).__name__, "overview": _describe_overview(model, given)}
+    content["parameters"] = [[name, repr(value)[:200]] for name, value in model.get_params(deep=False).items()]
+    content["certificates"] = _describe_certificates(model)
+    content["histories"] = _describe_histories(model)
+    content["rules"] = _describe_rules(model, given)
+    try:
+        effects = model.effects(None if given is None else given.raw, sample_weight)
+    except InvalidInput as error:
+        content["effects"] = {"lacking": f"This model has no effects to draw: {error.found}."}
+        return content
+    content["effects"] = _describe_effects(model, effects, given)
+    content["explained"] = _explain(model, effects, given, explain)
+    return content
+
+
+def _describe_overview(model: Any, given: Given | None) -> list[list[str]]:
+    """Return lines of a name and a text."""
+    what = (getdoc(type(model)) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
+    lines = [["What it is", what], ["Features", str(model.n_features_in_)]]
+    if hasattr(model, "classes_"):
+        lines.append(["Classes", ", ".join(map(str, model.classes_))])
+    parts = model._parts()
+    if hasattr(parts[0], "weak_learners_"):
+        used = sum(int(np.any(w)) for part in parts for w in part.weights_)
+        lines.append(["Weak learners in use", str(used)])
+    elif hasattr(parts[0], "support_"):
+        lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
+    if given is None:
+        lines.append(["Samples of this report", "none were given: shapes are over all thresholds alike"])
+        return lines
+    lines.append(["Samples of this report", str(len(given.rows))])
+    if given.y is not None:
+        score = float(model.score(given.raw, given.y, sample_weight=given.weights))
+        told = f"{100 * score:.1f} % are classified correctly" if hasattr(model, "classes_") else ""
+        lines.append(["Score on these samples", told or f"R\N{SUPERSCRIPT TWO} = {score:.4f}"])
+    return lines
+
+
+def _describe_certificates(model: Any) -> list[Content]:
+    """Return a sentence on each certificate, and its lines."""
+    found = model.certificate_
+    certificates = list(found) if isinstance(found, list | tuple) else [found]
+    names = name_problems(model) if len(certificates) > 1 else [""]
+    oracle = model.get_params(deep=False).get("oracle")
+    over = f"all hypotheses of the oracle {oracle!r}" if isinstance(oracle, str) else "all hypotheses of its oracle"
+    tol, what = model.get_params().get("tol"), getattr(type(model), "certified", "the objective")
+    return [
+        {
+            "name": name,
+            "sentence": describe_proof(certificate, tol, what, over),
+            "proven": bool(certificate.proven),
+            "rows": [list(row) for row in certificate._rows()],
+        }
+        for name, certificate in zip(names, certificates, strict=True)
+    ]
+
+
+def _describe_histories(model: Any) -> list[Content]:
+    """Return the objective, the bound and the gap of every round; nothing of models without rounds."""
+    found = getattr(model, "history_", ())
+    histories, names = ([found], [""]) if not hasattr(model, "estimators_") else (found, name_problems(model))
+    described = []
+    for name, history in zip(names, histories, strict=False):
+        try:
+            trace = Trace.from_history(history)
+        except InvalidInput:
+            # rows without an objective and a bound are no trace
+            continue
+        chosen = _thin(len(trace.objective), MOST_ROUNDS)
+        columns = {"objective": trace.objective, "bound": trace.bound, "gap": trace.relative_gap, "round": trace.rounds}
+        numbers = {key: _numbers(values[chosen]) for key, values in columns.items()}
+        described.append({"name": name, "quantity": trace.quantity, **numbers})
+    return described
+
+
+def _describe_rules(model: Any, given: Given | None) -> Content:
+    """Return the rules of an ensemble, or else its weak learners, as a table."""
+    if not hasattr(model, "to_frame"):
+        return {"lacking": "This model is no list of rules."}
+    frame, kind = None, "rules"
+    if given is not None and given.y is not None and hasattr(model, "classes_"):
+        try:
+            frame = model.get_rules(given.raw, given.y, given.weights)
+        except InvalidInput:
+            # weak learners that are no sums of rules are listed as they are
+            frame = None
+    if frame is None:
+        frame, kind = model.to_frame(), "weak learners"
+    if "problem" in frame and frame["problem"].nunique() > 1:
+        names = name_problems(model)
+        frame["problem"] = [names[k] for k in frame["problem"]]
+    else:
+        frame = frame.drop(columns="problem", errors="ignore")
+    rows = [[_cell(value) for value in row] for row in frame.head(MOST_RULES).itertuples(index=False)]
+    return {"kind": kind, "columns": list(map(str, frame.columns)), "rows": rows, "total": len(frame)}
+
+
+def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Content:
+    """Return what each effect is, how important, and how it is drawn."""
+    ranked = [int(k) for k in np.argsort(-effects.importances, kind="stable") if effects.importances[k] > 0]
+    ranked = [k for k in ranked if effects.importances[k] > NEGLIGIBLE * effects.importances[ranked[0]]]
+    terms = [
+        {
+            "name": effects.names[k],
+            "order": len(effects.terms[k].features),
+            "importance": _numbers(effects.sizes[k]),
+            "mean": _number(effects.importances[k]),
+            "share": _number(effects.shares[k]),
+        }
+        for k in ranked
+    ]
+    mains: list[Content] = []
+    pairs: list[Content] = []
+    for place, k in enumerate(ranked):
+        term = effects.terms[k]
+        if isinstance(term, MainEffect) and len(mains) < MOST_MAINS:
+            mains.append({"term": place, **_draw_main(term, effects, given)})
+        elif isinstance(term, Interaction) and len(term.features) == 2 and len(pairs) < MOST_PAIRS:
+            pairs.append({"term": place, **_draw_pair(term, effects, given)})
+    score = "score"
+    if hasattr(model, "classes_") and not effects.outputs:
+        score = f"score (above 0: {model.classes_[1]})"
+    elif not hasattr(model, "classes_"):
+        score = "prediction"
+    orders = [len(term.features) for term in effects.terms]
+    return {
+        "outputs": list(effects.outputs),
+        "score": score,
+        "intercept": _numbers(effects.intercept),
+        "terms": terms,
+        "mains": mains,
+        "pairs": pairs,
+        "counts": [orders.count(1), orders.count(2)],
+    }
+
+
+def _column(given: Given, feature: int) -> Array:
+    X = given.X[:, [feature]]
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)[:, 0]
+
+
+def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Content:
+    """Return a function as lines through points, and the density of its feature; of few values, as bars."""
+    drawn: Content = {"name": effects.feature_names[main.feature]}
+    x = None if given is None else _column(given, main.feature)
+    low, high = find_span(main.cuts, x)
+    if given is not None and x is not None:
+        weights = np.ones(len(x)) if given.weights is None else given.weights
+        known = ~np.isnan(x)
+        if not known.all():
+            drawn["missing"] = {"values": _numbers(main.at([np.nan])), "count": _number(weights[~known].sum())}
+        levels, places = np.unique(x[known], return_inverse=True)
+        texts = given.levels.get(main.feature)
+        if len(levels) <= MOST_LEVELS or texts is not None:
+            drawn["levels"] = _numbers(levels)
+            drawn["names"] = None if texts is None else [texts[int(level)] for level in levels]
+            drawn["counts"] = _numbers(np.bincount(places, weights[known], len(levels)))
+            drawn["bars"] = [_numbers(values) for values in main.at(levels).T]
+            return drawn
+        drawn["density"] = _numbers(np.histogram(x[known], BINS, (low, high), weights=weights[known])[0])
+    points, lines = main.outline(low, high, MOST_CUTS)
+    drawn["x"], drawn["lines"] = _numbers(points), [_numbers(values) for values in lines.T]
+    drawn["thinned"] = len(main.cuts) if len(main.cuts) > MOST_CUTS else 0
+    return drawn
+
+
+def _draw_pair(pair: Interaction, effects: Effects, given: Given | None) -> Content:
+    """Return a pair as a table between edges, with the share of the samples in each cell."""
+    edges, table, masses = pair.crop([None if given is None else _column(given, f) for f in pair.features])
+    return {
+        "names": [effects.feature_names[feature] for feature in pair.features],
+        "edges": [_numbers(ends) for ends in edges],
+        "tables": [[_numbers(row) for row in values] for values in np.moveaxis(table, -1, 0)],
+        "masses": [_numbers(row) for row in masses],
+    }
+
+
+def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) -> Content | None:
+    """Return what each effect, and each feature by its Shapley value, adds to the scores of some samples."""
+    if given is None:
+        return None
+    scores = effects(given.raw).reshape(len(given.rows), -1)
+    rows = _choose(scores[:, 0], explain)
+    samples = given.take(rows)
+    n, n_outputs = len(rows), scores.shape[1]
+    by_effect = effects.contributions(samples).reshape(n, -1, n_outputs)
+    by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
+    predicted = model.predict(samples)
+    values = np.stack([_column(given, feature)[rows] for feature in range(effects.n_features)], axis=1)
+    main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
+    shown_effects = np.argsort(-effects.importances, kind="stable")[:MOST_TERMS]
+    shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:MOST_TERMS]
+    return {
+        "effects": [effects.names[k] for k in shown_effects],
+        "features": [effects.feature_names[k] for k in shown_features],
+        "values_of_effects": [
+            [_number(values[i, main_of[k]]) if main_of[k] >= 0 else None for k in shown_effects] for i in range(n)
+        ],
+        "values_of_features": [_numbers(values[i, shown_features]) for i in range(n)],
+        "samples": [
+            {
+                "name": given.rows[row],
+                "predicted": _cell(np.asarray(predicted)[i]),
+                "target": None if given.y is None else _cell(given.y[row]),
+                "scores": _numbers(scores[row]),
+                "by_effect": _with_others(by_effect[i], shown_effects),
+                "by_feature": _with_others(by_feature[i], shown_features),
+            }
+            for i, row in enumerate(rows.tolist())
+        ],
+    }
+
+
+def _with_others(values: Array, shown: NDArray[np.intp]) -> list[list[Any]]:
+    """Return by score the values of those that are shown, and the sum of the others."""
+    others = values.sum(axis=0) - values[shown].sum(axis=0) if len(shown) < len(values) else np.zeros(values.shape[1])
+    return [[*_numbers(of_score[shown]), _number(other)] for of_score, other in zip(values.T, others, strict=True)]
+
+
+def _choose(scores: Array, explain: Any) -> NDArray[np.intp]:
+    """Return the rows that were asked for, or rows from the lowest to the highest score."""
+    if explain is None:
+        ranked = np.argsort(scores, kind="stable")
+        return ranked[_thin(len(ranked), MOST_EXPLAINED)]
+    rows = np.atleast_1d(np.asarray(explain))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows) or rows.min() < 0 or rows.max() >= len(scores):
+        found = f"found {explain!r:.100}"
+        raise InvalidInput("explain", found, f"give numbers of rows of X, from 0 to {len(scores) - 1}")
+    return rows.astype(np.intp)
+
+
+def _thin(n: int, most: int) -> NDArray[np.intp]:
+    """Return at most so many of n places, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
+
+
+def _number(value: Any) -> float | None:
+    """Return a number of few digits; None for one that is not finite, which JSON does not have."""
+    number = float(value)
+    return float(f"{number:.{SIGNIFICANT}g}") if isfinite(number) else None
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [_number(value) for value in np.ravel(values)]
+
+
+def _cell(value: Any) -> Any:
+    """Return an entry of a table: a number, or text."""
+    if isinstance(value, bool | np.bool_):
+        return str(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return _number(value)
+    return str(value)

@@ -1,0 +1,45 @@
+"""What a certificate says, in plain words."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from cvxens.certificates import Certificate
+
+TO_ROUNDING = 1e-9
+"""A relative gap that people need not read the digits of."""
+
+
+def describe_proof(certificate: Certificate, tol: float | None, what: str, over: str) -> str:
+    """Say what a certificate proves of `what`, such as "the objective": the strongest of the sentences that holds.
+
+    `over` names the set of hypotheses, where the certificate is about one.
+
+    Examples
+    --------
+    >>> describe_proof(Certificate(1.0, 0.99, 0.01, 0.01, {}, {}, True), 0.05, "the objective", "")
+    'Proven: the objective is within 1 % of the best possible (asked: 5 %).'
+    """
+    among = f" over {over}" if "hypothes" in certificate.note else ""
+    asked = "" if tol is None else f" (asked: {as_percent(tol)})"
+    within = f"{what} is within {as_percent(certificate.relative_gap)} of the best possible{among}"
+    if not isfinite(certificate.gap):
+        return f"Nothing is proven: {certificate.note or 'one of the two objectives is not finite'}."
+    if certificate.relative_gap < 0:
+        return "Nothing is proven: the bound is on the wrong side of the objective."
+    if not certificate.proven:
+        found = f"the bound that there is leaves a gap of {as_percent(certificate.relative_gap)}"
+        return f"Not proven ({certificate.note or 'no bound over all hypotheses'}): {found}{asked}."
+    if tol is None:
+        sides = f"{certificate.primal:.4g}, and none is beyond {certificate.dual:.4g}"
+        return f"Proven: {what} is {sides}{among}."
+    if not certificate.holds(tol):
+        return f"Not within the tolerance asked, {as_percent(tol)}: proven is only that {within}."
+    if certificate.relative_gap <= TO_ROUNDING:
+        return f"Proven: {what} is the best possible{among}, to rounding{asked}."
+    return f"Proven: {within}{asked}."
+
+
+def as_percent(share: float) -> str:
+    """Return a share of two digits, in percent."""
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"

@@ -1,0 +1,152 @@
+"""The site: `make docs` writes it to docs/_build/html; it is read from disk, without a network."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util.docutils import SphinxDirective
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+import catalogues  # noqa: E402
+import pictures  # noqa: E402
+import reference  # noqa: E402
+
+import cvxens  # noqa: E402
+
+project, author = "cvxens", "The cvxens developers"
+release = version = cvxens.__version__
+copyright = author  # noqa: A001
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_llms_txt",
+]
+exclude_patterns = ["_build", "know/formulations_table.md", "know/endings.md"]
+templates_path, html_static_path = ["_templates"], ["_static"]
+html_css_files = ["site.css"]
+default_role = "py:obj"  # what docstrings have in single backticks is the name of an object
+suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 3
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's Parameters say it
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme, html_title = "pydata_sphinx_theme", "cvxens"
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"index": [], "changelog": []}
+llms_txt_summary = (
+    "Ensemble learning as convex modelling: formulations in cvxpy, column generation over all hypotheses of a set, "
+    "fast solvers, scikit-learn estimators, and a certificate with every answer."
+)
+llms_txt_uri_template = "{docname}.html"
+
+NOTEBOOKS = HERE / "notebooks"
+
+
+def write_notebooks(quick: bool) -> None:
+    """Put the notebooks where the site finds them: as scripts to execute, or, quickly, with the outputs they have."""
+    shutil.rmtree(NOTEBOOKS, ignore_errors=True)
+    NOTEBOOKS.mkdir()
+    for script in sorted((ROOT / "notebooks").glob("[!_]*.py")):
+        target = NOTEBOOKS / f"{script.stem}.ipynb"
+        if quick:
+            shutil.copy(script.with_suffix(".ipynb"), target)
+        else:
+            nbformat.write(jupytext.read(script), target)
+
+
+quick = tags.has("quick")  # noqa: F821, as Sphinx puts the tags there
+nb_execution_mode = "off" if quick else "force"
+write_notebooks(quick)
+reference.write(HERE / "api")
+catalogues.write(HERE / "know")
+pictures.draw_all(HERE / "_static" / "pictures")
+
+
+LITERAL = re.compile(r"(``.*?``|`[^`]+`_?)")
+SPECIAL = re.compile(r"([|*]|(?<=\w)_(?!\w))")
+ENTRY = re.compile(r"[*\w, ]+ : ")
+
+
+def escape_docstring(app, what, name, obj, options, lines) -> None:
+    """Take formulas in running text for what they are: |w| is no substitution, a name with a last _ no link."""
+    literal_above = None
+    for k, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal_above is not None and line.strip() and indent <= literal_above:
+            literal_above = None
+        if literal_above is None and not line.lstrip().startswith((">>>", "...", "=")):
+            # of an entry "name : type" numpydoc reads the name
+            name = ENTRY.match(line)
+            parts = LITERAL.split(line[name.end() :] if name else line)
+            escaped = "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part) for n, part in enumerate(parts))
+            lines[k] = (name.group() if name else "") + escaped
+        if literal_above is None and line.rstrip().endswith("::"):
+            literal_above = indent
+
+
+def leave_out(app, what, name, obj, skip, options) -> bool | None:
+    """Leave out what estimators inherit from scikit-learn, which documents it."""
+    inherited = (getattr(obj, "__module__", None) or "").startswith("sklearn") or name.endswith("_request")
+    return True if inherited or name == "get_metadata_routing" else None
+
+
+def show_formula(self, node) -> None:
+    """Write a formula as MathML, which browsers draw without a script."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    self.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+class PageList(SphinxDirective):
+    """Cards of the notebooks, each with its first picture and its first sentence."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the cards."""
+        return self.parse_text_to_nodes(catalogues.gallery(HERE / "_static" / "gallery"))
+
+
+def setup(app) -> None:
+    """Register what is said above."""
+    app.connect("autodoc-process-docstring", escape_docstring, priority=100)
+    app.connect("autodoc-skip-member", leave_out)
+    app.add_html_math_renderer("mathml", inline_renderers=(show_formula, None), block_renderers=(show_formula, None))
+    app.add_directive("gallery", PageList)
+
+
+html_math_renderer = "mathml"

@@ -1,0 +1,53 @@
+"""`cvxens report`: a saved model as a page, with and without samples, and what it refuses."""
+
+import json
+import re
+
+import pytest
+from command_line import run, small, write_csv
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_csv(tmp_path / "data.csv", *small(30))
+
+
+@pytest.fixture
+def model(capsys, data):
+    out = data.with_name("model")
+    assert run(capsys, "fit", data, "--model", "LPBoostClassifier", "--out", out)[0] == 0
+    return out
+
+
+def content_of(path):
+    return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1])
+
+
+def test_a_model_is_reported_on_samples(capsys, tmp_path, model, data):
+    out = tmp_path / "model.html"
+    status, told, err = run(capsys, "report", model, data, "--out", out, "--explain", 4, "--explain", 0)
+    assert (status, err) == (0, "")
+    assert told == f"report of a LPBoostClassifier on 30 samples; saved to {out}\n"
+    content = content_of(out)
+    assert [sample["name"] for sample in content["explained"]["samples"]] == ["4", "0"]
+    assert content["explained"]["samples"][0]["target"] in {"good", "bad"}
+    assert {main["name"] for main in content["effects"]["mains"]} <= {"x0", "x1"}
+
+
+def test_without_data_no_sample_is_in_the_page(capsys, tmp_path, model):
+    out = tmp_path / "model.html"
+    assert run(capsys, "report", model, "--out", out)[1] == f"report of a LPBoostClassifier; saved to {out}\n"
+    assert content_of(out)["explained"] is None
+
+
+def test_what_cannot_be_done_is_one_line(capsys, tmp_path, model, data):
+    for arguments, found in (
+        ([model, data, "--out", tmp_path / "no" / "model.html"], "--out: found no folder"),
+        ([model, data, "--out", tmp_path / "model.html", "--explain", 99], "explain: found [99]"),
+        ([tmp_path / "none", "--out", tmp_path / "model.html"], "none"),
+    ):
+        status, told, err = run(capsys, "report", *arguments)
+        assert (status, told) == (2, "")
+        assert found in err
+        assert err.count("\n") == 1
+    assert not (tmp_path / "model.html").exists()

@@ -1,0 +1,96 @@
+"""Steps, lines and pairs as one set: what it holds, its answers beside a list of all, and signs that it keeps."""
+
+from itertools import product
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import column_generation, formulations
+from cvxens.colgen.oracles import AdditiveTerms
+from cvxens.colgen.oracles.additive_terms import list_ramps
+from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Ramp
+
+X = np.random.default_rng(0).normal(size=(24, 3)).round(1)
+
+
+def every_column(X, pair_cost):
+    """The values of all hypotheses, one of h and -h, by loops: steps, lines and ramps, and trees over their cost."""
+    places = [[(a + b) / 2 for a, b in zip(np.unique(x)[:-1], np.unique(x)[1:], strict=True)] for x in X.T]
+    steps = {(j, t): np.where(X[:, j] >= t, 1.0, -1.0) for j, own in enumerate(places) for t in own}
+    ones, columns = np.ones(len(X)), list(steps.values())
+    for x, own in zip(X.T, places, strict=True):
+        if len(own) > 1:
+            columns += [
+                (x - x.mean()) / x.std(),
+                *(np.maximum(side * (x - t), 0) / x.std() for t in own for side in (1, -1)),
+            ]
+    halves = [ones, *steps.values()]
+    for root, up, down, sign in product(steps.values(), halves, halves, (1, -1)):
+        columns.append(np.where(root > 0, up, sign * down) / pair_cost)
+    return np.stack([*columns, ones], axis=1)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_answers_and_bounds_are_those_of_a_list_of_all(seed):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 4, (8, 2)).astype(float)
+    X[:3, 0] = [0, 1, 2]
+    s = random.normal(size=8)
+    H = every_column(X, 1.5)
+    priced = AdditiveTerms(X, pair_cost=1.5).price(s)
+    largest = np.abs(H.T @ s).max()
+    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
+    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
+    for column in priced.columns:
+        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+
+
+def test_the_optimum_is_that_over_a_list_of_all():
+    few, y = X[:9, :2].round(), np.array([1.0, -1, 1, 1, -1, -1, 1, -1, 1])
+    H = every_column(few, 2.0)
+    w, b = cp.Variable(H.shape[1]), cp.Variable()
+    value = cp.Problem(cp.Minimize(cp.norm1(w) + 0.7 * cp.sum(cp.pos(1 - cp.multiply(y, H @ w + b))))).solve(
+        solver=cp.CLARABEL
+    )
+    # weights of either sign, as the set has -h with every h
+    run = column_generation(formulations.soft_margin(0.7), AdditiveTerms(few), y, tol=1e-9)
+    assert run.certificate.proven
+    assert run.certificate.primal == pytest.approx(value, rel=1e-7)
+
+
+def test_terms_are_of_the_kinds_that_are_allowed():
+    s = np.sign(X[:, 0] * X[:, 1])
+    kinds = {type(column.hypothesis).__name__ for column in AdditiveTerms(X).price(s).columns}
+    assert {"Stump", "Ramp", "Scaled"} <= kinds
+    for alone in (AdditiveTerms(X, pairs=False), AdditiveTerms(X, interactions=[]), AdditiveTerms(X[:, :1])):
+        assert "Scaled" not in {type(column.hypothesis).__name__ for column in alone.price(s).columns}
+    with pytest.raises(InvalidInput, match="pair_cost"):
+        AdditiveTerms(X, pair_cost=0.0)
+
+
+def test_terms_of_a_feature_with_a_sign_rise_or_fall():
+    signs = np.array([1.0, -1.0, 0.0])
+    oracle = AdditiveTerms(X, signs=signs)
+    grid = np.linspace(-3, 3, 40)
+    for seed in range(5):
+        for column in oracle.price(np.random.default_rng(seed).normal(size=24)).columns:
+            for j, sign in enumerate(signs):
+                others = np.tile(X[seed], (40, 1))
+                others[:, j] = grid
+                assert sign == 0 or (sign * np.diff(column.hypothesis(others)) >= -1e-12).all()
+
+
+def test_lines_and_ramps_have_weighted_standard_deviations_as_units():
+    weights = np.r_[2.0, np.ones(23)]
+    line = next(iter(list_ramps(X, None, weights)))
+    twice = np.vstack([X[:1], X])
+    repeated = next(iter(list_ramps(twice, None, np.ones(25))))
+    assert isinstance(line, Ramp)
+    assert (line.slope, line.threshold) == pytest.approx((repeated.slope, repeated.threshold))
+    assert line(twice).std() == pytest.approx(1.0)
+    assert not list(list_ramps(np.array([[0.0], [1.0]])))

@@ -1,0 +1,123 @@
+import warnings
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask_samples import cut, two_classes
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier
+from cvxens.colgen import Formulation
+from cvxens.dask import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Logistic
+from cvxens.problems.penalties import L1, SquaredL2
+
+LOGISTIC = Formulation(Logistic(0.3), L1(), intercept=True)
+
+PAIRS = {
+    "LPBoost": (DaskLPBoostClassifier(C=0.2, tol=1e-5), LPBoostClassifier(C=0.2, tol=1e-8)),
+    "CGEns": (DaskCGEnsClassifier(C=0.05, tol=1e-5), CGEnsClassifier(C=0.05, tol=1e-8)),
+    "default": (DaskColumnGenerationClassifier(tol=1e-5), ColumnGenerationClassifier(tol=1e-8)),
+    "logistic": (DaskColumnGenerationClassifier(LOGISTIC, tol=1e-5), ColumnGenerationClassifier(LOGISTIC, tol=1e-8)),
+}
+
+
+def words(y):
+    return np.where(y > 0, "yes", "no")
+
+
+def bits(model):
+    certificate = model.certificate_
+    numbers = certificate.primal, certificate.dual, certificate.rounding, certificate.residuals
+    return model.weak_learners_, model.weights_.tolist(), float(model.intercept_), numbers
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_estimator_over_shards_is_the_one_of_one_machine(name):
+    (over_shards, alone), (X, y) = PAIRS[name], two_classes(50, 2)
+    model = clone(over_shards).fit(cut(X, [20]), cut(words(y), [20]))
+    alone = clone(alone).fit(X, words(y))
+    assert model.certificate_.holds(1e-5)
+    assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-5)
+    assert "50 rows in 2 shards" in model.certificate_.note
+    local = model.to_local()
+    assert type(local) is type(alone)
+    new = np.random.default_rng(5).normal(size=(30, 2))
+    scores, classes = model.decision_function(cut(new, [7, 7])), model.predict(cut(new, [7, 7]))
+    assert isinstance(scores, da.Array)
+    assert isinstance(classes, da.Array)
+    assert np.array_equal(scores.compute(), local.decision_function(new))
+    assert np.array_equal(classes.compute(), local.predict(new))
+    assert np.array_equal(model.predict(new), local.predict(new))
+    certificate = local.certify(X, words(y))
+    assert certificate.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert local.to_text(3)
+
+
+def test_data_frames_give_the_same_bits_and_their_names_are_kept():
+    X, y = two_classes(50, 2)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y, w=1.0)
+    table = dd.from_pandas(frame, npartitions=3)
+    model = DaskLPBoostClassifier(C=0.2).fit(table[["a", "b"]], table["y"], table["w"])
+    assert bits(model) == bits(DaskLPBoostClassifier(C=0.2).fit(cut(X, []), cut(y, [])))
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert "b" in model.to_local().to_text()
+    assert np.array_equal(model.predict(table[["a", "b"]]).compute(), model.predict(X))
+    with pytest.raises(InvalidInput, match="X: found the columns"):
+        model.predict(table[["b", "a"]])
+
+
+def test_shards_that_are_not_kept_give_the_same_bits():
+    X, y = two_classes(40, 2)
+    kept = DaskLPBoostClassifier(C=0.2).fit(cut(X, [9]), cut(y, [9]))
+    assert bits(kept) == bits(DaskLPBoostClassifier(C=0.2, persist=False).fit(cut(X, [9, 30]), cut(y, [9, 30])))
+
+
+def test_a_fit_goes_on_from_its_checkpoint_over_other_shards(tmp_path):
+    X, y = two_classes(60, 3)
+    whole = DaskLPBoostClassifier(C=0.3, tol=1e-4).fit(cut(X, []), cut(y, []))
+    model = DaskLPBoostClassifier(C=0.3, tol=1e-4, max_columns=6, checkpoint=tmp_path / "fit.checkpoint")
+    with pytest.warns(ConvergenceWarning, match="max_columns"):
+        model.fit(cut(X, [20]), cut(y, [20]))
+    first = bits(model)
+    with pytest.warns(ConvergenceWarning, match="max_columns"):
+        model.fit(cut(X, [1, 2]), cut(y, [1, 2]))
+    assert bits(model) == first
+    model.set_params(max_columns=None).fit(cut(X, [3, 30, 50]), cut(y, [3, 30, 50]))
+    assert bits(model) == bits(whole)
+
+
+def test_weights_of_0_leave_rows_out():
+    X, y = two_classes(50, 2)
+    weights = np.where(np.arange(50) % 5, 1.0, 0.0)
+    model = DaskLPBoostClassifier().fit(cut(X, [20]), cut(y, [20]), cut(weights, [20]))
+    kept = weights > 0
+    assert bits(model) == bits(DaskLPBoostClassifier().fit(cut(X[kept], []), cut(y[kept], [])))
+
+
+def test_what_is_asked_for_has_to_be_there():
+    X, y = two_classes(30, 2)
+    with pytest.raises(NotFittedError):
+        DaskLPBoostClassifier().predict(X)
+    with pytest.raises(InvalidInput, match="oracle: found 'trees'"):
+        DaskLPBoostClassifier(oracle="trees").fit(cut(X, []), cut(y, []))
+    with pytest.raises(InvalidInput, match="oracle: found 'stumps' with a squared l2 penalty"):
+        DaskColumnGenerationClassifier(Formulation(Logistic(0.3), SquaredL2())).fit(cut(X, []), cut(y, []))
+    model = DaskLPBoostClassifier(C=0.3).fit(cut(X, []), cut(y, []))
+    with pytest.raises(InvalidInput, match="X: found 1 features"):
+        model.predict(X[:, :1])
+    with pytest.raises(InvalidInput, match="C: found -1"):
+        model.set_params(C=-1.0).fit(cut(X, []), cut(y, []))
+    # a fit that fails leaves the estimator as it was
+    assert model.certificate_.holds(1e-3)
+
+
+def test_a_fit_without_remarks_warns_of_nothing():
+    X, y = two_classes(30, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert DaskLPBoostClassifier(C=0.3).fit(cut(X, [10]), cut(y, [10])).history_

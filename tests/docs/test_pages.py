@@ -1,0 +1,75 @@
+"""What the pages of the site show runs: every example prints what stands below it, and every file of a reader's own."""
+
+import contextlib
+import io
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [
+    DOCS / "index.md",
+    DOCS / "questions.md",
+    *sorted(path for folder in ("learn", "do", "know") for path in (DOCS / folder).glob("*.md")),
+]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", flags=re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
+EXAMPLES = [(f"{page.stem}-{k}", *found) for page in PAGES for k, found in enumerate(BLOCK.findall(page.read_text()))]
+FILES = sorted((DOCS / "do" / "files").glob("*.py"))
+
+
+def test_there_are_pages_and_examples() -> None:
+    assert len(PAGES) >= 20
+    assert len(EXAMPLES) >= 10
+    assert len(FILES) == 5
+
+
+@pytest.mark.parametrize(("code", "expected"), [each[1:] for each in EXAMPLES], ids=[each[0] for each in EXAMPLES])
+def test_an_example_prints_what_stands_below_it(code: str, expected: str) -> None:
+    """Words are the same to the letter, numbers to four digits; a block without output only has to run."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "page", "exec"), {})
+    if expected:
+        assert NUMBER.sub("#", printed.getvalue()) == NUMBER.sub("#", expected)
+        found, wanted = ([float(n) for n in NUMBER.findall(text)] for text in (printed.getvalue(), expected))
+        assert found == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_a_file_of_a_readers_own_runs_and_keeps_its_promises(path: Path, capsys) -> None:
+    """The files assert what their pages claim; at most 70 lines each."""
+    runpy.run_path(str(path), run_name="__main__")
+    assert "primal" in capsys.readouterr().out
+    assert len(path.read_text().splitlines()) <= 75
+
+
+def test_every_public_name_is_in_the_reference(monkeypatch) -> None:
+    """What the rooms export is on a page, once."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    monkeypatch.delitem(sys.modules, "reference", raising=False)
+    import reference
+
+    import cvxens
+
+    listed = [name for modules in reference.entries().values() for names in modules.values() for name in names]
+    missing = [
+        f"{room}.{name}"
+        for room in (
+            "cvxens",
+            "cvxens.problems",
+            "cvxens.colgen",
+            "cvxens.kernels",
+            "cvxens.solvers",
+            "cvxens.plotting",
+        )
+        for name in reference.public_names(room)
+        if name not in listed
+    ]
+    assert not missing
+    assert set(reference.public_names("cvxens")) >= {
+        name for name in cvxens.__all__ if name.endswith(("er", "or", "SVC"))
+    }

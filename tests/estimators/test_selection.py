@@ -1,0 +1,121 @@
+"""Prices that are chosen from the sample: what was tried, which is best, and what cannot be chosen by."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold
+
+from cvxens import AdditiveClassifier, CGEnsClassifier, LPBoostClassifier, load_model
+from cvxens.errors import InvalidInput
+from cvxens.estimators.selection import FOLD_TOL, Trial, Trials, _is_past
+
+RNG = np.random.default_rng(4)
+X = RNG.integers(0, 2, (60, 6)).astype(float)
+Y = np.where(X[:, 0] + X[:, 1] + 1.2 * RNG.normal(size=60) > 1, "yes", "no")
+MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_scores_are_those_of_fits_to_each_fold_at_each_price(model):
+    # features of two values have one threshold, in every fold
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    chosen = model.set_params(cv=folds).fit(X, Y)
+    table = chosen.cv_results_
+    assert table["max_relative_gap"].max() <= FOLD_TOL
+    for row in (0, len(table["params"]) // 2):
+        for k, (train, test) in enumerate(folds):
+            price = table["param_C"][row] * len(X) / len(train)
+            fold = type(model)(C=price, oracle=model.oracle, tol=1e-6).fit(X[train], Y[train])
+            if hasattr(fold, "predict_proba"):
+                expected = -log_loss(Y[test], fold.predict_proba(X[test]))
+                assert_allclose(table[f"split{k}_test_score"][row], expected, atol=0.02)
+            elif np.abs(fold.decision_function(X[test])).min() > 0.02:
+                assert table[f"split{k}_test_score"][row] == fold.score(X[test], Y[test])
+    best = int(table["mean_test_score"].argmax())
+    assert table["param_C"][best] == chosen.C_
+    at_that_price = type(model)(C=chosen.C_, oracle=model.oracle).fit(X, Y)
+    assert_allclose(chosen.certificate_.primal, at_that_price.certificate_.primal, rtol=2e-3)
+    assert chosen.certificate_.holds(1e-3)
+    assert chosen.certificate_.proven
+
+
+def test_pairs_are_taken_where_they_score_better(tmp_path):
+    A = np.random.default_rng(0).normal(size=(60, 2)).round(1)
+    product = AdditiveClassifier(cv=2).fit(A, A[:, 0] * A[:, 1] > 0)
+    line = AdditiveClassifier(cv=2).fit(A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0)
+    assert (product.pairs_, line.pairs_) == (True, False)
+    assert set(product.cv_results_["param_pairs"]) == {True, False}
+    assert product.score(A, A[:, 0] * A[:, 1] > 0) > 0.9
+    product.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.C_ == product.C_
+    assert_array_equal(again.predict_proba(A), product.predict_proba(A))
+
+
+def test_a_fit_is_the_same_again_and_of_samples_that_are_repeated_as_often_as_their_weight():
+    first, second = (AdditiveClassifier(oracle="quantile_stumps", cv=2).fit(X, Y) for _ in range(2))
+    assert first.C_ == second.C_
+    twice = np.repeat(np.arange(60), 1 + np.arange(60) % 2)
+    repeated = AdditiveClassifier(oracle="quantile_stumps", cv=2).fit(X[twice], Y[twice])
+    weighted = AdditiveClassifier(oracle="quantile_stumps", cv=2).fit(X, Y, 1.0 + np.arange(60) % 2)
+    assert_allclose(repeated.C_, weighted.C_)
+    assert_allclose(repeated.decision_function(X), weighted.decision_function(X), atol=1e-6)
+
+
+def test_every_sub_problem_has_its_price_and_pairs():
+    A, labels = load_iris(return_X_y=True)
+    model = AdditiveClassifier(cv=2, oracle="quantile_stumps").fit(A[::4, :2], labels[::4])
+    assert len(set(model.C_)) > 1
+    assert model.pairs_ == [False] * 3
+    assert len(model.cv_results_) == 3
+    certificates = model.certify(A[::4, :2], labels[::4])
+    assert all(certificate.holds(2e-3) for certificate in certificates)
+
+
+def test_within_a_standard_error_the_simplest_is_taken():
+    def trial(price, *scores):
+        return Trial(price, list(scores), 0.0, ())
+
+    trials = Trials()
+    trials.extend([trial(1.0, 0.5, 0.6), trial(2.0, 0.75, 0.8), trial(3.0, 0.7, 0.9), trial(4.0, 0.75, 0.85)], {})
+    assert trials.best(one_standard_error=False) == 2
+    assert trials.best(one_standard_error=True) == 1
+    # lower by more than a standard error, 0.025; for long enough, or not
+    assert _is_past([trial(1.0, 0.8, 0.85), trial(2.0, 0.7, 0.7)])
+    assert not _is_past([trial(1.0, 0.8, 0.85), trial(2.0, 0.8, 0.82)])
+    assert _is_past([trial(1.0, 0.8, 0.85), *[trial(2.0, 0.8, 0.82)] * 3])
+    assert not _is_past([])
+
+
+def test_what_is_given_is_not_chosen():
+    model = LPBoostClassifier().fit(X, Y)
+    assert model.C_ == 100 / 60
+    assert model.cv_results_ is None
+    assert LPBoostClassifier(nu=0.5).fit(X, Y).C_ is None
+    assert AdditiveClassifier(C=0.3).fit(X[:, :2], Y).pairs_
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"C": "best"}, "C"),
+        ({"cv": 1}, "cv"),
+        ({"cv": "five"}, "cv"),
+        ({"cv": [([0, 1], [2])]}, "cv"),
+        ({"scoring": "beauty"}, "scoring"),
+        ({"scoring": ["accuracy"]}, "scoring"),
+        ({"one_standard_error": 2}, "one_standard_error"),
+        ({"pairs": "few"}, "pairs"),
+    ],
+)
+def test_what_cannot_be_chosen_by_is_refused(wrong, named):
+    labels = np.sort(Y) if "cv" in wrong else Y
+    with pytest.raises(InvalidInput, match=f"^{named}: "):
+        AdditiveClassifier(**{"oracle": "stumps", **wrong}).fit(X, labels)
+
+
+def test_a_set_whose_squares_are_not_known_has_no_first_price_with_a_squared_penalty():
+    with pytest.raises(InvalidInput, match="oracle"):
+        CGEnsClassifier(C="auto", oracle="ramps").fit(X, Y)

@@ -1,0 +1,103 @@
+"""Pictures of effects: importances, pairs, explanations of one sample, and shapes of trees."""
+
+import numpy as np
+import pytest
+from rendering import assert_drawn, assert_opens_one_figure, legend_of
+
+from cvxens.errors import InvalidInput
+from cvxens.estimators import AdaBoostMHClassifier, LPBoostClassifier
+from cvxens.plotting import EffectsDisplay, ExplanationDisplay, PairDisplay, ShapeDisplay
+
+
+@pytest.fixture(scope="module")
+def model(sample):
+    X, y = sample
+    return LPBoostClassifier(C=1.0, oracle="depth_two_trees").fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def effects(model, sample):
+    return model.effects(sample[0])
+
+
+def test_importances_come_in_their_order(effects, model, sample, ax):
+    display = EffectsDisplay.from_estimator(model, sample[0], n_shown=2, ax=ax)
+    assert_drawn(display, ax)
+    frame = effects.to_frame()
+    assert [label.get_text() for label in ax.get_yticklabels()] == frame["effect"].tolist()[:2]
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx(frame["importance"].tolist()[:2])
+    assert ax.get_title(loc="right") == f"{(frame['importance'] > 0).sum() - 2} less important are left out"
+
+
+def test_a_pair_is_drawn_as_it_is(effects, model, sample, ax):
+    X, _ = sample
+    display = PairDisplay.from_estimator(model, X, ax=ax)
+    assert_drawn(display, ax)
+    name = f"{ax.get_xlabel()} x {ax.get_ylabel()}"
+    pair = effects.terms[effects.names.index(name)]
+    middles = [(ends[:-1] + ends[1:]) / 2 for ends in display.edges]
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")], axis=1)
+    assert display.table.ravel() == pytest.approx(pair.at(points)[:, 0])
+    assert [ends[[0, -1]].tolist() for ends in display.edges] == [
+        [X[:, feature].min(), X[:, feature].max()] for feature in pair.features
+    ]
+    # without a sample it reaches over its cuts
+    again = PairDisplay.from_effects(effects, name)
+    assert_opens_one_figure(again)
+    assert again.table.shape == tuple(len(cuts) + 1 for cuts in pair.cuts)
+
+
+@pytest.mark.parametrize("shapley", [False, True])
+def test_an_explanation_goes_from_the_mean_score_to_that_of_the_sample(model, sample, shapley, ax):
+    X, _ = sample
+    display = ExplanationDisplay.from_estimator(model, X, X[3:4], shapley=shapley, n_shown=2, ax=ax)
+    assert_drawn(display, ax)
+    assert display.base == pytest.approx(model.decision_function(X).mean())
+    assert display.base + display.contributions.sum() == pytest.approx(model.decision_function(X[3:4])[0])
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert (labels[0], labels[-1], len(labels)) == ("mean score", "score", 5)
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
+    assert ends[-1] == pytest.approx(model.decision_function(X[3:4])[0])
+    assert [bar.get_x() for bar in ax.patches[1:]] == pytest.approx(ends[:-1])
+    if shapley:
+        assert any(label.startswith("x[0] = ") for label in labels)
+
+
+def test_shapes_of_trees_are_their_main_effects(effects, sample):
+    X, _ = sample
+    display = ShapeDisplay.from_effects(effects, X)
+    assert_opens_one_figure(display)
+    assert display.shapes[0].name == effects.to_frame().query("order == 1")["effect"].iloc[0]
+    for shape in display.shapes:
+        main = effects.terms[effects.names.index(shape.name)]
+        assert shape.values == pytest.approx(main.outline(*shape.knots[[0, -1]])[1][:, 0])
+
+
+def test_of_several_scores_one_is_named(sample, ax):
+    X, _ = sample
+    y = np.array(["low", "middle", "top"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    effects = AdaBoostMHClassifier(n_rounds=6).fit(X, y).effects(X)
+    whole = EffectsDisplay.from_effects(effects, ax=ax)
+    top = EffectsDisplay.from_effects(effects, output="top", ax=ax.figure.add_subplot())
+    assert top.importances == pytest.approx(effects.sizes[:, 2])
+    assert whole.importances == pytest.approx(effects.sizes.mean(axis=1))
+    explained = ExplanationDisplay.from_effects(effects, X[:1], output="low", ax=ax.figure.add_subplot())
+    assert explained.base == pytest.approx(effects.intercept[0])
+    with pytest.raises(InvalidInput, match="output: found None; name one of low, middle, top"):
+        ExplanationDisplay.from_effects(effects, X[:1])
+    display = ShapeDisplay.from_effects(effects, ax=[ax.figure.add_subplot() for _ in effects.mains])
+    assert legend_of(display.axes_[0]) == ["low", "middle", "top"]
+
+
+def test_what_is_not_there_is_refused(effects, sample):
+    X, _ = sample
+    with pytest.raises(InvalidInput, match=r"pair: found 'x.0. x x.9.'; name one of x"):
+        PairDisplay.from_effects(effects, "x[0] x x[9]")
+    with pytest.raises(InvalidInput, match="x: found 2 samples"):
+        ExplanationDisplay.from_effects(effects, X[:2])
+    with pytest.raises(InvalidInput, match="output: found 'top'; leave it out"):
+        EffectsDisplay.from_effects(effects, output="top")
+    with pytest.raises(InvalidInput, match="importances: found them below 0"):
+        EffectsDisplay([0.0, -1.0], ["a", "b"])
+    with pytest.raises(InvalidInput, match=r"table: found shape \(2, 1\); give \(1, 1\)"):
+        PairDisplay(([0, 1], [0, 1]), [[0.0], [1.0]], ("a", "b"))

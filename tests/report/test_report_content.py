@@ -1,0 +1,221 @@
+"""What is in a report, without a browser: that it stands alone, is harmless, and says what the model says."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cvxens import (
+    AdaBoostClassifier,
+    InfiniteEnsembleSVC,
+    InfiniteEnsembleSVCCV,
+    LPBoostClassifier,
+    LPBoostRegressor,
+)
+from cvxens.errors import InvalidInput
+from cvxens.report import make_page
+
+HARMFUL = "</script><script>document.title='owned'</script>"
+SECTIONS = ["overview", "importance", "shapes", "pairs", "explained", "rules", "history"]
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, and the texts of its scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self.inside = [], {"script": [], "style": [], "title": []}, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag in self.texts:
+            self.inside = tag
+            self.texts[tag].append("")
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, text):
+        if self.inside:
+            self.texts[self.inside][-1] += text
+
+    @property
+    def content(self):
+        return json.loads(self.texts["script"][0])
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.normal(size=(50, 3)), columns=["age", "dose", HARMFUL])
+    X["two"] = rng.integers(0, 2, size=50).astype(float)
+    t = (X["age"] > 0) * (X["dose"] > 0) + 0.5 * X["two"] + 0.4 * X[HARMFUL]
+    return X, t
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    X, t = frame
+    return LPBoostClassifier(C=1.0, oracle="depth_two_trees").fit(X, np.where(t > 0.5, "<b>high", "low"))
+
+
+@pytest.fixture(scope="module")
+def page(model, frame):
+    X, _ = frame
+    return Page(make_page(model, X, model.predict(X)))
+
+
+def test_the_page_loads_nothing(page):
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base"}
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+    assert [attributes.get("type") for tag, attributes in page.elements if tag == "script"] == [
+        "application/json",
+        None,
+    ]
+    [script], [style] = page.texts["script"][1:], page.texts["style"]
+    assert set(re.findall(r"https?://[^\s\"']*", script + style)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|fetch\(|import\(", script)
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_allows_the_script_and_the_style_of_the_page_alone(page):
+    [policy] = [a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    parts = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert parts["default-src"] == "'none'"
+    for tag, text in (("script", page.texts["script"][1]), ("style", page.texts["style"][0])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert parts[f"{tag}-src"] == f"'sha256-{digest}'"
+
+
+def test_names_are_data_and_never_markup(page, model, frame):
+    X, _ = frame
+    text = make_page(model, X, model.predict(X))
+    assert "owned" in text
+    assert HARMFUL not in text
+    assert "<b>" not in text
+    assert HARMFUL in [main["name"] for main in page.content["effects"]["mains"]]
+    assert "<b>high, low" in dict(page.content["overview"])["Classes"]
+
+
+def test_every_section_has_a_title_and_a_link(page):
+    ids = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
+    assert ids == SECTIONS
+    links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("class") != "skip"]
+    assert links == [f"#{name}" for name in SECTIONS]
+    labelled = [attributes["aria-labelledby"] for tag, attributes in page.elements if tag == "section"]
+    assert set(labelled) <= {attributes.get("id") for _, attributes in page.elements}
+    assert page.texts["title"] == ["LPBoostClassifier: a report"]
+
+
+def test_what_is_told_of_samples_is_what_the_model_says(page, model, frame):
+    X, _ = frame
+    effects, told = page.content["effects"], page.content["explained"]
+    assert len(told["samples"]) == 50
+    scores = model.decision_function(X)
+    assert [sample["scores"][0] for sample in told["samples"]] == pytest.approx(sorted(scores), rel=1e-5)
+    for sample in told["samples"]:
+        row = int(sample["name"])
+        assert sample["predicted"] == model.predict(X)[row]
+        for kind in ("by_effect", "by_feature"):
+            assert effects["intercept"][0] + sum(sample[kind][0]) == pytest.approx(scores[row], abs=1e-4)
+
+
+def test_shapes_and_pairs_are_those_of_the_effects(page, model, frame):
+    X, _ = frame
+    effects, told = model.effects(X), page.content["effects"]
+    names = [term["name"] for term in told["terms"]]
+    assert names == [name for name in effects.to_frame()["effect"] if name in names]
+    assert "age x dose" in names
+    for drawn in told["mains"]:
+        main = effects.terms[effects.names.index(drawn["name"])]
+        if drawn["name"] == "two":
+            assert drawn["levels"] == [0.0, 1.0]
+            assert drawn["bars"][0] == pytest.approx(main.at([0.0, 1.0])[:, 0], rel=1e-4, abs=1e-9)
+            assert sum(drawn["counts"]) == 50
+        else:
+            assert drawn["x"][0] == pytest.approx(X[drawn["name"]].min(), rel=1e-4)
+            assert drawn["lines"][0][-1] == pytest.approx(main.at([drawn["x"][-1]])[0, 0], rel=1e-4)
+            assert sum(drawn["density"]) == 50
+    for drawn in told["pairs"]:
+        pair = effects.terms[effects.names.index(" x ".join(drawn["names"]))]
+        middles = [(np.array(edges[:-1]) + edges[1:]) / 2 for edges in drawn["edges"]]
+        points = np.stack([axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")], axis=1)
+        assert np.ravel(drawn["tables"][0]) == pytest.approx(pair.at(points)[:, 0], rel=1e-4, abs=1e-9)
+        assert sum(map(sum, drawn["masses"])) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_certificate_is_told_in_plain_words(page, model):
+    [told] = page.content["certificates"]
+    assert told["proven"]
+    assert told["sentence"].startswith("Proven: the objective is ")
+    assert ["gap", f"{model.certificate_.gap:.3g}  (relative {model.certificate_.relative_gap:.3g})"] in told["rows"]
+    [history] = page.content["histories"]
+    assert history["objective"][-1] == pytest.approx(model.history_[-1].objective, rel=1e-5)
+    assert len(history["gap"]) == len(model.history_)
+
+
+def test_rules_have_support_and_precision_where_there_are_classes(page, model, frame):
+    X, _ = frame
+    assert page.content["rules"]["columns"] == ["rule", "class", "weight", "support", "precision", "length"]
+    assert page.content["rules"]["total"] == len(model.get_rules(X, model.predict(X)))
+    without = Page(make_page(model)).content
+    assert without["rules"]["columns"] == ["hypothesis", "weight"]
+    assert without["explained"] is None
+    assert dict(without["overview"])["Samples of this report"].startswith("none")
+
+
+OTHERS = {
+    "several classes": (LPBoostClassifier(C=1.0), lambda t: np.digitize(t, [0.2, 0.7])),
+    "pairs of classes": (LPBoostClassifier(C=1.0, multi_class="ovo"), lambda t: np.digitize(t, [0.2, 0.7])),
+    "kernel": (InfiniteEnsembleSVC(), lambda t: t > 0.5),
+    "search": (InfiniteEnsembleSVCCV(Cs=[0.1, 1.0], cv=2), lambda t: t > 0.5),
+    "gaussian": (InfiniteEnsembleSVC(kernel="gaussian"), lambda t: t > 0.5),
+    "adaboost": (AdaBoostClassifier(n_rounds=5), lambda t: t > 0.5),
+    "regression": (LPBoostRegressor(oracle="boxes"), lambda t: t),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_model_has_a_report(name, frame, tmp_path):
+    X, t = frame
+    model, make = OTHERS[name]
+    y = make(t.to_numpy())
+    model.fit(X, y).report(tmp_path / "model.html", X, y, explain=[3, 1])
+    content = Page((tmp_path / "model.html").read_text(encoding="utf-8")).content
+    assert content["certificates"]
+    if name == "gaussian":
+        assert "'gaussian' is not additive" in content["effects"]["lacking"]
+        return
+    outputs = content["effects"]["outputs"]
+    assert len(outputs) == {"several classes": 3, "pairs of classes": 3}.get(name, 0)
+    assert [sample["name"] for sample in content["explained"]["samples"]] == ["3", "1"]
+    assert [len(sample["scores"]) for sample in content["explained"]["samples"]] == [max(len(outputs), 1)] * 2
+    assert len(content["certificates"]) == (len(outputs) or 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"y": [1]}, "y: found it without X"),
+        ({"X": "X", "explain": [50]}, "explain: found .50."),
+        ({"X": "X", "explain": [0.5]}, "explain: found .0.5."),
+    ],
+)
+def test_what_cannot_be_told_is_refused(given, found, model, frame, tmp_path):
+    given = {key: frame[0] if value == "X" else value for key, value in given.items()}
+    with pytest.raises(InvalidInput, match=found):
+        model.report(tmp_path / "model.html", **given)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InvalidInput, match="file: found no folder"):
+        model.report(tmp_path / "no" / "model.html")
