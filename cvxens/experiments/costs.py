@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 
@@ -27,6 +28,8 @@ class Costs:
     >>> costs = Costs({("ll08", "tables", "heart", "SVM-Stump"): 0.1})
     >>> costs.of(("ll08", "tables", "heart", "SVM-Stump")), costs.of(("ll08", "tables", "heart", "SVM-Dec"))
     (0.1, 600.0)
+    >>> costs.of(("ll08", "tables", "sonar", "SVM-Stump"))
+    0.1
     """
 
     seconds: Mapping[Place, float]
@@ -53,7 +56,23 @@ class Costs:
 
     def of(self, place: Place) -> float:
         """Return the seconds that a trial is expected to take."""
-        return self.seconds.get(place, UNKNOWN)
+        known = self.guess(place)
+        return UNKNOWN if known is None else known
+
+    def guess(self, place: Place) -> float | None:
+        """Return what is known of a place, else the median of its column on other data; None without any."""
+        if place in self.seconds:
+            return self.seconds[place]
+        paper, home, _, column = place
+        return self._of_columns.get((paper, home, column))
+
+    @cached_property
+    def _of_columns(self) -> Mapping[tuple[str, str, str], float]:
+        """The medians over the data of a column."""
+        found: dict[tuple[str, str, str], list[float]] = {}
+        for (paper, home, _, column), seconds in self.seconds.items():
+            found.setdefault((paper, home, column), []).append(seconds)
+        return {column: median(seconds) for column, seconds in found.items()}
 
     def write(self, path: Path = FILE) -> None:
         """Write what is known, for the package to know."""

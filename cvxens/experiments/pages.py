@@ -243,16 +243,14 @@ def _remarks(experiment: Experiment, cells: Sequence[Cell], explanations: Sequen
 
 
 def list_missing(experiment: Experiment, cells: Sequence[Cell], costs: Costs | None = None) -> Iterator[str]:
-    """Yield the columns that have not been measured on some rows, which, and how many seconds a split is to take.
-
-    Where nothing is known of any of these, it is the median of the column on other data.
-    """
-    seconds = (Costs.read() if costs is None else costs).seconds
+    """Yield the columns that have not been measured on some rows, which, and how many seconds a split is to take."""
+    costs = Costs.read() if costs is None else costs
+    costs = costs.updated(Costs({(*experiment.place, cell.row, cell.column): cell.seconds for cell in cells}))
     measured = {(cell.row, cell.column) for cell in cells}
     for column in experiment.columns:
         left = [row for row in experiment.rows if (row, column) not in measured]
-        known = [seconds[place] for row in left if (place := (*experiment.place, row, column)) in seconds]
-        known = known or [cell.seconds for cell in cells if cell.column == column]
+        guesses = [costs.guess((*experiment.place, row, column)) for row in left]
+        known = [seconds for seconds in guesses if seconds is not None]
         if left:
             rows = "all" if len(left) == len(experiment.rows) else ", ".join(left)
             yield f"{column} on {rows}" + (f" (some {median(known):.2g} s a split)" if known else "")
