@@ -26,6 +26,7 @@ from .estimators import CGEnsSLSClassifier as CGEnsSLSClassifier
 from .estimators import ClassLoss as ClassLoss
 from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
+from .estimators import ColumnGenerationSurvival as ColumnGenerationSurvival
 from .estimators import EqualMeanScores as EqualMeanScores
 from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC

@@ -48,6 +48,11 @@ SECTIONS = (
     ),
     Section("Solvers", "Fast paths for problems over kernels.", ("cvxens.solvers", "cvxens.solvers.additive")),
     Section("Plotting", "Displays of runs and fitted models.", ("cvxens.plotting",)),
+    Section(
+        "Effects and reports",
+        "What a model says of single features and of pairs, exactly, and the page that people look at.",
+        ("cvxens.effects", "cvxens.report"),
+    ),
     Section("Data", "Generators, files, and tables as people have them.", ("cvxens.datasets", "cvxens.tables")),
     Section("Export", "Fitted models for other runtimes.", ("cvxens.export",)),
     Section("Experiments", "Tables and figures of the papers.", ("cvxens.experiments",)),

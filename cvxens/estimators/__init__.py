@@ -17,6 +17,7 @@ from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
 from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
+from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "ClassLoss",
     "ColumnGenerationClassifier",
     "ColumnGenerationRegressor",
+    "ColumnGenerationSurvival",
     "EqualMeanScores",
     "GroupLoss",
     "InfiniteEnsembleSVC",

@@ -19,6 +19,7 @@ from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.ensembles import OfAnyFormulation
 from cvxens.estimators.expansions import KernelExpansion
 from cvxens.estimators.rankers import Ranker
+from cvxens.estimators.survival import SurvivalModel
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.hypotheses import Branch, Negated, Ramp, Rule, Scaled
@@ -111,7 +112,7 @@ def to_onnx(model: Any) -> Any:
 def _add_scores(model: Any, graph: Graph) -> Scores:
     """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
     match model:
-        case Regressor() | Ranker():
+        case Regressor() | Ranker() | SurvivalModel():
             raise InvalidInput("model", f"found a {type(model).__name__}, whose scores are of no classes", REMEDY)
         case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
             raise InvalidInput("model", "found a formulation whose variables of its own act by a function", REMEDY)

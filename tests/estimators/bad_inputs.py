@@ -83,6 +83,9 @@ SAMPLES = {
 TAKES_MISSING = {"NaN", "NaN of 32 bits", "nothing in a cell", "a frame with holes", "a polars frame with holes"}
 """Samples that those who take missing values accept."""
 
+TAKES_NOMINAL = {"a frame with words", "a frame with categories", "a polars frame with words"}
+"""Samples that those who take nominal features accept."""
+
 TAKES_CONSTANTS = {"SupervisedKernelRLSClassifier"}
 
 FITS = {
@@ -178,6 +181,7 @@ PARAMETERS = {
     "warm_start": ["yes", 0, 1, np.nan, None, [True], np.array([True, False]), bool],
     "solver": NOT_A_NAME,
     "multi_class": NOT_A_NAME,
+    "penalty": [*NOT_A_NAME, None],
     "oracle": [*NOT_A_NAME, oracles.Stumps(X), LPBoostClassifier(), np.asarray],
     "kernel": [*NOT_A_NAME, Stump, 0.5, LogisticRegression()],
     "class_weight": [

@@ -119,7 +119,7 @@ def test_predictions_of_folds(name):
 @pytest.mark.parametrize("sample", [(X, Y), (X3, Y3)], ids=["two classes", "three classes"])
 def test_copies_are_equal_to_the_last_bit(name, sample):
     estimator = clone(PUBLIC[name])
-    target = sample[1] if name in CLASSIFIERS else sample[0].sum(axis=1)
+    target = sample[1] if name in CLASSIFIERS else np.abs(sample[0].sum(axis=1))
     fitted = estimator.fit(sample[0], target)
     file = io.BytesIO()
     joblib.dump(fitted, file)
@@ -226,8 +226,9 @@ def test_sparse_samples_for_boosting(estimator):
     np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
 
 
-def test_missing_values_go_to_trees_only():
+def test_missing_values_go_to_stumps_and_trees():
     holes = np.where(np.arange(X.size).reshape(X.shape) % 11 == 0, np.nan, X)
     assert LPBoostClassifier(oracle="trees", max_columns=200).fit(holes, Y).score(holes, Y) > 0.8
+    assert LPBoostClassifier(oracle="stumps").fit(holes, Y).score(holes, Y) > 0.8
     with pytest.raises(ValueError, match="NaN"):
-        LPBoostClassifier(oracle="stumps").fit(holes, Y)
+        LPBoostClassifier(oracle="perceptrons").fit(holes, Y)

@@ -20,7 +20,7 @@ from cvxens.errors import InvalidInput
 X, Y = two_classes()
 X = np.where(np.abs(X) > 0.4, np.clip(X / 3, -1, 1), 0.0)
 SPARSE = csr_array(X)
-TARGETS = {name: Y if name in CLASSIFIERS else X[:, 0] - 2 * X[:, 1] for name in PUBLIC}
+TARGETS = {name: Y if name in CLASSIFIERS else np.abs(X[:, 0] - 2 * X[:, 1]) for name in PUBLIC}
 
 
 @dataclass(frozen=True)
