@@ -112,6 +112,12 @@ class SortedFeatures:
         """The number of distinct values of every feature, shape (n_features,)."""
         return 1 + np.array(map_in_threads(lambda j: len(self.places(j)), range(self.n_features)))
 
+    def missing(self, feature: int) -> NDArray[np.intp]:
+        """Return the samples in which `feature` is missing, ascending."""
+        if self.X.dtype.kind != "f" or not self.columns.size:
+            return np.empty(0, np.intp)
+        return np.flatnonzero(find_missing(column(self.X, int(self.columns[feature]))))
+
     def places(self, feature: int) -> NDArray[np.int64]:
         """Return all places of `feature` where its value changes, ascending."""
         values = self.entry_values[self.entries(feature)]

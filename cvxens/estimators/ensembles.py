@@ -44,7 +44,7 @@ from cvxens.estimators.base import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle
+from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle, recode
 from cvxens.estimators.selection import PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
@@ -159,7 +159,7 @@ class Ensemble(Vote):
     def _solve(self, sample: Sample) -> dict[str, Any]:
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
-        known: Sequence[Hypothesis] = getattr(self, "weak_learners_", ()) if warm else ()
+        known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
         chosen, found = self._choose(sample)
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)

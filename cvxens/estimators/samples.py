@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from itertools import pairwise
@@ -36,9 +36,10 @@ from cvxens.colgen.oracles import (
     Trees,
 )
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import LevelStump, Negated, Scaled, SignedTree, Stump
 from cvxens.tables import is_frame
-from cvxens.trees import Feature, Table, match
-from cvxens.trees.tables import Cells, read_cells
+from cvxens.trees import Feature
+from cvxens.trees.tables import encode, find_features, read_cells
 from cvxens.types import Array
 
 
@@ -97,7 +98,9 @@ class Accepts:
             words = [cell.name for cell in cells if cell.values.dtype.kind != "b" and cell.numbers() is None]
             if not words:
                 raise
-            remedy = "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are trees"
+            remedy = (
+                "code them by a OneHotEncoder in a ColumnTransformer, or take weak learners that are stumps or trees"
+            )
             raise InvalidInput("X", f"found no numbers in the columns {', '.join(words[:5])}", remedy) from None
 
     @property
@@ -418,46 +421,34 @@ def _rank(X: NDArray) -> NDArray:
     return (bits ^ np.iinfo(bits.dtype).min).view(f"u{size}").astype(f">u{size}")
 
 
-def find_features(X: Any) -> tuple[Feature, ...] | None:
-    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+def recode(hypotheses: Iterable[Any], features: tuple[Feature, ...] | None) -> tuple[Any, ...]:
+    """Return hypotheses on another sample of the same columns: levels are known by their names, not by their codes.
 
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
-    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
-    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
-    True
+    Those are left out whose levels the sample has not, and those of features that are no longer of their kind.
     """
-    if not is_frame(X):
-        return None
-    cells, _ = read_cells(X)
-    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
-    return Table.read(X, nominal=nominal).features if nominal else None
+    kinds = dict(enumerate(features or ()))
+    found = (_recode(hypothesis, kinds) for hypothesis in hypotheses)
+    return tuple(hypothesis for hypothesis in found if hypothesis is not None)
 
 
-def encode(features: tuple[Feature, ...], X: Any) -> Any:
-    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
-       town
-    0   1.0
-    1   NaN
-    """
-    if not is_frame(X):
-        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
-        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
-    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
-
-
-def _is_nominal(column: Cells, dtype: str) -> bool:
-    known = column.values[~column.missing]
-    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
-        return True
-    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))
+def _recode(hypothesis: Any, kinds: Mapping[int, Feature]) -> Any:
+    match hypothesis:
+        case Scaled() | Negated():
+            inside = _recode(hypothesis.hypothesis, kinds)
+            return None if inside is None else replace(hypothesis, hypothesis=inside)
+        case Stump():
+            nominal = hypothesis.feature in kinds and kinds[hypothesis.feature].categories is not None
+            return None if nominal else hypothesis
+        case LevelStump() if hypothesis.levels:
+            categories = (kinds[hypothesis.feature].categories if hypothesis.feature in kinds else None) or ()
+            known = [(categories.index(name), name) for name in hypothesis.names if name in categories]
+            if not known:
+                return None
+            levels, names = zip(*sorted(known), strict=True)
+            return replace(hypothesis, levels=levels, names=names)
+        case SignedTree() if hypothesis.coded:
+            return hypothesis if hypothesis.tree.features == tuple(kinds.values()) else None
+    return hypothesis
 
 
 OracleFactory: TypeAlias = Callable[..., Oracle]
@@ -479,8 +470,8 @@ ORACLES: Mapping[str, OracleFactory] = {
 """The oracles that have a name."""
 
 ACCEPTS: Mapping[Any, Accepts] = {
-    Stumps: Accepts(sparse=("csc",)),
-    QuantileStumps: Accepts(sparse=("csc",)),
+    Stumps: Accepts(sparse=("csc",), missing=True, nominal=True),
+    QuantileStumps: Accepts(sparse=("csc",), missing=True, nominal=True),
     **dict.fromkeys((DepthTwoTrees, DepthThreeTrees, PairRules, Boxes), Accepts(sparse=("csc",))),
     Trees: Accepts(missing=True, nominal=True),
     AdditiveTerms: Accepts(),

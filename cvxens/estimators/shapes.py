@@ -89,7 +89,12 @@ class Shaped:
             for feature, sign in given.items():
                 if isinstance(sign, bool) or sign not in {-1, 0, 1}:
                     raise InvalidInput(argument, f"found {sign!r:.100} for {feature!r:.100}", "give +1 or -1")
-                found[parameter][find_feature(argument, feature, sample.names, n_features)] = sign
+                place = find_feature(argument, feature, sample.names, n_features)
+                if sign and sample.features is not None and sample.features[place].categories is not None:
+                    raise InvalidInput(
+                        argument, f"found it for {feature!r:.100}, whose levels have no order", "leave it out"
+                    )
+                found[parameter][place] = sign
         if self.interactions is not None:
             groups = [
                 tuple(find_feature("interactions", feature, sample.names, n_features) for feature in group)

@@ -92,11 +92,11 @@ class NumericColumn:
             raise OddCell(row, repr(text), f"the column of {what} {self.name!r}", remedy) from None
         return values
 
-    def remark(self, cells: Any) -> str:
-        """Say how many values are missing; empty if none is."""
+    def remark(self, cells: Any, raw: bool) -> str:
+        """Say how many values are missing, and what is put there unless they stay `raw`; empty if none is."""
         missing = int(cells.isna().sum())
-        day = "day " if self.kind == "date" else ""
-        return f"{self.name}: {_count_values(missing)} missing, taken as {day}{self.median:g}" if missing else ""
+        taken = "" if raw else f", taken as {'day ' * (self.kind == 'date')}{self.median:g}"
+        return f"{self.name}: {_count_values(missing)} missing{taken}" if missing else ""
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,15 @@ class NominalColumn:
         raw[cells.isna()] = None
         return raw
 
-    def remark(self, cells: Any) -> str:
-        """Say which levels were never seen; empty if there are none."""
+    def remark(self, cells: Any, raw: bool) -> str:
+        """Say which levels were never seen, which count as missing where they stay `raw`; empty if there are none."""
         new = self._find_levels(cells) < 0
         if not new.any():
             return ""
         names = sorted({text or "a missing value" for text in spell(cells)[new]})
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-        return f"{self.name}: {_count_values(int(new.sum()))} of no level of the fit ({shown}), taken as none of them"
+        taken = "missing" if raw else "none of them"
+        return f"{self.name}: {_count_values(int(new.sum()))} of no level of the fit ({shown}), taken as {taken}"
 
     def _find_levels(self, cells: Any) -> np.ndarray:
         """Return the index of each cell's level, -1 for one never seen."""
@@ -338,7 +339,8 @@ class TableEncoder:
 
         if is_frame(X):
             return self.transform(X)
-        if self.raw or issparse(X) or np.ndim(X) != 2 or np.shape(X)[1] != len(self.feature_names):
+        coded = self.raw and any(isinstance(column, NominalColumn) for column in self.used)
+        if coded or issparse(X) or np.ndim(X) != 2 or np.shape(X)[1] != len(self.feature_names):
             return X
         return pd.DataFrame(np.asarray(X), columns=list(self.feature_names))
 
@@ -349,5 +351,5 @@ class TableEncoder:
         others = [name for name in found if name not in expected]
         notes = [f"{', '.join(others)}: not in the table of the fit, so not used"] if others else []
         here = [column for column in self.used if column.name in found]
-        notes += [column.remark(read_cells(found[column.name], self.na)) for column in here]
+        notes += [column.remark(read_cells(found[column.name], self.na), self.raw) for column in here]
         return tuple(filter(None, notes))

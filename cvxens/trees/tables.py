@@ -156,6 +156,41 @@ def match(features: tuple[Feature, ...], X: Any) -> Table:
     return _encode(cells, features)
 
 
+def find_features(X: Any) -> tuple[Feature, ...] | None:
+    """Return what the columns of a data frame are, if some are nominal: categories, strings or booleans by their type.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_features(pd.DataFrame({"age": [31, 45], "town": ["Ulm", None]}))
+    (Feature(name='age', categories=None), Feature(name='town', categories=('Ulm',)))
+    >>> find_features(pd.DataFrame({"age": [31, 45]})) is None
+    True
+    """
+    if not hasattr(X, "columns"):
+        return None
+    cells, _ = read_cells(X)
+    nominal = [column.name for column, dtype in zip(cells, X.dtypes, strict=True) if _is_nominal(column, str(dtype))]
+    return Table.read(X, nominal=nominal).features if nominal else None
+
+
+def encode(features: tuple[Feature, ...], X: Any) -> Any:
+    """Return a data frame of the same columns, numbers and codes of categories; NaN where missing or unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> encode((Feature("town", ("Bonn", "Ulm")),), pd.DataFrame({"town": ["Ulm", "Rome"]}))
+       town
+    0   1.0
+    1   NaN
+    """
+    if not hasattr(X, "columns"):
+        remedy = f"give one with the columns {', '.join(feature.name for feature in features[:5])}"
+        raise InvalidInput("X", "found no data frame, after a fit to one with nominal columns", remedy)
+    return type(X)(dict(zip(X.columns, match(features, X).columns, strict=True)))
+
+
 def read_csv(
     lines: Iterable[str], *, target: str | None = None, nominal: Iterable[str | int] = ()
 ) -> tuple[Table, NDArray[np.str_]]:
@@ -289,6 +324,13 @@ def read_cells(X: Any) -> tuple[list[Cells], bool]:
     if rows.size == 0:
         raise InvalidInput("X", f"found no data, shape {rows.shape}", "give at least one row and one column")
     return [Cells.from_values(f"x{j}", column) for j, column in enumerate(rows.T)], False
+
+
+def _is_nominal(column: Cells, dtype: str) -> bool:
+    known = column.values[~column.missing]
+    if dtype.lower().startswith(("category", "categorical", "enum")) or known.dtype.kind in "bUT":
+        return True
+    return known.dtype.kind == "O" and (not known.size or any(isinstance(v, str | bool | np.bool_) for v in known))
 
 
 def _is_missing(value: Any, known_missing: bool) -> bool:

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import Constant, LevelStump, Stump, Stumps
+from cvxens.colgen.oracles import Constant, LevelStump, QuantileStumps, Stump, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.problems import SVMPrimal
 from cvxens.trees import Feature
@@ -92,6 +92,25 @@ def test_norms_over_outputs(seed, order):
     largest = np.linalg.norm(H @ s, order, axis=1).max(initial=0.0)
     assert_allclose(priced.edge_bound, largest, atol=1e-10)
     assert_allclose(priced.columns[0].edge, largest, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from([1.0, 2.0, inf]))
+def test_quantile_stumps_of_few_values_are_all_of_them(seed, order):
+    _, sample, s = case(seed)
+    sample = Gapped(sample.X, sample.kinds, sample.missing, "one")
+    norms = {} if order == inf else {"row_norm": order}
+    known = sample.oracle(columns_per_round=500).price(s, **norms)
+    oracle = QuantileStumps(sample.X, features=sample.kinds, missing=sample.missing, columns_per_round=500)
+    found = oracle.price(s, **norms)
+    assert oracle.n_hypotheses == sample.oracle().n_hypotheses
+    assert len(found.columns) == oracle.n_hypotheses
+    assert_allclose([found.edge_bound, found.best_edge], [known.edge_bound, known.best_edge], atol=1e-10)
+    assert_allclose(found.edge_square_sum, known.edge_square_sum, rtol=1e-10, atol=1e-10)
+    for column in found.columns:
+        assert_allclose(np.linalg.norm(column.values @ s, order), column.edge, atol=1e-10)
+    without = oracle.price(s, [column.hypothesis for column in found.columns[:3]], **norms)
+    assert_allclose([c.edge for c in without.columns], [c.edge for c in found.columns[3:]], atol=1e-10)
 
 
 @settings(deadline=None, max_examples=40)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csc_array
 
-from cvxens.colgen.oracles import Constant, QuantileStumps, Stump, Stumps
+from cvxens.colgen.oracles import QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
 
 SAMPLES = arrays(np.float64, (12, 2), elements=st.integers(-4, 4).map(float)).filter(lambda X: np.ptp(X, axis=0).any())
@@ -15,7 +15,7 @@ WEIGHTS = arrays(np.float64, (12, 2), elements=st.floats(-1, 1))
 
 
 def hypotheses(oracle):
-    return [*(Stump(feature, threshold, 1) for feature, threshold in oracle.places), Constant(1)]
+    return oracle.hypotheses
 
 
 @settings(deadline=None, max_examples=60)
@@ -53,7 +53,7 @@ def test_what_is_inside_is_left_out_in_either_sign(X, s, n_thresholds):
 
 def test_thresholds_are_at_quantiles():
     X = np.arange(1000.0)[:, None]
-    thresholds = [threshold for _, threshold in QuantileStumps(X, n_thresholds=9).places]
+    thresholds = [h.threshold for h in QuantileStumps(X, n_thresholds=9).hypotheses[:-1]]
     np.testing.assert_allclose(thresholds, np.arange(100, 1000, 100), atol=1)
 
 

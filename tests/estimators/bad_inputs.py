@@ -83,6 +83,9 @@ SAMPLES = {
 TAKES_MISSING = {"NaN", "NaN of 32 bits", "nothing in a cell", "a frame with holes", "a polars frame with holes"}
 """Samples that those who take missing values accept."""
 
+TAKES_NOMINAL = {"a frame with words", "a frame with categories", "a polars frame with words"}
+"""Samples that those who take nominal features accept."""
+
 TAKES_CONSTANTS = {"SupervisedKernelRLSClassifier"}
 
 FITS = {

@@ -17,6 +17,7 @@ from bad_inputs import (
     SAMPLES,
     TAKES_CONSTANTS,
     TAKES_MISSING,
+    TAKES_NOMINAL,
     WEIGHTS,
 )
 from public_estimators import CLASSIFIERS, PUBLIC, TARGETS, X, Y, fitted
@@ -31,9 +32,15 @@ ERRORS = (ValueError, TypeError)
 
 
 def refusing(case):
-    """The estimators that do not take missing values, where the case is of these."""
-    takes = [name for name in PUBLIC if PUBLIC[name].__sklearn_tags__().input_tags.allow_nan]
-    return [name for name in PUBLIC if not (case in TAKES_MISSING and name in takes)]
+    """The estimators that do not take missing values or nominal features, where the case is of these."""
+    tags = {name: estimator.__sklearn_tags__().input_tags for name, estimator in PUBLIC.items()}
+    takes = {
+        name: (TAKES_MISSING if own.allow_nan else set())
+        | (TAKES_NOMINAL if own.categorical else set())
+        | ({"sparse with NaN"} if own.allow_nan and own.sparse else set())
+        for name, own in tags.items()
+    }
+    return [name for name in PUBLIC if case not in takes[name]]
 
 
 def assert_refuses(estimator, use, error, message):

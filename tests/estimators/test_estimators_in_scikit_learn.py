@@ -226,8 +226,9 @@ def test_sparse_samples_for_boosting(estimator):
     np.testing.assert_array_equal(dense.decision_function(csr_array(thinned)), dense.decision_function(thinned))
 
 
-def test_missing_values_go_to_trees_only():
+def test_missing_values_go_to_stumps_and_trees():
     holes = np.where(np.arange(X.size).reshape(X.shape) % 11 == 0, np.nan, X)
     assert LPBoostClassifier(oracle="trees", max_columns=200).fit(holes, Y).score(holes, Y) > 0.8
+    assert LPBoostClassifier(oracle="stumps").fit(holes, Y).score(holes, Y) > 0.8
     with pytest.raises(ValueError, match="NaN"):
-        LPBoostClassifier(oracle="stumps").fit(holes, Y)
+        LPBoostClassifier(oracle="perceptrons").fit(holes, Y)

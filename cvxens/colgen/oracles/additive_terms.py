@@ -10,10 +10,10 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.oracles.bins import BinnedFeatures, Groups
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
+from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.pool import Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
-from cvxens.colgen.oracles.stumps import check_sides
 from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Hypothesis, Ramp
 from cvxens.types import Array

@@ -50,17 +50,31 @@ class BinnedFeatures:
     codes: NDArray[np.uint8]  # (n_samples, n_features), how many thresholds are at or below each value
 
     @classmethod
-    def from_samples(cls, X: Any, n_bins: int, *, sample_weight: Any = None, order: Literal["C", "F"] = "C") -> Self:
-        """Cut every feature into at most `n_bins` bins, a distinct value each, or of nearly equal masses of samples."""
-        features = SortedFeatures(X)
+    def from_samples(
+        cls,
+        X: Any,
+        n_bins: int,
+        *,
+        sample_weight: Any = None,
+        order: Literal["C", "F"] = "C",
+        columns: Sequence[int] | None = None,
+    ) -> Self:
+        """Cut every feature into at most `n_bins` bins, a distinct value each, or of nearly equal masses of samples.
+
+        If the features are some `columns` of X, they may have missing values, of which the code is one beyond the last.
+        """
+        features = SortedFeatures(X, columns)
         masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
         if masses is not None and (masses == masses[0]).all():
             masses = None
-        most = min(whole("n_bins", n_bins, least=2), MOST_BINS) - 1
+        most = min(whole("n_bins", n_bins, least=2), MOST_BINS - (columns is not None)) - 1
         thresholds = [choose_thresholds(features, j, most, masses) for j in range(features.n_features)]
-        codes = np.empty(features.X.shape, np.uint8, order=order)
-        for j, own in enumerate(thresholds):
-            codes[:, j] = np.searchsorted(own, np.asarray(column(features.X, j), np.float64), side="right")
+        codes = np.empty((features.n_samples, features.n_features), np.uint8, order=order)
+        for k, own in enumerate(thresholds):
+            values = np.asarray(column(features.X, int(features.columns[k])), np.float64)
+            codes[:, k] = np.searchsorted(own, values, side="right")
+            if columns is not None:
+                codes[features.missing(k), k] = len(own) + 1
         return cls(features.X, thresholds, codes)
 
     @property
@@ -105,11 +119,13 @@ def _sum_masses(features: SortedFeatures, feature: int, masses: Array | None) ->
         values = features.entry_values[features.entries(feature)]
         entries = np.ones(len(values))
         if features.has_zeros[feature]:
-            entries[np.searchsorted(values, 0)] = features.n_samples - len(values) + 1
+            n_missing = len(features.missing(feature))
+            entries[np.searchsorted(values, 0)] = features.n_samples - n_missing - len(values) + 1
     else:
         # of sparse features one entry stands for all zeros, and has the mass that the others leave
         rows = features.ascending(feature)
-        entries = np.append(masses, masses.sum() - masses[rows[rows < len(masses)]].sum())[rows]
+        others = masses[rows[rows < len(masses)]].sum() + masses[features.missing(feature)].sum()
+        entries = np.append(masses, masses.sum() - others)[rows]
     return float(entries.sum()), entries.cumsum()
 
 

@@ -8,7 +8,7 @@ turned costs ``2 |v_g|``. All signs alike are the constant, which is no test.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
@@ -20,12 +20,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.errors import InvalidInput
 from cvxens.features import column, find_missing
 from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.trees import Feature
+from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -143,7 +145,7 @@ class LevelTest:
                 yield most - 2 * cost, inside
 
     @cached_property
-    def _sides(self) -> tuple[Ints, Ints]:
+    def sides(self) -> tuple[Ints, Ints]:
         """All sides, as bits, and the signs of the groups in each, (n_sides, n_groups); of subsets if they are few."""
         n_groups = len(self.groups)
         if not self._any_side:
@@ -159,7 +161,7 @@ class LevelTest:
 
     def _list(self, sums: Ints, closed: Collection[int], row_norm: float) -> tuple[list[tuple[Any, LevelStump]], Any]:
         """Return the best of a list of all hypotheses, and the size of the largest."""
-        sides, signs = self._sides
+        sides, signs = self.sides
         edges = signs @ sums.T
         own = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
         sizes: Any = np.abs(own) if row_norm == inf else row_sizes(edges.astype(np.float64), row_norm)
@@ -185,45 +187,37 @@ class LevelTests:
 
     Parameters
     ----------
-    X : ndarray or csc_array of shape (n_samples, n_features)
-        Numbers and codes of levels, NaN where missing.
-    kinds : sequence of Feature
-        What each column is.
-    gaps : ndarray of bool, shape (n_features,)
-        True for the columns in which values are missing.
+    kinds : Kinds
+        The sample. Where its stumps say nothing of missing values, tests of levels do not either, and there is a test
+        of what is missing beside them.
     subsets : bool
         True if any levels may be on one side of a test, False for one against the rest.
-    silent : bool
-        True if tests of levels say nothing of missing values, of which there is a test by itself then.
 
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [np.nan]])
-    >>> tests = LevelTests(X, [Feature("sky", ("blue", "grey", "red"))], np.array([True]), subsets=True, silent=False)
-    >>> found, = tests.search(np.array([[1, -2, 3, 4]]), [], np.inf)
-    >>> print(found.found[0][1], found.found[0][0])
+    >>> tests = LevelTests(Kinds.from_sample(X, [Feature("sky", ("blue", "grey", "red"))]), subsets=True)
+    >>> ((size, hypothesis),) = tests.search(np.array([[1, -2, 3, 4]]), [], np.inf)[0].found
+    >>> print(hypothesis, size)
     x[0] = grey, not missing -> -1 10
     """
 
-    def __init__(
-        self, X: Any, kinds: Sequence[Feature], gaps: NDArray[np.bool_], *, subsets: bool, silent: bool
-    ) -> None:
+    def __init__(self, kinds: Kinds, *, subsets: bool) -> None:
         self.tests: list[LevelTest] = []
         members: list[NDArray[np.int32]] = []
-        for j, kind in enumerate(kinds):
-            if kind.categories is None and not gaps[j]:
+        for j, kind in enumerate(kinds.features):
+            if kind.categories is None and not kinds.gaps[j]:
                 continue
-            codes = _read_codes(column(X, j), j, kind)
+            codes = _read_codes(column(kinds.X, j), j, kind)
             missing = codes == MISSING
             if kind.categories is not None:
-                present = np.unique(codes[~missing]).tolist()
-                groups = (*present, MISSING) if gaps[j] and not silent else tuple(present)
+                present = tuple(np.unique(codes[~missing]).tolist())
+                groups = (*present, MISSING) if kinds.gaps[j] and not kinds.silent else present
                 self._add(members, codes, LevelTest(j, groups, kind.categories, subsets))
-            if gaps[j] and (silent or kind.categories is None):
+            if kinds.gaps[j] and (kinds.silent or kind.categories is None):
                 self._add(members, np.where(missing, MISSING, KNOWN), LevelTest(j, (KNOWN, MISSING), (), subsets))
-        sizes = [len(test.groups) + 1 for test in self.tests]
-        self.starts = np.cumsum([0, *sizes])
-        self.members = np.array(members, np.int32).reshape(len(members), X.shape[0])
+        self.starts = np.cumsum([0, *(len(test.groups) + 1 for test in self.tests)])
+        self.members = np.array(members, np.int32).reshape(len(members), kinds.X.shape[0])
 
     def _add(self, members: list[NDArray[np.int32]], codes: NDArray, test: LevelTest) -> None:
         """Add a test if two of its groups have samples; those of no group are in one more, of which nothing is said."""
@@ -243,12 +237,7 @@ class LevelTests:
 
     def search(self, integers: Ints, exclude: Collection[LevelStump], row_norm: float) -> list[FoundTests]:
         """Return the best hypotheses of every test by the weights of the samples, (n_outputs, n_samples)."""
-        sums = np.zeros((len(integers), self.starts[-1]), np.int64)
-
-        def add(tests: slice) -> None:
-            _sum_groups((tests.start, tests.stop), integers, self.members, self.starts, sums)
-
-        map_slices(add, len(self.tests), threads_for(integers.size * len(self.tests)), guided=True)
+        sums = self._sum(integers)
         closed: list[set[int]] = [set() for _ in self.tests]
         for hypothesis in exclude:
             for k, test in enumerate(self.tests):
@@ -258,6 +247,29 @@ class LevelTests:
             test.search(sums[:, start : start + len(test.groups)], shut, row_norm)
             for test, start, shut in zip(self.tests, self.starts[:-1].tolist(), closed, strict=True)
         ]
+
+    def list_all(self) -> list[LevelStump]:
+        """Return all hypotheses, in the sign by which they are +1 on a level."""
+        return [test.make(side, 1) for test in self.tests for side in test.sides[0].tolist()]
+
+    def evaluate_all(self, s: Array) -> Array:
+        """Return the edges of all hypotheses under weights (n_samples, n_outputs), (n_hypotheses, n_outputs)."""
+        sums = self._sum(np.ascontiguousarray(s.T))
+        parts = [
+            test.sides[1] @ sums[:, start : start + len(test.groups)].T
+            for test, start in zip(self.tests, self.starts[:-1].tolist(), strict=True)
+        ]
+        return np.concatenate([np.zeros((0, s.shape[1])), *parts])
+
+    def _sum(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Sum the weights of the samples, (n_outputs, n_samples), by the groups of all tests."""
+        sums = np.zeros((len(weights), self.starts[-1]), weights.dtype)
+
+        def add(tests: slice) -> None:
+            _sum_groups((tests.start, tests.stop), weights, self.members, self.starts, sums)
+
+        map_slices(add, len(self.tests), threads_for(weights.size * len(self.tests)), guided=True)
+        return sums
 
 
 def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int64]:
@@ -275,10 +287,12 @@ def _read_codes(values: NDArray, feature: int, kind: Feature) -> NDArray[np.int6
 
 
 @njit(cache=True, nogil=True)
-def _sum_groups(tests: tuple[int, int], integers: Ints, members: NDArray[np.int32], starts: Ints, sums: Ints) -> None:
+def _sum_groups(
+    tests: tuple[int, int], weights: NDArray[Any], members: NDArray[np.int32], starts: Ints, sums: NDArray[Any]
+) -> None:
     """Add up the weights of every output by the groups of some tests."""
     for k in range(tests[0], tests[1]):
-        for o in range(len(integers)):
+        for o in range(len(weights)):
             own = sums[o, starts[k] : starts[k + 1]]
-            for i in range(integers.shape[1]):
-                own[members[k, i]] += integers[o, i]
+            for i in range(weights.shape[1]):
+                own[members[k, i]] += weights[o, i]

@@ -12,7 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.colgen.oracles.bins import BinnedOracle, Groups, sum_pairs
-from cvxens.colgen.oracles.stumps import FixedPoint, check_sides
+from cvxens.colgen.oracles.kinds import check_sides
+from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.stumps import check_sides
+from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Ramp
 from cvxens.rounding import EPSILON

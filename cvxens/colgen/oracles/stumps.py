@@ -24,17 +24,18 @@ from numba import njit
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
+from cvxens.colgen.oracles.kinds import Kinds
 from cvxens.colgen.oracles.levels import COLUMNS_PER_TEST, FoundTests, LevelTests
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, check_features, column, count_missing, find_missing
+from cvxens.features import SortedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, LevelStump, Scaled, Stump
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.trees import Feature
 from cvxens.types import Array
-from cvxens.validation import finite_array, one_each, one_of, signed_weights, whole
+from cvxens.validation import finite_array, one_of, signed_weights, whole
 
 BITS = 61
 """The magnitudes of an output's weights add up to 2**61 at most, so ``total - 2 below`` fits into 64 bits."""
@@ -55,7 +56,6 @@ SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
 """What the default of `Stumps.per_feature` is made of: on 20,000 x 20, runs with ten columns a feature for one take a
 quarter to nine tenths of the time, by loss; twenty gain nothing more, as masters grow."""
 
-MISSING_AS = ("side", "zero")
 LEVEL_SIDES = ("one", "subsets")
 
 NOBODY = np.empty(0, np.intp)
@@ -155,27 +155,15 @@ class Stumps:
         missing: str = "side",
         levels: str = "one",
     ) -> None:
-        self.sample = check_features(X, gaps=True)
-        n_features = self.sample.shape[1]
-        kinds = [Feature(f"x{j}") for j in range(n_features)] if features is None else list(features)
-        one_each("features", kinds, n_features, "feature")
-        silent = one_of("missing", missing, MISSING_AS) == "zero"
-        gaps = count_missing(self.sample) > 0
-        nominal = np.array([kind.categories is not None for kind in kinds])
-        subsets = one_of("levels", levels, LEVEL_SIDES) == "subsets"
-        self.tests = LevelTests(self.sample, kinds, gaps, subsets=subsets, silent=silent)
-        sides = check_sides(signs, n_features)
-        if (sides[nominal] != 0).any():
-            name = kinds[int(np.flatnonzero(nominal & (sides != 0))[0])].name
-            raise InvalidInput("signs", f"found {signs!r:.100}", f"give 0 for {name!r}, whose levels have no order")
-        # the readings of a feature: one, but two where missing values count as below or as above
-        twice = np.flatnonzero(gaps & ~nominal & (not silent))
-        read = np.append(np.flatnonzero(~nominal), twice)
-        self.read_missing = np.append(np.where(gaps & (not silent), -1, 0)[~nominal], np.ones_like(twice))
-        plain = features is None and not gaps.any()
-        self.features = SortedFeatures(self.sample, None if plain else read.tolist())
-        if not plain and not (self.features.n_distinct > 1).any() and not self.tests.n_hypotheses:
-            raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
+        kinds = Kinds.from_sample(X, features, missing)
+        self.sample, n_features = kinds.X, len(kinds.features)
+        self.tests = LevelTests(kinds, subsets=one_of("levels", levels, LEVEL_SIDES) == "subsets")
+        sides = kinds.check_sides(signs)
+        read = [(j, way) for j in kinds.numeric.tolist() for way in kinds.ways(j)]
+        columns = np.array([j for j, _ in read], np.intp)
+        self.read_missing = np.array([way for _, way in read], np.int64)
+        self.features = SortedFeatures(self.sample, None if kinds.plain else columns.tolist())
+        kinds.check_variation(int((self.features.n_distinct > 1).sum()) + self.tests.n_hypotheses)
         self.constant = constant
         if per_feature is None:
             several = min(self.features.n_samples // SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS // n_features)
@@ -185,11 +173,9 @@ class Stumps:
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
         self.of_features = 1 / (np.ones(n_features) if costs is None else _check_costs(costs, n_features))
-        self.sides, self.factors = sides[read], self.of_features[read]
+        self.sides, self.factors = sides[columns], self.of_features[columns]
         self.negations = not self.sides.any()
-        self._gaps = [
-            np.flatnonzero(find_missing(column(self.sample, j))) if gaps[j] else NOBODY for j in read.tolist()
-        ]
+        self._gaps = [self.features.missing(k) if kinds.gaps[j] else NOBODY for k, (j, _) in enumerate(read)]
         self._search = StumpSearch(self.features, every_place=square_sum)
 
     @property
@@ -379,16 +365,6 @@ def _without_cost(hypothesis: Hypothesis) -> Hypothesis:
 
 def _with_cost(hypothesis: Hypothesis, factor: float) -> Hypothesis:
     return hypothesis if factor == 1 else Scaled(hypothesis, factor)
-
-
-def check_sides(signs: Any, n_features: int, argument: str = "signs") -> Ints:
-    """Return the sides of features, -1, 0 or +1 each; 0 where none are given."""
-    if signs is None:
-        return np.zeros(n_features, np.int64)
-    sides = finite_array(argument, signs, ndim=1)
-    if len(sides) != n_features or not np.isin(sides, [-1, 0, 1]).all():
-        raise InvalidInput(argument, f"found {signs!r:.100}", f"give -1, 0 or +1 for each of the {n_features} features")
-    return sides.astype(np.int64)
 
 
 def _check_costs(costs: Any, n_features: int) -> Array:
