@@ -28,6 +28,7 @@ notebooks: $(VENV)/.test
 
 fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/colgen/killed_run.py $(KILLS)
+	$(VENV)/bin/python tests/dask/killed_workers.py 20
 	$(VENV)/bin/python tests/fuzz/fuzzer.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/fuzz/attacks.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)

@@ -269,11 +269,11 @@ class ColumnGenerationSurvival(Shaped, Ensemble, SurvivalModel):
         penalty = PENALTIES[validation.one_of("penalty", self.penalty, PENALTIES)]
         return self._take_sides(Formulation(self._loss(sample), penalty))
 
-    def _appraise(self, sample: Any, run: Any) -> dict[str, Any]:
+    def _appraise(self, sample: Any, formulation: Formulation, run: Any) -> dict[str, Any]:
         f = np.zeros(len(sample.times))
         for column, w in zip(run.columns, run.weights, strict=True):
             f += w * column.values
-        return {**super()._appraise(sample, run), **find_baseline(self._loss(sample), f)}
+        return {**super()._appraise(sample, formulation, run), **find_baseline(self._loss(sample), f)}
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> Any:
         """Predict the cumulative hazard of samples over the time.

@@ -40,7 +40,8 @@ after ±, or the standard deviation over its runs in brackets. *Verdict*: within
 or better (lower) or worse than the print; where the print has no spread, its standard error is taken from our
 deviation over splits and its number of runs. Fewer than ten splits are taken to deviate by no less than the drawing of
 the test samples does, which makes it easier to agree: the share that counts is that of the cells of 20 splits or more.
- *Gap* is the median relative gap of the certificates of the fits, and how many of them are
+A standard deviation over five runs, as SL prints it, is so uncertain that chance exceeds two standard errors of such a
+mean in one cell of nine. *Gap* is the median relative gap of the certificates of the fits, and how many of them are
 proven over every hypothesis of their set; methods without one have none. *Seconds* are the median processor time of a
 split, the choice of parameters included.
 """
