@@ -14,10 +14,9 @@ Each fit is kept in .benchmarks/readable_models.jsonl and not repeated: delete l
 from __future__ import annotations
 
 import json
-import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from math import nan
 from typing import Any
@@ -37,6 +36,7 @@ from threadpoolctl import threadpool_limits
 import cvxens
 from benchmarks._record import HOME, describe_machine, read_commit
 from cvxens import datasets
+from cvxens.estimators.votes import find_shares
 from cvxens.hypotheses import Branch, Negated, Scaled, Stump
 from cvxens.limits import limit_threads
 
@@ -76,8 +76,15 @@ def list_terms(hypothesis: Any) -> set[tuple[int, ...]]:
         own = {hypothesis.feature}
         found = [own | {half.feature} for half in halves if isinstance(half, Stump)] or [own]
     else:
-        found = [set(getattr(hypothesis, "feature_shares", [np.zeros(0, np.intp)])[0].tolist())]
+        found = [set(find_shares(hypothesis)[0].tolist())]
     return {tuple(sorted(features)) for features in found if features}
+
+
+OURS = ("AdditiveClassifier",)
+PEERS = ("EBM", "LightGBM", "HistGradientBoosting", "SVC (rbf)", "logistic, l1")
+
+ONLY: tuple[str, ...] = ()
+"""The methods to run, such as ``--set "ONLY=('EBM',)"``; by default ours and all peers that there are."""
 
 
 def list_methods() -> dict[str, tuple[Callable[[], Any], Terms]]:
@@ -104,10 +111,6 @@ def list_methods() -> dict[str, tuple[Callable[[], Any], Terms]]:
         lambda model: int((model[-1].coef_ != 0).any(axis=0).sum()),
     )
     return methods
-
-
-OURS = ("AdditiveClassifier", "CGEnsClassifier", "LPBoostClassifier")
-PEERS = ("EBM", "LightGBM", "HistGradientBoosting", "SVC (rbf)", "logistic, l1")
 
 
 def draw(name: str, split: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
@@ -179,6 +182,3 @@ def run() -> Iterator[dict[str, Any]]:
                     with FILE.open("a") as file:
                         file.write(json.dumps(row) + "\n")
                 yield {key: value for key, value in row.items() if key not in {"machine", "commit"}}
-
-
-ONLY: Mapping[str, Any] | tuple[str, ...] = tuple(filter(None, os.environ.get("ONLY", "").split(",")))

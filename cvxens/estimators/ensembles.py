@@ -42,7 +42,7 @@ from cvxens.estimators.base import (
     refuse_intercept,
 )
 from cvxens.estimators.parameters import estimator
-from cvxens.estimators.probabilities import Probabilities, normalise
+from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
 from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle, recode
 from cvxens.estimators.selection import PricedBySample
@@ -345,8 +345,8 @@ class EnsembleClassifier(Ensemble, Classifier):
         oracle = self._oracle(sample, formulation)
         statement = state_set(formulation, oracle)
         if statement is None:
-            found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps'")
+            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
         if as_fitted:
             u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_
@@ -404,7 +404,7 @@ def certify_ensemble(
 
 @final
 @estimator
-class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
+class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, EnsembleClassifier, BinaryClassifier):
     """LPBoost by column generation (DBS02): max rho - sum_i D_i xi_i, y_i sum_j a_j h_j(x_i) + xi_i >= rho, sum a = 1.
 
     The price is ``D_i = 1/(nu n_samples)``. With `C` the same model is solved as LL08 P4, min sum w + C sum xi with
@@ -452,7 +452,7 @@ class LPBoostClassifier(PricedBySample, Constrained, ClassWeighted, EnsembleClas
 
 
 @dataclass(eq=False, repr=False)
-class CGEns(ClassWeighted, EnsembleClassifier):
+class CGEns(Calibrated, ClassWeighted, EnsembleClassifier):
     """An ensemble of SL: an l2 penalty on the weights, the master solved anew for every weak learner.
 
     Parameters
@@ -599,7 +599,9 @@ def soft_margin(weights: Array) -> Formulation:
 
 @final
 @estimator
-class ColumnGenerationClassifier(Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier):
+class ColumnGenerationClassifier(
+    Calibrated, Constrained, ClassWeighted, OfAnyFormulation, EnsembleClassifier, BinaryClassifier
+):
     """Any formulation, a loss on margins and a penalty on weights, over any weak learners.
 
     Parameters

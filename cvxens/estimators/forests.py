@@ -304,6 +304,14 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         )
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    def predict_proba(self, X: Any) -> Array:
+        """Return the shares of the votes (n_samples, n_classes) of X (n_samples, n_features), which sum to 1."""
+        F = self.decision_function(X)
+        shares = np.stack([1 - F, 1 + F], axis=1) if F.ndim == 1 else F
+        # less than half a vote of what decides between ties
+        shares = np.clip(shares, 0.0, None)
+        return shares / shares.sum(axis=1, keepdims=True)
+
 
 def vote(scores: Array) -> Array:
     """Turn scores (n_samples, n_experts, n_classes) into shares of votes (n_samples, n_classes), ties by the mean."""

@@ -124,8 +124,8 @@ class PricedBySample:
         return self.C_ if isinstance(self.C, str) else self._given_price(sample)
 
     def _merges(self: Any) -> bool:
-        # folds of others are of the samples as they were given
-        return bool(super()._merges()) and not (isinstance(self.C, str) and not _is_number(self.cv))  # type: ignore
+        # of samples that are alike but for their classes, a fold has to have as many of each as there are
+        return not isinstance(self.C, str) and bool(super()._merges())  # type: ignore[misc]
 
     def _check(self: Any, sample: Sample) -> None:
         super()._check(sample)  # type: ignore[misc]
@@ -313,10 +313,10 @@ def _is_number(cv: Any) -> bool:
 
 def _make_scorer(estimator: Any) -> Callable[[Sample, NDArray[np.bool_], Array], float]:
     """Return what scores the scores f of the test part of a sample; the larger, the better."""
-    with_probabilities = hasattr(estimator, "predict_proba")
+    odds = getattr(estimator, "log_odds", None)
     scoring = estimator.scoring
     if scoring is None:
-        scoring = "neg_log_loss" if with_probabilities else "accuracy"
+        scoring = "accuracy" if odds is None else "neg_log_loss"
     if isinstance(scoring, list | tuple | dict | set):
         raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
     try:
@@ -325,7 +325,6 @@ def _make_scorer(estimator: Any) -> Callable[[Sample, NDArray[np.bool_], Array],
         remedy = "name a scorer of scikit-learn, or give one"
         raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
     by_weight = takes_weights(score)
-    odds = estimator.log_odds if with_probabilities else None
 
     def score_part(sample: Sample, test: NDArray[np.bool_], f: Array) -> float:
         given = {"sample_weight": sample.weights[test]} if by_weight else {}

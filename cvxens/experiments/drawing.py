@@ -156,13 +156,14 @@ def draw_seconds(trials: Trials, path: Path) -> None:
         for column in dict.fromkeys(column for _, column in trials):
             last = trials.get((rows[-1], column))
             if last:
-                axes[0].semilogy(last[0].more["at"], last[0].more["seconds"], ".-", label=column)
+                axes[0].plot(last[0].more["at"], last[0].more["seconds"], ".-", label=column)
             found = [
                 (each[0].n_train, each[0].more["seconds"][-1]) for row in rows if (each := trials.get((row, column)))
             ]
             axes[1].loglog(*zip(*found, strict=True), ".-", label=column)
         axes[0].set(title=rows[-1], xlabel="iterations", ylabel="seconds")
         axes[1].set(title="all iterations", xlabel="samples", ylabel="seconds")
+        axes[1].tick_params(which="minor", labelleft=False)
         axes[0].legend(fontsize="small")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.problems.expressions import ConicLoss
-from cvxens.problems.losses import Hinge, Loss, rise
+from cvxens.problems.losses import Hinge, Hinges, Loss, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
@@ -104,6 +104,14 @@ class SideLoss(ConicLoss):
     def is_known(self) -> bool:
         """True if bounds follow from the conjugate of the loss; else they are found by conic proofs."""
         return not isinstance(self.loss, ConicLoss) and (isinstance(self.loss, Hinge) or not self.has_charges)
+
+    @property
+    def sided_hinges(self) -> tuple[Hinges, ...]:
+        """The hinges of the loss, where it has them, and constraints are on scores alone."""
+        hinges: tuple[Hinges, ...] = getattr(self.loss, "hinges", ())
+        if self.has_charges or len(hinges) != 1 or self.on_scores:
+            raise AttributeError("sided_hinges: the loss is no hinge loss of one side, or constraints are on slacks")
+        return hinges
 
     def term(self, z: Any) -> Term:
         term = self.loss.term(z)

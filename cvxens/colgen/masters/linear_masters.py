@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cvxens.colgen.masters.stack import Stack
+from cvxens.colgen.masters.stack import SideStack, Stack
 from cvxens.colgen.protocols import Column, MasterSolution, Priced
-from cvxens.colgen.restricted import FastMaster, Needs
+from cvxens.colgen.restricted import FastMaster, Needs, Restricted
 from cvxens.errors import SolverFailed, SolverFallbackWarning
 from cvxens.limits import TimeUp, time_left
 from cvxens.problems.duality import Edges
@@ -122,6 +122,7 @@ class HighsMaster(FastMaster):
     source = "DBS02; HiGHS"
     needs = (
         Needs("hinges", "edge_limit"),
+        Needs("sided_hinges", "edge_limit"),
         Needs("worst", "edge_limit"),
         Needs("caps", "total"),
         Needs("floor", "edge_limit", nonnegative=True),
@@ -130,8 +131,9 @@ class HighsMaster(FastMaster):
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
         n, loss = len(y), self.loss
-        self.is_game = not (hasattr(loss, "hinges") or hasattr(loss, "worst"))
-        self.n_sums = 0 if hasattr(loss, "hinges") else 1
+        has_hinges = hasattr(loss, "hinges") or hasattr(loss, "sided_hinges")
+        self.is_game = not (has_hinges or hasattr(loss, "worst"))
+        self.n_sums = 0 if has_hinges else 1
         """Rows that limit the sum of u."""
         self.stack = Stack(np.ones(1), np.ones(n), np.empty(0), 0.0, 1.0)
         if self.is_game:
@@ -145,6 +147,11 @@ class HighsMaster(FastMaster):
             caps, total = loss.worst
             self.program = LiveProgram(np.full(n, -1.0), np.zeros(n), np.full(n, caps))
             self.program.add_row(-np.inf, np.ones(n), total)
+        elif hasattr(loss, "sided_hinges"):
+            # the same with the prices of side constraints as further variables, which nothing limits
+            self.stack = SideStack.from_sides(formulation, y, 1.0)
+            upper = np.append(self.stack.prices[:n], np.full(len(loss.limits), inf))
+            self.program = LiveProgram(-self.stack.gains, np.zeros(len(upper)), upper)
         else:
             # max gains'v subject to 0 <= v <= prices, u = sum over copies of sign v, and no edge above the limit
             self.stack = Stack.from_loss(formulation, y)
@@ -171,7 +178,7 @@ class HighsMaster(FastMaster):
         w, b = -unit * multipliers[first:], self.stack.origin - unit * multipliers[self.n_sums : first].sum()
         if hasattr(self.loss, "floor"):
             return self._scale_to_floor(w, b, variables[:-1], float(variables[-1]))
-        u = variables[:-1] if self.is_game else self.stack.fold(variables)
+        u = variables[:-1] if self.is_game else read_multipliers(self.stack, self.restricted, variables, 1.0)
         return self.restricted.evaluate({"w": w, "b": np.asarray(b), "u": u})
 
     def _scale_to_floor(self, a: Array, b: float, u: Array, gamma: float) -> MasterSolution:
@@ -200,8 +207,22 @@ NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT = 0.02, 1e-4
 PURGE_AFTER = 3
 """Rounds with negligible weight and edge after which a column leaves the working set."""
 
+DEAREST = 4.0
+"""The largest price of a side constraint, in units of the sum of the prices of all slacks: a unit of a mean score of
+some group can cost no more than about that."""
+
 LEAST_CLEARANCE = 1e-6
 """A sample's multiplier must be able to stay this far below its bound, relative to it, for the method to work."""
+
+
+def read_multipliers(stack: Stack, restricted: Restricted, v: Array, unit: float) -> Array:
+    """Return the u of a program's variables v, in a unit, and tell a loss under side constraints what it is made of."""
+    if not isinstance(stack, SideStack):
+        return unit * stack.fold(v)
+    loss: Any = restricted.problem.loss
+    n, y = len(restricted.y), restricted.y
+    balanced = y if restricted.formulation.intercept else None
+    return np.asarray(loss.adopt(unit * v[:n], unit * stack.scale * v[n:], balanced))
 
 
 class InteriorPointMaster(FastMaster):
@@ -232,7 +253,12 @@ class InteriorPointMaster(FastMaster):
     """
 
     source = "Gondzio, Gonzalez-Brevis & Munari 2016"
-    needs = (Needs("hinges", "edge_limit"), Needs("worst", "edge_limit"), Needs("caps", "total"))
+    needs = (
+        Needs("hinges", "edge_limit"),
+        Needs("sided_hinges", "edge_limit"),
+        Needs("worst", "edge_limit"),
+        Needs("caps", "total"),
+    )
     least_samples = 1000
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
@@ -253,20 +279,25 @@ class InteriorPointMaster(FastMaster):
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
         """Return the stacked samples, the dual program without columns, and the unit of its multipliers, a price."""
         n, is_worst = len(y), hasattr(self.loss, "worst")
-        if hasattr(self.loss, "hinges"):
+        sided = hasattr(self.loss, "sided_hinges")
+        if sided:
+            total = float(np.broadcast_to(self.loss.sided_hinges[0].prices, y.shape).sum())
+            largest = float(np.max(self.loss.sided_hinges[0].prices))
+            stack: Stack = SideStack.from_sides(formulation, y, DEAREST * total / largest)
+        elif hasattr(self.loss, "hinges"):
             stack = Stack.from_loss(formulation, y)
         else:
             caps = self.loss.worst[0] if is_worst else self.loss.caps
             stack = Stack(np.ones(1), np.ones(n), np.full(n, caps), 0.0, 1.0)
-        price, rows = float(stack.prices.max()), Rows(len(y), stack.signs)
+        price, rows = float(stack.prices.max()), Rows(len(stack.lift(y[np.newaxis])[0]), stack.signs)
         objective: MaxSum | MinLimit
-        if is_worst or hasattr(self.loss, "hinges"):
+        if is_worst or sided or hasattr(self.loss, "hinges"):
             objective = MaxSum(self.penalty.edge_limit / price, stack.gains)
         else:
             objective = MinLimit(self.loss, 1 / price)
             rows.add(np.ones((1, len(y))))
         if formulation.intercept:
-            rows.add(y[np.newaxis])
+            rows.add(stack.lift(y[np.newaxis]))
         n_free = rows.n_rows
         if is_worst:
             # sum u <= total, as the row of a column whose values are weight / total
@@ -304,7 +335,8 @@ class InteriorPointMaster(FastMaster):
             # w_j = w_j^+ - w_j^-, of which the working set has either or both
             sign, column = self.working
             np.add.at(w, column, self.stack.unit * self.signs[sign] * self.at.w[self.n_sums :])
-        self._take(self.restricted.evaluate({"w": w, "u": self.C * self.stack.fold(self._v)}))
+        u = read_multipliers(self.stack, self.restricted, self._v, self.C)
+        self._take(self.restricted.evaluate({"w": w, "u": u}))
         self._purge()
         return self.best
 
@@ -342,7 +374,7 @@ class InteriorPointMaster(FastMaster):
     def _enter(self, waiting: Choice) -> None:
         sign, column = waiting
         rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
-        self.program.rows.add(rows)
+        self.program.rows.add(self.stack.lift(rows))
         self.at = (
             interior_point.cold_start(self._v, self.program)
             if self.at is None

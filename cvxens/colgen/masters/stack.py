@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,3 +62,52 @@ class Stack:
     def repeat(self, values: Array) -> Array:
         """Return the values of samples for all copies, with their signs."""
         return np.multiply.outer(self.signs, values).ravel()
+
+    def lift(self, rows: Array) -> Array:
+        """Return rows of values of samples (n_rows, n_samples) as the rows of a program keep them once."""
+        return rows
+
+
+@dataclass(frozen=True)
+class SideStack(Stack):
+    """Hinges of one side under side constraints: their multipliers stand behind those of the samples.
+
+    The variables are ``v = (v_1, ..., v_n, p_1, ..., p_k)``, under constraints ``pulls z <= limits`` on margins: u is v
+    less ``scale pulls'p``, and the dual value is ``gains'v - scale limits'p``.
+
+    Examples
+    --------
+    >>> from cvxens.problems.losses import Hinge
+    >>> from cvxens.problems.penalties import L1
+    >>> from cvxens.problems.sides import SideLoss
+    >>> loss = SideLoss(Hinge(1.0), np.array([[1.0, -1.0]]), np.zeros((1, 2)), np.array([0.5]))
+    >>> stack = SideStack.from_sides(Formulation(loss, L1()), np.ones(2), scale=2.0)
+    >>> stack.gains.round(5), stack.fold(np.array([1.0, 1.0, 0.25])), stack.repeat(np.array([3.0, 1.0]))
+    (array([ 1.,  1., -1.]), array([0.5, 1.5]), array([ 3.,  1., -4.]))
+    """
+
+    pulls: Array  # (n_constraints, n_samples), times the scale
+    scale: float
+
+    @classmethod
+    def from_sides(cls, formulation: Formulation, y: Array, scale: float) -> SideStack:
+        """Stack a `SideLoss` of hinges; prices of constraints are at most 1, in units of `scale` times the largest."""
+        loss: Any = formulation.terms[0]
+        free = Stack.from_loss(replace(formulation, loss=loss.loss), y)
+        gains = np.append(free.gains, -scale * loss.tighten().limits / free.unit)
+        prices = np.append(free.prices, np.full(len(loss.limits), float(free.prices.max())))
+        return cls(free.signs, gains, prices, free.origin, free.unit, scale * loss.pulls, scale)
+
+    def fold(self, v: Array) -> Array:
+        n = self.pulls.shape[1]
+        return v[:n] - v[n:] @ self.pulls
+
+    def split(self, u: Array) -> Array:
+        """Return the v of a u, as if no constraint had a multiplier."""
+        return np.append(np.maximum(u, 0.0), np.zeros(len(self.pulls)))
+
+    def repeat(self, values: Array) -> Array:
+        return np.append(values, -self.pulls @ values)
+
+    def lift(self, rows: Array) -> Array:
+        return np.hstack([rows, -rows @ self.pulls.T])

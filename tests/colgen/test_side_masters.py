@@ -1,0 +1,64 @@
+"""The linear masters under side constraints: against cvxpy, at the last digits, and with bounds that are bounds."""
+
+import numpy as np
+import pytest
+from brute_force import noisy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen.masters import CvxpyMaster, HighsMaster, InteriorPointMaster
+from cvxens.colgen.oracles import Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1
+from cvxens.problems.sides import SideLoss
+
+X, y = noisy()
+HALF = np.arange(len(y)) < len(y) // 2
+DIFFERENCE = np.where(HALF, 1 / HALF.sum(), -1 / (~HALF).sum())
+PULLS = y * np.stack([DIFFERENCE, -DIFFERENCE])
+
+
+def held(eps, loss=None):
+    return SideLoss(loss or Hinge(0.3), PULLS, np.zeros_like(PULLS), np.full(2, eps))
+
+
+@pytest.mark.parametrize("master", [HighsMaster, InteriorPointMaster])
+@pytest.mark.parametrize("eps", [0.0, 0.02, 100.0])
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_linear_masters_reach_the_optimum_and_hold_exactly(master, eps, nonnegative):
+    formulation = Formulation(held(eps), L1(), intercept=True, nonnegative=nonnegative)
+    run = column_generation(formulation, Stumps(X), y, tol=1e-6, master=master)
+    truth = column_generation(formulation, Stumps(X), y, tol=1e-6, master=CvxpyMaster).certificate
+    assert run.certificate.proven
+    assert run.certificate.holds(1e-6)
+    assert run.certificate.primal == pytest.approx(truth.primal, rel=3e-6)
+    f = run.decision_function(X)
+    assert abs(f[HALF].mean() - f[~HALF].mean()) <= (eps or 1e-12)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.floats(0, 1), st.floats(0.1, 2))
+def test_any_multipliers_of_the_constraints_bound_the_optimum(seed, eps, C):
+    """D(v) - limits'pi at u = v - pulls'pi is at most l(z) + u'z wherever the constraints hold."""
+    rng = np.random.default_rng(seed)
+    loss = held(eps, Hinge(C))
+    u = loss.adopt(rng.uniform(-1, 2, len(y)), rng.exponential(size=2) * (rng.random(2) < 0.7), y)
+    z = y * rng.normal(size=len(y))
+    # moved to where the constraints hold
+    excess = PULLS[0] @ z
+    z -= PULLS[0] * np.sign(excess) * max(abs(excess) - eps, 0.0) / (PULLS[0] @ PULLS[0]) * (1 + 1e-12)
+    if not np.isfinite(loss.value(z)):
+        return
+    for share in (1.0, 0.3):
+        assert loss.dual_value(share * u) <= loss.value(z) + share * float(u @ z) + 1e-9
+    assert loss.displacement(u) <= 1e-12 * max(1.0, np.abs(u).sum())
+    assert abs(float(y @ u)) <= 1e-9
+
+
+def test_other_losses_are_for_other_masters():
+    formulation = Formulation(held(0.1, Logistic(0.3)), L1(), intercept=True)
+    assert not HighsMaster.supports(formulation)
+    with pytest.raises(InvalidInput, match="SideLoss has no `hinges`; or SideLoss has no `sided_hinges`"):
+        InteriorPointMaster(formulation, y)
