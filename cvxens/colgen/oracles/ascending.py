@@ -52,6 +52,7 @@ class Step:
         return isinstance(self.hypothesis, Constant)
 
     def __call__(self, X: Any, /) -> Array:
+        """Return what is added to the scores of samples from the first one on."""
         return self.of_values(np.asarray(self.hypothesis(X), np.float64))
 
     def of_values(self, h: Array) -> Array:
