@@ -52,7 +52,8 @@ RELIED_ON = {
     "cvxens.export": "to_onnx",
     "cvxens.crosscheck": "crosscheck Sample Row Side",
     "cvxens.experiments": "cells experiment_of of_paper Experiment Cell Published",
-    "cvxens.dask": "DaskLPBoostClassifier DaskCGEnsClassifier DaskColumnGenerationClassifier DaskStumps",
+    "cvxens.dask": "DaskLPBoostClassifier DaskCGEnsClassifier DaskColumnGenerationClassifier"
+    " DaskInfiniteEnsembleSVC DaskStumps",
     "cvxens.errors": "CvxensError InvalidInput DataFileError NotSeparable SolverFailed SolverFallbackWarning",
     "cvxens.types": "Solution Attempt",
 }

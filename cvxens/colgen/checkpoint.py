@@ -217,9 +217,7 @@ class Recorder:
 
     def _read_answer(self, call: str) -> Priced:
         written = json.loads(call)
-        columns = [
-            self._make_column(self._encoding.read(h), self._samples[k], edge) for edge, k, h in written["columns"]
-        ]
+        columns = [self._read_column(*column) for column in written["columns"]]
         edge_bound, square_sum, outside, *rising = written["bounds"]
         return Priced(columns, edge_bound, square_sum, outside, written["distinct"], *rising)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvxens.dask.additive import DaskInfiniteEnsembleSVC
 from cvxens.dask.estimators import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier
 from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
@@ -9,6 +10,7 @@ from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 __all__ = [
     "DaskCGEnsClassifier",
     "DaskColumnGenerationClassifier",
+    "DaskInfiniteEnsembleSVC",
     "DaskLPBoostClassifier",
     "DaskQuantileStumps",
     "DaskStumps",

@@ -340,8 +340,8 @@ class EnsembleClassifier(Ensemble, Classifier):
         oracle = self._oracle(sample, formulation)
         statement = state_set(formulation, oracle)
         if statement is None:
-            found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps'")
+            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
         if as_fitted:
             u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from inspect import getdoc
+from inspect import getdoc, signature
 from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from cvxens import validation
 from cvxens.effects import Effects, Interaction, MainEffect
@@ -109,15 +110,29 @@ def _describe_overview(model: Any, given: Given | None) -> list[list[str]]:
         lines.append(["Weak learners in use", str(used)])
     elif hasattr(parts[0], "support_"):
         lines.append(["Support vectors", str(len(np.unique(np.concatenate([part.support_ for part in parts]))))])
+    prices = [price for part in parts if (price := getattr(part, "price_of_constraints_", None)) is not None]
+    if prices:
+        least, most = (sum(ends) for ends in zip(*prices, strict=True))
+        lines.append(["What its constraints cost", f"between {least:.4g} and {most:.4g} in the objective"])
     if given is None:
         lines.append(["Samples of this report", "none were given: shapes are over all thresholds alike"])
         return lines
     lines.append(["Samples of this report", str(len(given.rows))])
     if given.y is not None:
-        score = float(model.score(given.raw, given.y, sample_weight=given.weights))
-        told = f"{100 * score:.1f} % are classified correctly" if hasattr(model, "classes_") else ""
-        lines.append(["Score on these samples", told or f"R\N{SUPERSCRIPT TWO} = {score:.4f}"])
+        lines.append(["Score on these samples", _describe_score(model, given)])
     return lines
+
+
+def _describe_score(model: Any, given: Given) -> str:
+    """Say what the score of a model on samples is, and of what."""
+    # rankers count no weights
+    weights = {"sample_weight": given.weights} if "sample_weight" in signature(model.score).parameters else {}
+    score = float(model.score(given.raw, given.y, **weights))
+    if hasattr(model, "classes_"):
+        return f"{100 * score:.1f} % are classified correctly"
+    return (
+        f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
+    )
 
 
 def _describe_certificates(model: Any) -> list[Content]:
@@ -204,7 +219,7 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
     score = "score"
     if hasattr(model, "classes_") and not effects.outputs:
         score = f"score (above 0: {model.classes_[1]})"
-    elif not hasattr(model, "classes_"):
+    elif is_regressor(model):
         score = "prediction"
     orders = [len(term.features) for term in effects.terms]
     return {
@@ -270,7 +285,8 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
     by_effect = effects.contributions(samples).reshape(n, -1, n_outputs)
     by_feature = effects.shapley_values(samples).reshape(n, -1, n_outputs)
     predicted = model.predict(samples)
-    values = np.stack([_column(given, feature)[rows] for feature in range(effects.n_features)], axis=1)
+    picked = given.X[rows]
+    values = np.asarray(picked.toarray() if hasattr(picked, "toarray") else picked, np.float64)
     main_of = [term.features[0] if len(term.features) == 1 else -1 for term in effects.terms]
     shown_effects = np.argsort(-effects.importances, kind="stable")[:MOST_TERMS]
     shown_features = np.argsort(-np.abs(by_feature).mean(axis=(0, 2)), kind="stable")[:MOST_TERMS]

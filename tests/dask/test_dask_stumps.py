@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,12 @@ from cvxens.colgen.oracles import Stumps
 from cvxens.dask import DaskStumps, ShardedSample, Workers
 from cvxens.dask import stumps as dask_stumps
 from cvxens.dask.shards import combine_extremes, find_ends
-from cvxens.dask.stumps import Segments
+from cvxens.dask.stumps import Segments, _ask_bins
+from cvxens.dask.votes import InteriorHinge, Multipliers, take_stock
+from cvxens.dask.votes import Stumps as VotedStumps
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Stump
+from cvxens.problems.losses import Hinge
 
 
 def answer(priced):
@@ -72,6 +77,19 @@ def test_a_bound_with_slack_is_a_bound_and_costs_fewer_questions():
     assert of_exact.edge_bound <= of_loose.edge_bound <= 1.3 * of_exact.edge_bound
     assert of_loose.columns[0].edge <= of_exact.columns[0].edge
     assert loose.questions < exact.questions
+
+
+def test_questions_and_answers_do_not_grow_with_the_sample():
+    sizes = []
+    for n in (1000, 3000):
+        rng = np.random.default_rng(2)
+        X, y = rng.normal(size=(n, 2)), np.where(np.arange(n) % 2, 1.0, -1.0)
+        sample = sharded(X, y, [n // 2])
+        stumps = VotedStumps.from_hypotheses([Stump(0, 0.1, 1), Stump(1, -0.3, 1)], sample)
+        u = Multipliers(stumps.vote(np.ones(2), 0.0), InteriorHinge(0.1, 0.5), (1.0, 1.0), -50, n)
+        answers = sample.ask(_ask_bins, u), sample.ask(take_stock, u, Hinge(0.1), -50)
+        sizes.append((len(pickle.dumps(u)), len(pickle.dumps(answers))))
+    assert sizes[0] == sizes[1]
 
 
 def test_bins_do_not_depend_on_the_shards():

@@ -253,3 +253,32 @@ def test_a_score_is_convex_where_it_is_to_be():
         InvalidInput, match="curvature: found it with oracle='stumps', which cannot keep it; take 'ramps'"
     ):
         LPBoostClassifier(curvature={"age": 1}).fit(FRAME, Y)
+
+
+def test_monotone_quantiles_and_features_beside_others_hold_where_boosted_trees_have_not():
+    """Cases of LightGBM's issues 3371, a quantile loss, and 2309, a second feature that is free."""
+    random = np.random.default_rng(1)
+    x = random.uniform(0, 10, 100)
+    t = x * np.sin(x) + random.normal(0, 1.5 + random.random(100))
+    high = LPBoostRegressor("quantile", quantile=0.9, C=0.3, monotone={0: 1}, tol=1e-2).fit(x[:, None], t)
+    assert (np.diff(high.predict(np.linspace(0, 10, 2001)[:, None])) >= 0).all()
+    two = np.column_stack([np.linspace(0, 10, 100), random.random(100)])
+    grown = LPBoostRegressor(C=0.3, monotone={0: 1}, tol=1e-2).fit(two, two[:, 0] ** 2 + 10 - 20 * random.random(100))
+    for other in (0.0, 0.5, 1.0):
+        line = np.column_stack([np.linspace(0, 10, 2001), np.full(2001, other)])
+        assert (np.diff(grown.predict(line)) >= 0).all()
+
+
+def test_floats_next_to_thresholds_keep_the_order():
+    model = LPBoostClassifier(C=0.2, monotone={0: 1, 1: -1}, tol=1e-2).fit(X, Y)
+    steps = [(h.feature, h.threshold) for h in model.weak_learners_ if hasattr(h, "threshold")]
+    points = MANY[:50]
+    for feature, sign in ((0, 1), (1, -1)):
+        at = np.sort([threshold for j, threshold in steps if j == feature])
+        ladder = np.sort(np.concatenate([np.nextafter(at, -np.inf), at, np.nextafter(at, np.inf)]))
+        scores = []
+        for value in ladder:
+            moved = points.copy()
+            moved[:, feature] = value
+            scores.append(model.decision_function(moved))
+        assert (sign * np.diff(scores, axis=0) >= 0).all()

@@ -261,3 +261,12 @@ def test_what_does_not_fit_the_estimator_is_refused():
         LPBoostRegressor("quantile", quantile=[0.2, 0.8], constraints=[EqualMeanScores()]).fit(
             X, T, sensitive_features=SEX
         )
+
+
+def test_predictions_are_no_matter_of_chance():
+    """Fairlearn's issue 1261: a mixture of classifiers that is drawn from at every prediction."""
+    model = LPBoostClassifier(C=0.2, tol=1e-2, constraints=[EqualMeanScores(at_most=0.01)])
+    fits = [clone(model).fit(X, Y, sensitive_features=SEX) for _ in range(2)]
+    assert (fits[0].decision_function(X) == fits[1].decision_function(X)).all()
+    assert (fits[0].predict(X) == fits[0].predict(X)).all()
+    assert_held(fits[0], model.constraints, fits[0].decision_function(X))

@@ -9,12 +9,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from cvxens import (
     AdaBoostClassifier,
+    ColumnGenerationSurvival,
     InfiniteEnsembleSVC,
     InfiniteEnsembleSVCCV,
     LPBoostClassifier,
+    LPBoostRanker,
     LPBoostRegressor,
 )
 from cvxens.errors import InvalidInput
@@ -182,6 +185,11 @@ OTHERS = {
     "search": (InfiniteEnsembleSVCCV(Cs=[0.1, 1.0], cv=2), lambda t: t > 0.5),
     "gaussian": (InfiniteEnsembleSVC(kernel="gaussian"), lambda t: t > 0.5),
     "adaboost": (AdaBoostClassifier(n_rounds=5), lambda t: t > 0.5),
+    "ranking": (LPBoostRanker(), lambda t: np.digitize(t, [0.2, 0.7])),
+    "survival": (
+        ColumnGenerationSurvival(),
+        lambda t: np.array(list(zip(t > 0, 1 + t - t.min(), strict=True)), dtype=[("event", bool), ("time", float)]),
+    ),
     "regression": (LPBoostRegressor(oracle="boxes"), lambda t: t),
 }
 
@@ -202,6 +210,17 @@ def test_every_model_has_a_report(name, frame, tmp_path):
     assert [sample["name"] for sample in content["explained"]["samples"]] == ["3", "1"]
     assert [len(sample["scores"]) for sample in content["explained"]["samples"]] == [max(len(outputs), 1)] * 2
     assert len(content["certificates"]) == (len(outputs) or 1)
+
+
+def test_constraints_have_a_price_and_sparse_samples_are_taken(frame):
+    X, t = frame
+    model = LPBoostClassifier(C=1.0, oracle="pair_rules", monotone={0: 1}).fit(csr_array(X.to_numpy()), t > 0.5)
+    content = Page(make_page(model, csr_array(X.to_numpy()), t > 0.5)).content
+    least, most = model.price_of_constraints_
+    assert dict(content["overview"])["What its constraints cost"].startswith(f"between {least:.4g} and {most:.4g} ")
+    assert content["explained"]["samples"]
+    dense = Page(make_page(model, X.to_numpy(), t > 0.5)).content
+    assert dense["effects"] == content["effects"]
 
 
 @pytest.mark.parametrize(

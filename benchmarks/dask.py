@@ -1,0 +1,102 @@
+"""Fits over shards beside those of one machine: seconds, certified gaps, and the bytes that a question costs.
+
+Both on the same two cores, after a fit that compiles: on two workers of a cluster of this machine, and by the estimator
+of one machine. Bytes are those that workers have sent, by dask's own counters, and those that they are told, by the
+length of their pickles; both per question, the mean of the fit.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from cvxens import LPBoostClassifier
+from cvxens.dask import DaskLPBoostClassifier, ShardedSample
+
+SIZES = (100_000, 1_000_000)
+"""Rows."""
+
+N_FEATURES = 20
+
+N_SHARDS, N_WORKERS = 4, 2
+
+TOL = 1e-3
+
+ALONE = True
+"""True to time the estimator of one machine as well."""
+
+
+def sample(n_samples: int) -> tuple[Any, Any]:
+    """Return normal features in single precision and noisy labels of their products."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, N_FEATURES)).astype(np.float32)
+    scores = X[:, 0] * X[:, 1] + X[:, 2:6].sum(axis=1) + rng.normal(size=n_samples)
+    return X, np.where(scores > 0, 1, -1)
+
+
+class Told:
+    """What shards are told, in bytes, and how often."""
+
+    def __init__(self) -> None:
+        self.bytes = self.questions = 0
+        self._ask = ShardedSample.ask
+
+    def __enter__(self) -> Told:
+        told = self
+
+        def ask(sample: ShardedSample, question: Any, *what: Any, **options: Any) -> Any:
+            told.bytes += len(pickle.dumps((question, what)))
+            told.questions += 1
+            return told._ask(sample, question, *what, **options)
+
+        ShardedSample.ask = ask  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ShardedSample.ask = self._ask  # type: ignore[method-assign]
+
+
+def count_sent(client: Any) -> int:
+    """Return the bytes that the workers have sent."""
+    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
+
+
+def run() -> Iterator[dict[str, Any]]:
+    """Yield a row for every size."""
+    cluster = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k, n_samples in enumerate((5000, *SIZES)):
+            X, y = sample(n_samples)
+            chunk = -(-n_samples // N_SHARDS)
+            rows = da.from_array(X, chunks=(chunk, N_FEATURES)), da.from_array(y, chunks=chunk)
+            price = 100 / n_samples
+            before = count_sent(client)
+            with Told() as told:
+                start = perf_counter()
+                model = DaskLPBoostClassifier(C=price, tol=TOL, client=client).fit(*rows)
+                seconds = perf_counter() - start
+            sent = count_sent(client) - before
+            row = {
+                "n": n_samples,
+                "seconds": seconds,
+                "gap": model.certificate_.relative_gap,
+                "rounds": len(model.history_),
+                "questions": told.questions,
+                "KB told": told.bytes / told.questions / 1e3,
+                "KB sent": sent / told.questions / 1e3,
+                "columns": len(model.weights_),
+            }
+            if ALONE:
+                start = perf_counter()
+                alone = LPBoostClassifier(C=price, tol=TOL).fit(X, y)
+                row |= {"alone": perf_counter() - start, "gap alone": alone.certificate_.relative_gap}
+            if k:
+                yield row

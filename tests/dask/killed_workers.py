@@ -1,0 +1,41 @@
+"""Fits of which a worker is killed at a random moment: all are to end in the same bits. Run by `make fuzz`."""
+
+import os
+import random
+import signal
+import sys
+import threading
+
+import dask
+from dask_samples import cut, two_classes
+from distributed import Client, LocalCluster
+
+from cvxens.dask import DaskLPBoostClassifier
+
+
+def fit(ends):
+    X, y = two_classes(2000, 4)
+    model = DaskLPBoostClassifier(C=0.02).fit(cut(X, ends), cut(y, ends))
+    return model.weak_learners_, model.weights_.tolist(), model.certificate_.primal, model.certificate_.dual
+
+
+def main(n_kills, seed=0):
+    with dask.config.set(scheduler="sync"):
+        expected = fit([])
+    rng, right = random.Random(seed), 0
+    dask.config.set({"distributed.scheduler.allowed-failures": 10})
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        for k in range(n_kills):
+            client.wait_for_workers(2)
+            victim = rng.choice(list(client.run(os.getpid).values()))
+            killer = threading.Timer(rng.uniform(0.0, 5.0), os.kill, (victim, signal.SIGKILL))
+            killer.start()
+            right += fit([500, 1200]) == expected
+            killer.join()
+            sys.stdout.write(f"{k + 1} kills, {right} right answers\n")
+            sys.stdout.flush()
+    return right == n_kills
+
+
+if __name__ == "__main__":
+    sys.exit(not main(int(sys.argv[1])))
