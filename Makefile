@@ -34,6 +34,7 @@ fuzz: $(VENV)/.test
 	$(VENV)/bin/python tests/proofs/proof_mutations.py $(MUTATIONS)
 	$(VENV)/bin/python tests/fuzz/formulations.py $(PROBLEMS) $(FIRST)
 	$(VENV)/bin/python tests/fuzz/interactions.py $(PROBLEMS) $(FIRST)
+	$(VENV)/bin/python tests/colgen/gaps_and_levels.py $(PROBLEMS) $(FIRST)
 
 # what fits into an hour on two cores, or with SPLITS=100 all of it, from where it was left
 reproduce: $(VENV)/.plot

@@ -12,11 +12,12 @@ FILE = here.parent / ".benchmarks" / "readable_models.jsonl"
 
 HEAD = """# Readable models beside their peers
 
-Classifiers as they are, without a parameter set, on data sets of numbers, over {splits} of each, of which a fit gets at
-most {most} samples. `AdditiveClassifier` is ours: proven, to a relative gap of 1e-3, to be optimal among all sums of
-steps, lines and pairs at the price that its cross-validation chose. EBM is the explainable boosting machine of
-interpret-core, with its pairs. Terms are what a reader looks at: main effects and pairs; of the others coefficients,
-leaves of trees and support vectors. Times are CPU seconds of one thread, on a machine that was busy with other work.
+Classifiers as they are, without a parameter set, on data sets of numbers, over {splits} of each: a fit gets
+two thirds of a set, at most {most} samples. `AdditiveClassifier` is ours: proven, to a relative gap of 1e-3,
+to be optimal among all sums of steps, lines and pairs at the price that its cross-validation chose. EBM is
+the explainable boosting machine of interpret-core, with its pairs. Terms are what a reader looks at: main
+effects and pairs; of the others coefficients, leaves of trees and support vectors. Times are CPU seconds of
+one thread, on a machine that was busy with other work.
 
 Measured by `python -m benchmarks readable_models`, and written by `python docs/comparison.py`.
 {machine}; commit {commit}.
@@ -40,7 +41,7 @@ def write(rows):
     counts = sorted({len(own) for own in splits.values()})
     ours = [row for row in rows if isfinite(row["gap"])]
     text = HEAD.format(
-        splits=" or ".join("one random split" if count == 1 else f"{count} random splits" for count in counts),
+        splits=" or ".join("one random split" if count == 1 else f"{count}" for count in counts),
         most=max(row["samples"] for row in rows),
         machine=" and ".join(sorted({row["machine"].partition(", ")[0] for row in rows})),
         commit=" and ".join(sorted({row["commit"] for row in ours})),

@@ -172,7 +172,7 @@ class Ensemble(Vote):
             "certificate_": run.certificate,
             "history_": run.history,
             **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
-            "dual_weights_": sample.spread(run.u),
+            "dual_weights_": at._spread(sample, run.u),
             **chosen,
             **at._appraise(sample, formulation, run),
         }
@@ -180,6 +180,11 @@ class Ensemble(Vote):
     def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
         """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
         return {}, ()
+
+    def _spread(self, sample: Any, u: Array) -> Array:
+        """Return the multipliers of the given samples from those of a run."""
+        found: Array = sample.spread(u)
+        return found
 
     def _appraise(self, sample: Sample, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Return further attributes that a run gives to the fit of a sample; those that say more of it add theirs."""
@@ -340,8 +345,8 @@ class EnsembleClassifier(Ensemble, Classifier):
         oracle = self._oracle(sample, formulation)
         statement = state_set(formulation, oracle)
         if statement is None:
-            found = f"found {self.oracle!r:.100}, whose hypotheses an exact proof cannot name"
-            raise InvalidInput("oracle", found, "take 'stumps'")
+            found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
+            raise InvalidInput("oracle", found, "take 'stumps', and features that are numbers without gaps")
         if as_fitted:
             u = multipliers_of_fit(self, len(sample.X))
             hypotheses, weights, intercept = list(self.weak_learners_), self.weights_, self.intercept_

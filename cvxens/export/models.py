@@ -189,7 +189,9 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
             return graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
-    found = f"found a {type(hypothesis).__name__} as a weak learner, which is no stump, tree of stumps or rule"
+    found = (
+        f"found a {type(hypothesis).__name__} as a weak learner, which is no stump of a number, tree of these or rule"
+    )
     raise InvalidInput("model", found, REMEDY)
 
 

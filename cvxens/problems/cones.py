@@ -19,6 +19,9 @@ from cvxens.types import Array
 
 TINY = float(np.finfo(float).tiny)
 
+LEAST_EXPONENT = -700.0
+"""The exponential of it, 1e-304, is a normal number, with all of its digits."""
+
 FEW = 8.0
 """Rounding errors of one elementary function, in units of the last place, and room."""
 
@@ -231,11 +234,20 @@ def _least_eigenvalue(triangle: Array, order: int) -> float:
 def _of_exponential(x: Array) -> Array:
     """Return the depths in dual exponential cones: ``a < 0, c >= -a exp(b / a - 1)``, or ``a = 0, b >= 0, c >= 0``."""
     a, b, c = x.reshape(-1, 3).T
-    with np.errstate(all="ignore"):
-        exponent = b / a - 1
-        least = -a * np.exp(exponent) * (1 + (FEW + np.abs(exponent)) * EPSILON)
-    inside = np.minimum(c - least, -a)
+    inside = np.minimum(c - _bound_exponential(a, b, 1.0), -a)
     return np.where(a < 0, inside, np.where(a == 0, np.minimum(b, c), -a))
+
+
+def _bound_exponential(a: Array, b: Array, room: float) -> Array:
+    """Bound ``-a exp(b / a - 1)`` from above where a < 0, with so many times the rounding added."""
+    with np.errstate(all="ignore"):
+        # a subnormal a makes b / a infinite; no exponential of less than this is needed, as it grows
+        exponent = np.maximum(b / a - 1, LEAST_EXPONENT)
+        # in halves, as its exponential may overflow where the product does not
+        half = np.exp(exponent / 2)
+        bound = -a * half * half * (1 + room * (FEW + np.abs(exponent)) * EPSILON)
+    # products that underflow lose less than the least number
+    return np.asarray(np.nextafter(bound, np.inf))
 
 
 def _enter_exponential(x: Array) -> None:
@@ -243,15 +255,15 @@ def _enter_exponential(x: Array) -> None:
     outside = _of_exponential(x) < 0
     a, b, c = x.reshape(-1, 3).T
     a[outside] = np.minimum(a, -TINY)[outside]
-    c[outside] = np.maximum(c, TINY)[outside]
-    # c >= -a exp(b / a - 1) if and only if b >= a + a ln(c / -a), as a < 0
+    # above the least bound for any b
+    c[outside] = np.maximum(c, np.maximum(TINY, -a * 1e-303))[outside]
+    # c >= -a exp(b / a - 1) if and only if b >= a + a (ln c - ln(-a)), as a < 0; their quotient may overflow
     with np.errstate(all="ignore"):
-        logarithm = np.log(c / -a)
-        needed = a + a * logarithm + FEW * EPSILON * np.abs(a) * (2 + np.abs(logarithm))
-        exponent = b / a - 1
-        least = -a * np.exp(exponent) * (1 + (2 * FEW + 2 * np.abs(exponent)) * EPSILON)
-    outside &= _of_exponential(x) < 0
-    by_b = outside & (needed - b <= least - c)
+        of_a, of_c = np.log(-a), np.log(c)
+        needed = a + a * (of_c - of_a) + FEW * EPSILON * np.abs(a) * (2 + np.abs(of_a) + np.abs(of_c))
+        least = _bound_exponential(a, b, 2.0)
+        outside &= _of_exponential(x) < 0
+        by_b = outside & (needed - b <= least - c)
     b[by_b] = np.maximum(b, needed)[by_b]
     c[outside & ~by_b] = np.maximum(c, least)[outside & ~by_b]
 

@@ -81,7 +81,7 @@ class CoxPartialLikelihood(Loss):
         if events.dtype != bool or not events.any():
             found = f"found {'none' if events.dtype == bool else f'values of type {events.dtype}'}"
             raise InvalidInput("events", found, "give True where there was an event, at least once")
-        weights = np.ones(len(times)) if self.weights is None else validation.prices("weights", self.weights)
+        weights: Any = np.ones(len(times)) if self.weights is None else validation.prices("weights", self.weights)
         validation.same_length("weights", weights, len(times))
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "events", events)
@@ -100,7 +100,8 @@ class CoxPartialLikelihood(Loss):
     @cached_property
     def place(self) -> NDArray[np.intp]:
         """The number of times of events up to that of each sample: it is at risk at these."""
-        return np.searchsorted(self.event_times, self.times, "right")
+        found: NDArray[np.intp] = np.searchsorted(self.event_times, self.times, "right")
+        return found
 
     @cached_property
     def masses(self) -> Array:
@@ -114,7 +115,8 @@ class CoxPartialLikelihood(Loss):
 
     def _sum_by_place(self, values: Array) -> Array:
         """Sum values (n_samples,) over the samples that leave from one time of events to the next; without the rest."""
-        return np.bincount(self.place, values, len(self.event_times) + 1)[1:]
+        sums: Any = np.bincount(self.place, values, len(self.event_times) + 1)
+        return np.asarray(sums[1:], np.float64)
 
     def term(self, z: Any) -> Term:
         """Model a log-sum-exp for each time of events; of too many samples in them all an InvalidInput."""

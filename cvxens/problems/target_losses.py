@@ -169,8 +169,9 @@ class Pinball(TwoHinges):
     ----------
     t : array-like of shape (n_samples,)
         Targets.
-    q : float
-        The level of the quantile, above 0 and below 1; 0.5 is half the absolute error.
+    q : float or ndarray of shape (n_samples,)
+        The level of the quantile, above 0 and below 1; 0.5 is half the absolute error. Of every sample its own in an
+        array.
     C : float or ndarray of shape (n_samples,)
         Price, above 0; of every sample its own in an array.
 
@@ -182,13 +183,14 @@ class Pinball(TwoHinges):
     """
 
     t: Array
-    q: float
+    q: float | Array
     C: float | Array = 1.0
 
     def __post_init__(self) -> None:
         self.check()
-        if not 0 < validation.number("q", self.q) < 1:
-            raise InvalidInput("q", f"found {self.q!r}", "give the level of a quantile, above 0 and below 1")
+        q = validation.finite_array("q", self.q)
+        if q.shape not in {(), self.t.shape} or q.min() <= 0 or q.max() >= 1:
+            raise InvalidInput("q", f"found {self.q!r:.100}", "give the level of a quantile, above 0 and below 1")
 
     @property
     def hinges(self) -> tuple[Hinges, Hinges]:

@@ -1,11 +1,18 @@
-"""Samples with gaps and nominal features, and all their stumps, listed by code that knows nothing of the oracle's."""
+"""Samples with gaps and nominal features, and all their stumps, listed by code that knows nothing of the oracle's.
 
+``python tests/colgen/gaps_and_levels.py COUNT [FIRST]`` holds the oracle against the lists of so many random samples.
+"""
+
+import sys
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import inf
 
 import numpy as np
+from numpy.testing import assert_allclose
+from scipy.sparse import csc_array
 
-from cvxens.colgen.oracles import Stumps
+from cvxens.colgen.oracles import Constant, Stumps
 from cvxens.trees import Feature
 
 
@@ -70,3 +77,56 @@ def random_gapped(random: np.random.Generator, n_samples: int, n_features: int) 
     X[:2, 0] = 0.0, 1.0
     missing, levels = random.choice(["side", "zero"]), random.choice(["one", "subsets"])
     return Gapped(X, tuple(kinds), str(missing), str(levels))
+
+
+def case(seed, most_outputs=3):
+    """A generator, a sample and weights of it."""
+    random = np.random.default_rng(seed)
+    n_samples = int(random.integers(3, 15))
+    sample = random_gapped(random, n_samples, int(random.integers(1, 4)))
+    s = random.integers(-6, 7, (n_samples, int(random.integers(1, most_outputs + 1)))).astype(float)
+    return random, sample, s
+
+
+def both_signs(columns) -> set[tuple[int, ...]]:
+    return {tuple(sign * column) for column in columns for sign in (1, -1)}
+
+
+def check_pricing(seed: int) -> None:
+    """Hold edges, bounds and sums of squares of the oracle against the list of all hypotheses."""
+    random, sample, s = case(seed)
+    known = sample.columns()
+    H = np.array([column for _, column in known]).reshape(len(known), len(sample.X))
+    edges, total = H @ s, s.sum(axis=0)
+    constant = bool(random.random() < 0.5)
+    X = csc_array(sample.X) if random.random() < 0.3 else sample.X
+    priced = (oracle := sample.oracle(X, constant=constant)).price(s)
+    largest = max(np.abs(edges).max(initial=0.0), constant * np.abs(total).max())
+    assert oracle.n_hypotheses == len(known) + constant
+    assert_allclose(priced.edge_bound, largest, atol=1e-12)
+    assert priced.columns[0].edge == largest
+    assert_allclose(priced.edge_square_sum, (edges**2).sum() + constant * (total**2).sum(), rtol=1e-12, atol=1e-12)
+    # every column is of the set, with its own edge; the best of every feature is there
+    best = {j: 0.0 for j, _ in known}
+    for (j, _), edge in zip(known, edges, strict=True):
+        best[j] = max(best[j], float(np.abs(edge).max()))
+    every, found = both_signs(H), dict.fromkeys(best, -inf)
+    for column in priced.columns:
+        assert_allclose((column.values @ s).max(), column.edge)
+        if not isinstance(column.hypothesis, Constant):
+            assert tuple(column.values) in every
+            found[column.hypothesis.feature] = max(found[column.hypothesis.feature], column.edge)
+    assert found == best
+
+
+def main(count: int, first: int = 0) -> None:
+    for seed in range(first, first + count):
+        try:
+            check_pricing(seed)
+        except AssertionError as error:
+            raise AssertionError(f"sample {seed}: {error}") from error
+    sys.stdout.write(f"{count} samples with gaps and levels: every edge and bound is that of the list\n")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from gaps_and_levels import Gapped, random_gapped
+from gaps_and_levels import Gapped, both_signs, case, check_pricing, random_gapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -20,44 +20,10 @@ from cvxens.trees import Feature
 seeds = st.integers(0, 2**32 - 1)
 
 
-def case(seed, most_outputs=3):
-    random = np.random.default_rng(seed)
-    n_samples = int(random.integers(3, 15))
-    sample = random_gapped(random, n_samples, int(random.integers(1, 4)))
-    s = random.integers(-6, 7, (n_samples, int(random.integers(1, most_outputs + 1)))).astype(float)
-    return random, sample, s
-
-
-def both_signs(columns):
-    return {tuple(sign * column) for column in columns for sign in (1, -1)}
-
-
 @settings(deadline=None, max_examples=200)
 @given(seeds)
 def test_every_edge_and_bound_by_brute_force(seed):
-    random, sample, s = case(seed)
-    known = sample.columns()
-    H = np.array([column for _, column in known]).reshape(len(known), len(sample.X))
-    edges, total = H @ s, s.sum(axis=0)
-    constant = bool(random.random() < 0.5)
-    X = csc_array(sample.X) if random.random() < 0.3 else sample.X
-    priced = (oracle := sample.oracle(X, constant=constant)).price(s)
-    largest = max(np.abs(edges).max(initial=0.0), constant * np.abs(total).max())
-    assert oracle.n_hypotheses == len(known) + constant
-    assert_allclose(priced.edge_bound, largest, atol=1e-12)
-    assert priced.columns[0].edge == largest
-    assert_allclose(priced.edge_square_sum, (edges**2).sum() + constant * (total**2).sum(), rtol=1e-12, atol=1e-12)
-    # every column is of the set, with its own edge; the best of every feature is there
-    best = {j: 0.0 for j, _ in known}
-    for (j, _), edge in zip(known, edges, strict=True):
-        best[j] = max(best[j], float(np.abs(edge).max()))
-    every, found = both_signs(H), dict.fromkeys(best, -inf)
-    for column in priced.columns:
-        assert_allclose((column.values @ s).max(), column.edge)
-        if not isinstance(column.hypothesis, Constant):
-            assert tuple(column.values) in every
-            found[column.hypothesis.feature] = max(found[column.hypothesis.feature], column.edge)
-    assert found == best
+    check_pricing(seed)
 
 
 @settings(deadline=None, max_examples=100)

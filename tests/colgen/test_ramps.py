@@ -41,22 +41,29 @@ def every_ramp(X, curvature, signs, places):
                         yield Ramp(j, float(t), side, sign / (high - low))
 
 
+def measure(edges, row_norm):
+    """The largest edge over the outputs, or their norm."""
+    return float(edges.max() if row_norm == np.inf else np.linalg.norm(edges, row_norm))
+
+
 @settings(deadline=None, max_examples=80)
-@given(cases(), st.booleans(), st.lists(st.floats(0, 1), max_size=3), st.data())
-def test_no_ramp_at_any_threshold_is_better_than_the_bound_and_the_best_one_is_found(case, constant, places, data):
+@given(cases(), st.booleans(), st.lists(st.floats(0, 1), max_size=3), st.sampled_from([np.inf, 1.0, 2.0]), st.data())
+def test_no_ramp_at_any_threshold_is_better_than_the_bound_and_the_best_one_is_found(
+    case, constant, places, row_norm, data
+):
     X, s, curvature, signs = case
     oracle = Ramps(X, curvature=curvature, signs=signs, constant=constant)
     every = [*every_ramp(X, curvature, signs, places), *([Constant(1), Constant(-1)] if constant else [])]
-    edges = {h: float((h(X) @ s).max()) for h in every}
-    priced = oracle.price(s)
+    edges = {h: measure(h(X) @ s, row_norm) for h in every}
+    priced = oracle.price(s, row_norm=row_norm)
     top = max(edges.values(), default=0.0)
     assert -1e-15 <= priced.edge_bound - top <= 1e-12
     assert priced.outside_bound == priced.edge_bound
     assert bool(priced.columns) == bool(every)
     for column in priced.columns:
-        assert column.edge == pytest.approx((column.values @ s).max(), abs=1e-13)
+        assert column.edge == pytest.approx(measure(column.values @ s, row_norm), abs=1e-13)
     exclude = data.draw(st.lists(st.sampled_from(list(edges)), max_size=4)) if every else []
-    rest = oracle.price(s, exclude)
+    rest = oracle.price(s, exclude, row_norm=row_norm)
     assert rest.edge_bound == priced.edge_bound
     assert not {h for c in rest.columns for h in (c.hypothesis, negate(c.hypothesis))} & set(exclude)
     for h in every:

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 
 from cvxens import AdaBoostClassifier, AdaBoostMHClassifier, LPBoostClassifier, load_model
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import Boxes, Constant, Costed, PairRules, Perceptrons
+from cvxens.colgen.oracles import Boxes, Constant, Costed, DepthTwoTrees, PairRules, Perceptrons
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Interval, Rule, Scaled, negate
 from cvxens.limits import limit_threads, limit_time
@@ -26,9 +26,10 @@ S = np.where(INSIDE, 3.0, -1.0) * RNG.uniform(0.5, 1.5, 60)
 
 
 @pytest.mark.parametrize("row_norm", [1.0, 2.0])
-def test_rules_are_ranked_and_bounded_by_a_norm_over_the_outputs(row_norm):
-    s = RNG.normal(size=(60, 3))
-    oracle = PairRules(X, n_bins=8, columns_per_round=1000)
+@pytest.mark.parametrize("make", [PairRules, Boxes, DepthTwoTrees])
+def test_hypotheses_are_ranked_and_bounded_by_a_norm_over_the_outputs(make, row_norm):
+    s = np.random.default_rng(1).normal(size=(60, 3))
+    oracle = make(X, n_bins=5, columns_per_round=1000)
     every = oracle.price(s, row_norm=row_norm)
     for column in every.columns:
         assert column.edge == pytest.approx(np.linalg.norm(column.values @ s, row_norm))

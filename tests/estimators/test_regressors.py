@@ -1,7 +1,5 @@
 """Regressors by column generation: against all stumps at once in cvxpy, and what users see of them."""
 
-from functools import partial
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -42,13 +40,6 @@ def enumerate_all(loss, outputs=()):
     return cp.Problem(cp.Minimize(expression + cp.sum(cp.abs(W))), constraints).solve(solver="CLARABEL")
 
 
-def ascending_quantiles(q, F):
-    """Three pinball losses of scores that ascend, at a price of 0.3."""
-    r = T[:, None] - F
-    pinball = cp.multiply(q, cp.pos(r)) + cp.multiply(1 - q, cp.pos(-r))
-    return 0.3 * cp.sum(pinball), [F[:, 0] <= F[:, 1], F[:, 1] <= F[:, 2]]
-
-
 WIDTH = measure_deviation(T, np.ones(30))
 CASES = {
     "absolute": ({"C": 0.3}, lambda F: (0.3 * cp.norm1(T - F), [])),
@@ -75,17 +66,34 @@ def test_the_optimum_is_that_over_all_stumps(name):
     assert model.predict(NEW).shape == (50,)
 
 
-def test_quantiles_do_not_cross():
+def test_quantiles_cross_nowhere_and_are_the_best_that_do_not():
     q = [0.2, 0.5, 0.8]
-    model = LPBoostRegressor("quantile", quantile=q, C=0.3, tol=1e-6).fit(X, T)
-    optimum = enumerate_all(partial(ascending_quantiles, np.array([q])), (3,))
-    assert model.certificate_.holds(1e-6)
+    model = LPBoostRegressor("quantile", quantile=q, C=0.3, tol=1e-7).fit(X, T)
+    H = every_stump(X)
+    H = np.hstack([H, -H])
+    base, steps, constants, b = (cp.Variable(size, nonneg=size != 1) for size in (H.shape[1], (H.shape[1], 2), 2, 1))
+    f = [H @ base + b]
+    for k in range(2):
+        f.append(f[k] + (1 + H) @ steps[:, k] + constants[k])
+    pinball = sum(cp.sum(level * cp.pos(T - z) + (1 - level) * cp.pos(z - T)) for level, z in zip(q, f, strict=True))
+    paid = cp.sum(base) + cp.sum(steps) + cp.sum(constants) / 100
+    optimum = cp.Problem(cp.Minimize(0.3 * pinball + paid)).solve(solver="CLARABEL")
+    assert model.certificate_.holds(1e-7)
+    assert model.certificate_.proven
     assert model.certificate_.primal == pytest.approx(optimum, rel=1e-6)
-    predicted = model.predict(NEW)
-    assert predicted.shape == (50, 3)
+    predicted = model.predict(RANDOM.uniform(-1, 7, (2000, 2)))
     assert (np.diff(predicted, axis=1) >= 0).all()
+    # by construction: distances of intercepts outweigh all that the weak learners can take away
+    assert (np.diff(model.intercept_) >= np.abs(np.diff(model.weights_, axis=1)).sum(axis=0) - 1e-12).all()
+    assert model.dual_weights_.shape == (30, 3)
     assert model.weights_.shape[1:] == model.intercept_.shape == (3,)
     assert model.to_text(1).splitlines()[-1].count(",") == 2
+    assert model.certify(X, T).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert model.certify(X, T, weights=0 * model.weights_).primal > model.certificate_.primal
+    with pytest.raises(InvalidInput, match=r"^intercept: "):
+        model.certify(X, T, intercept=model.intercept_[::-1])
+    with pytest.raises(InvalidInput, match=r"^oracle: .*may leave"):
+        LPBoostRegressor("quantile", quantile=q, oracle="ramps").fit(X, T)
 
 
 def test_weights_are_repetitions():

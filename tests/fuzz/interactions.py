@@ -44,6 +44,10 @@ class Case:
     sides: np.ndarray  # the sign that a hypothesis has alone, 0 for both
 
 
+MOST_EXACT = 200
+"""So many hypotheses are all asked for by one that looks for the best for its cost."""
+
+
 def draw(number):
     """Draw a case; None where no feature varies or there are no hypotheses."""
     random = np.random.default_rng(number)
@@ -242,6 +246,64 @@ def check_pricing(case, number):
     return wrong
 
 
+def check_norms(case, number):
+    """Return what is wrong with the answers where a norm over the outputs ranks the edges."""
+    random, n = np.random.default_rng(number), len(case.X)
+    s, order = random.normal(size=(n, int(random.integers(1, 4)))), float(random.choice([1.0, 1.5, 2.0, 4.0]))
+    sizes = np.linalg.norm(case.H.T @ s, order, axis=1)
+    out = [*np.argsort(-sizes, kind="stable")[: random.integers(0, 10)].tolist(), int(random.integers(len(sizes)))]
+    exclude, rest = [case.hypotheses[j] for j in out], np.delete(sizes, out)
+    priced = case.oracle.price(s, exclude, row_norm=order)
+    best, top = float(rest.max(initial=0.0)), float(sizes.max())
+    wrong = [
+        f"{what} {found} for {truth} by the norm of order {order}"
+        for what, found, truth in (
+            ("edge bound", priced.edge_bound, top),
+            ("bound outside", priced.outside_bound, best),
+            ("best edge", priced.columns[0].edge if priced.columns else 0.0, best),
+        )
+        # trees of depth 3 are ranked by single outputs
+        if case.kind != "deep trees" and not abs(found - truth) <= ROUNDING * (1 + abs(truth))
+    ]
+    if priced.edge_bound < top * (1 - 1e-15) or priced.outside_bound < best * (1 - 1e-15):
+        wrong.append("a bound below the norm of the edges")
+    for column in priced.columns:
+        size = float(np.linalg.norm(column.hypothesis(case.X) @ s, order))
+        if abs(size - column.edge) > ROUNDING * (1 + size) or {column.hypothesis, negate(column.hypothesis)} & {
+            *exclude
+        }:
+            wrong.append(f"{column.hypothesis} of the norm {size}, not {column.edge}, or excluded")
+    return wrong
+
+
+def check_costs(case, number):
+    """Return what is wrong with the answers where a hypothesis costs by its features."""
+    random = np.random.default_rng(number)
+    of_feature = random.choice([0.5, 1.0, 3.0], case.X.shape[1])
+
+    def cost(hypothesis):
+        if isinstance(hypothesis, Constant):
+            return 1.0
+        looks = hypothesis.feature_shares[0] if hasattr(hypothesis, "feature_shares") else [hypothesis.feature]
+        return float(sum(of_feature[j] for j in set(looks)))
+
+    s = random.normal(size=len(case.X))
+    costs = np.array([cost(h) for h in case.hypotheses])
+    edges = case.H.T @ s / costs
+    truth = float(np.where(case.sides == 0, np.abs(edges), case.sides * edges).max())
+    priced = oracles.Costed(case.oracle, cost, least=0.5).price(s)
+    found = priced.columns[0]
+    wrong = []
+    if priced.edge_bound < truth * (1 - 1e-15):
+        wrong.append(f"a bound of {priced.edge_bound} for {truth} with costs {of_feature}")
+    if abs(found.values @ s - found.edge) > ROUNDING:
+        wrong.append(f"{found.hypothesis} of the edge {found.values @ s}, not {found.edge}")
+    is_off = priced.edge_bound > max(truth, 0.0) + ROUNDING or not abs(found.edge - truth) <= ROUNDING
+    if len(case.hypotheses) < MOST_EXACT and is_off:
+        wrong.append(f"{found.edge} and a bound of {priced.edge_bound} for {truth} with costs {of_feature}")
+    return wrong
+
+
 def check_optimum(case, number):
     """Return what is wrong with a run to the end: its objective, or its proof."""
     random, n = np.random.default_rng(number), len(case.X)
@@ -266,6 +328,7 @@ def check(number):
     if case is None:
         return []
     wrong = check_pricing(case, number)
+    wrong += check_norms(case, number) + check_costs(case, number)
     if number % 10 == 0:
         wrong += check_optimum(case, number)
     return [f"{text} [{case.text}]" for text in wrong]

@@ -2,13 +2,17 @@
 
 from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
-from interactions import KINDS, check, check_pricing, draw, list_rules, list_trees, thresholds_of
+from interactions import KINDS, check, check_pricing, draw, list_boxes, list_rules, list_trees, thresholds_of
 
-from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import DepthTwoTrees, PairRules
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.oracles import Boxes, DepthTwoTrees, PairRules
+from cvxens.errors import InvalidInput
 from cvxens.problems import SLSSVM, SVMPrimal, simplex_codes
+from cvxens.problems.losses import SquaredError
+from cvxens.problems.penalties import RowNorms
 
 PLACES, EACH = 4, 30
 
@@ -63,3 +67,32 @@ def test_penalties_on_squares_reach_the_optimum_over_all_as_they_are_written(mak
     codes = simplex_codes(3)[np.digitize(X[:, 0], [0.5, 1.5])]
     several = column_generation(formulations.simplex_least_squares(codes, 0.5), oracle, tol=1e-7)
     assert several.certificate.primal == pytest.approx(SLSSVM(H, codes, 0.5).solve().objective, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "enumerate_all"), [(DepthTwoTrees, list_trees), (Boxes, list_boxes), (PairRules, list_rules)]
+)
+def test_penalties_on_rows_of_weights_reach_the_optimum_over_all(make, enumerate_all):
+    random = np.random.default_rng(2)
+    X = random.integers(0, 3, (30, 2)).astype(float)
+    L = np.column_stack([X[:, 0] * X[:, 1], X[:, 0] - X[:, 1]]) + random.normal(size=(30, 2))
+    oracle = make(X, n_bins=3)
+    listed = list(enumerate_all(thresholds_of(X, oracle), {(0, 1), (1, 0)}))
+    H = np.array([[*(value(row) for _, value in listed), 1.0] for row in X.tolist()])
+    W = cp.Variable((H.shape[1], 2))
+    optimum = cp.Minimize(0.25 * cp.sum_squares(L - H @ W) + 2.0 * cp.sum(cp.norm(W, 2, axis=1)))
+    truth = cp.Problem(optimum).solve(solver="CLARABEL")
+    run = column_generation(Formulation(SquaredError(0.5, L), RowNorms(2.0), outputs=2), oracle, tol=1e-7)
+    assert run.certificate.holds(1e-7)
+    assert run.certificate.primal == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [make for _, make, _ in KINDS])
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_numbers_that_are_not_finite_are_refused(make, wrong):
+    X, s = np.arange(12.0).reshape(6, 2), np.ones(6)
+    with pytest.raises(InvalidInput, match="s: found"):
+        make(X).price(np.where(np.arange(6) == 2, wrong, s))
+    X[3, 1] = wrong
+    with pytest.raises(InvalidInput, match="X: found"):
+        make(X)

@@ -87,6 +87,11 @@ def inside(name, share):
 @functions
 @settings(deadline=None, max_examples=15)
 @given(share=shares)
+# where the solver first ends with fewer digits than it is asked for
+@example(
+    share=np.array([0.3676129766955708, 0.0, 3.507661249575353e-05, 1.0, 0.3014981368667159, 5.329163629159979e-08])
+)
+@example(share=np.array([0.08799425840450004, 1.0, 0.0, 0.0, 1.0, 0.0]))
 def test_bounds_are_the_conjugate_where_it_is_finite(name, share):
     conic, (_, conjugate) = make(name), FUNCTIONS[name]
     given_u = inside(name, share)
@@ -288,6 +293,19 @@ def test_what_enters_a_dual_cone_is_inside_and_near(kind, data):
         np.testing.assert_array_equal(entered, dual)
     near = cones.enter(cones.interior - 1e-9 * np.abs(dual))
     np.testing.assert_allclose(near, cones.interior - 1e-9 * np.abs(dual), atol=1e-15)
+
+
+@pytest.mark.parametrize("a", [-5e-324, -1e-311, -2.3e-308, -1e-300, -1e-16, -1.0])
+@pytest.mark.parametrize("b", [-1e-3, -1e-311, 0.0, 1e-311, 1.0, 700.0, 1e300])
+@pytest.mark.parametrize("c", [-1e-311, 0.0, 5e-324, 1e-200, 3.0, 1e9])
+def test_numbers_that_overflow_or_vanish_enter_the_dual_exponential_cone_too(a, b, c):
+    cone = Cones(exponential=1)
+    entered = cone.enter(np.array([a, b, c]))
+    assert np.isfinite(entered).all()
+    assert cone.depths(entered).min() >= 0
+    # with a < 0 it has no point with c <= 0, however small exp(b / a - 1) is
+    assert entered[2] > 0
+    assert cone.depths(np.array([a, abs(b), 0.0])).min() < 0
 
 
 @settings(deadline=None, max_examples=30)

@@ -3,11 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from chromium import find_browser
 
 from cvxens import LPBoostClassifier
 from cvxens.report import make_page
 
 HARMFUL = "<img src=x onerror=\"document.title='owned'\">"
+
+
+@pytest.fixture(scope="module")
+def open_page(tmp_path_factory):
+    return find_browser(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -251,3 +251,24 @@ def sum_pairs(
     width = np.uint64(n_bins)
     for i in range(len(weights)):
         table[np.uint64(a[i]) * width + np.uint64(b[i])] += weights[i]
+
+
+@njit(cache=True)
+def measure_edges(edges: Array, sign: int, order: float) -> tuple[float, float]:
+    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
+
+    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
+    either.
+    """
+    most, largest = 0.0, -np.inf
+    for edge in edges:
+        if abs(edge) > abs(most):
+            most = edge
+        largest = max(largest, sign * edge)
+    if order == np.inf:
+        return (abs(most), most) if sign == 0 else (largest, float(sign))
+    total = 0.0
+    for edge in edges:
+        # times a power of two, so that no power of a size overflows
+        total += (abs(edge) * 2.0**-61) ** order
+    return total ** (1 / order) * 2.0**61, most

@@ -22,13 +22,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Groups, is_over
+from cvxens.colgen.oracles.bins import BinnedOracle, Groups, is_over, measure_edges
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, Interval, Rule
 from cvxens.limits import map_slices, threads_for
+from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -130,7 +131,7 @@ class Boxes(BinnedOracle):
         proper = (self.binned.counts + 1) * (self.binned.counts + 2) // 2 - 1
         return int(sum(proper[lists].prod(axis=1).sum() for lists in self._by_length)) + self.constant
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best boxes that were found, as `Oracle.price` says, and bounds on all.
 
         Where the search came to its end they exceed the largest edges by what the rounding of `s` to fixed point can
@@ -139,32 +140,43 @@ class Boxes(BinnedOracle):
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
         ends_at = time.perf_counter() + self.max_seconds
         closed = [box for h in exclude if (box := self._write(h)) is not None]
-        boxes: dict[Hypothesis, int] = {}
-        outside = every = 0
-        n_outputs = len(weights.totals)
-        for integers in weights.integers:
-            found, bound = self._search(integers, closed, ends_at)
+        boxes: dict[Hypothesis, float] = {}
+        outside: float = 0
+        every: float = 0
+        # by a norm over the outputs they are searched together, else one by one
+        searched = weights.integers[:, np.newaxis] if row_norm == inf else weights.integers[np.newaxis]
+        for integers in searched:
+            found, bound = self._search(integers, closed, ends_at, row_norm)
             for rule, size in found.items():
-                best_rule, best_size = self._choose_output(rule, weights.integers) if n_outputs > 1 else (rule, size)
+                best_rule, best_size = (
+                    self._choose_output(rule, weights.integers) if len(searched) > 1 else (rule, size)
+                )
                 boxes[best_rule] = best_size
             outside = max(outside, bound)
-            every = max(every, bound, *(abs(self._sum_over(box, integers)) for box in closed), 0)
+            every = max(every, bound, *(self._measure(box, integers, row_norm) for box in closed), 0)
         ranked: list[tuple[float, Hypothesis]] = [(size, rule) for rule, size in boxes.items()]
         ranked.sort(key=lambda pair: -pair[0])
-        return self._answer(weights, ranked, every, outside if ranked or outside else -inf, exclude)
+        return self._answer(weights, ranked, every, outside if ranked or outside else -inf, exclude, row_norm)
 
     def _choose_output(self, rule: Rule, integers: Ints) -> tuple[Rule, int]:
         """Return a rule with the sign that it has under the output where its edge is largest, and that edge."""
-        box = self._write(rule) or {}
-        edge = max((self._sum_over(box, of_output) for of_output in integers), key=abs)
+        edges = self._sum_over(self._write(rule) or {}, integers)
+        edge = int(edges[np.abs(edges).argmax()])
         return replace(rule, sign=1 if edge >= 0 else -1), abs(edge)
 
-    def _search(self, integers: Ints, closed: list[Box], ends_at: float) -> tuple[dict[Rule, int], int]:
-        """Return the best open box of every list that was searched, and a bound on all open ones, for one output."""
-        kept = np.flatnonzero(integers)
-        weights, codes = integers[kept], self._codes[:, kept]
-        n_threads = threads_for(len(weights) * len(self.lists))
-        bounds = np.full(len(self.lists), max(int(weights[weights > 0].sum()), -int(weights[weights < 0].sum())))
+    def _search(
+        self, integers: Ints, closed: list[Box], ends_at: float, row_norm: float
+    ) -> tuple[dict[Rule, float], float]:
+        """Return the best open box of every list that was searched, and a bound on all open ones.
+
+        The weights are those of one output (1, n_samples), or of several that a norm ranks.
+        """
+        kept = np.flatnonzero(integers.any(axis=0))
+        weights, codes = np.ascontiguousarray(integers[:, kept]), self._codes[:, kept]
+        n_threads = threads_for(weights.size * len(self.lists))
+        of_sign = np.maximum(np.maximum(weights, 0).sum(axis=1), np.maximum(-weights, 0).sum(axis=1))
+        together = of_sign[0] if row_norm == inf else row_sizes(of_sign[np.newaxis].astype(np.float64), row_norm)[0]
+        bounds = np.full(len(self.lists), together)
         # bounds by lists are found while there is time, else those of all stand
         for first in range(0, len(self.lists), BOUNDED_AT_A_TIME):
             if first and is_over(ends_at):
@@ -172,37 +184,45 @@ class Boxes(BinnedOracle):
             here = slice(first, first + BOUNDED_AT_A_TIME)
             lists, own = self.lists[here], bounds[here]
 
-            def bound(part: slice, lists: Ints = lists, own: Ints = own) -> None:
-                _bound_lists(lists[part], codes, weights, self._n_bins, own[part])
+            def bound(part: slice, lists: Ints = lists, own: NDArray = own) -> None:
+                if row_norm == inf:
+                    _bound_lists(lists[part], codes, weights[0], self._n_bins, own[part])
+                else:
+                    _bound_lists_by_rows(lists[part], codes, weights, self._n_bins, row_norm, own[part])
 
             map_slices(bound, len(lists), n_threads, guided=True)
         order = np.argsort(-bounds, kind="stable")[: self.max_nodes]
-        found: dict[Rule, int] = {}
-        best, done = 0, 0
+        found: dict[Rule, float] = {}
+        best, done = bounds.dtype.type(0), 0
         while done < len(order) and bounds[order[done]] > best and not (done and is_over(ends_at)):
             chosen = order[done : done + AT_A_TIME]
             chosen = chosen[bounds[chosen] > best]
-            answers = Answers(np.zeros(len(chosen), np.int64), np.zeros((len(chosen), self.max_length, 2), np.int64))
+            answers = Answers(
+                np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 2), np.int64)
+            )
             shut = _join_closed([self._close_within(k, closed) for k in chosen.tolist()], self.max_length)
 
             def search(
                 part: slice,
                 chosen: Ints = chosen,
                 shut: Shut = shut,
-                floor: int = best // 2,
+                floor: Any = best // 2,
                 answers: Answers = answers,
             ) -> None:
                 tasks, lists = (part.start, part.stop), self.lists[chosen]
-                _search_lists(tasks, lists, codes, weights, self._n_bins, shut, floor, answers)
+                if row_norm == inf:
+                    _search_lists(tasks, lists, codes, weights[0], self._n_bins, shut, int(floor), answers)
+                else:
+                    _search_lists_by_rows(tasks, lists, codes, weights, self._n_bins, shut, row_norm, floor, answers)
 
             map_slices(search, len(chosen), n_threads, guided=True)
             for k, edge, box in zip(chosen.tolist(), answers.edges.tolist(), answers.boxes.tolist(), strict=True):
                 if edge:
                     found[self._make_rule(k, box, 1 if edge > 0 else -1)] = abs(edge)
-                    best = max(best, abs(edge))
+                    best = max(best, bounds.dtype.type(abs(edge)))
             done += len(chosen)
         left = np.delete(bounds, order[:done])
-        return found, max(best, int(left.max(initial=0)))
+        return found, max(best, left.max(initial=0)).item()
 
     def _make_rule(self, k: int, box: list[list[int]], sign: int) -> Rule:
         intervals = []
@@ -238,11 +258,18 @@ class Boxes(BinnedOracle):
         inside = [box for box in closed if box.keys() <= whole_range.keys()]
         return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
 
-    def _sum_over(self, box: Box, integers: Ints) -> int:
-        held = np.full(len(integers), True)
+    def _measure(self, box: Box, integers: Ints, order: float) -> float:
+        """Return the size of the edges of a box over some outputs."""
+        edges = self._sum_over(box, integers)
+        return int(np.abs(edges).max()) if order == inf else float(row_sizes(edges[np.newaxis].astype(float), order)[0])
+
+    def _sum_over(self, box: Box, integers: Ints) -> Ints:
+        """Return the edges of a box over the outputs, (n_outputs,)."""
+        held = np.full(integers.shape[1], True)
         for feature, (first, last) in box.items():
             held &= (self._codes[feature] >= first) & (self._codes[feature] <= last)
-        return int(integers[held].sum())
+        edges: Ints = integers[:, held].sum(axis=1)
+        return edges
 
 
 Box: TypeAlias = dict[int, tuple[int, int]]
@@ -284,7 +311,7 @@ def _keep_longest(by_length: list[Ints], allowed: NDArray[np.bool_], most: int) 
 class Answers(NamedTuple):
     """The best open box of every list of a call, (n_lists, ...)."""
 
-    edges: Ints  # of sign +1; 0 where there is none
+    edges: NDArray  # of sign +1, or the norm of its edges times the sign of the largest; 0 where there is none
     boxes: Ints  # (n_lists, max_length, 2), the first and the last bin of every feature
 
 
@@ -454,3 +481,94 @@ def _is_closed(box: Ints, closed: Ints) -> bool:
         if same:
             return True
     return False
+
+
+@njit(cache=True, nogil=True)
+def _bound_lists_by_rows(
+    lists: Ints, codes: NDArray[np.uint8], weights: Ints, n_bins: Ints, order: float, bounds: NDArray
+) -> None:
+    """Bound the norms of the edges over the outputs of all boxes of lists of features, by the cells of one sign."""
+    n_outputs, n_samples = weights.shape
+    most = 1
+    for k in range(len(lists)):
+        most = max(most, _count_cells(lists[k], n_bins))
+    cells, table, sizes = np.empty(n_samples, np.uint64), np.empty((1, most), np.int64), np.empty(n_outputs)
+    for k in range(len(lists)):
+        for o in range(n_outputs):
+            size = _sum_cells(lists[k], codes, weights[o], n_bins, cells, table[0])
+            sizes[o] = _bound_cells(table[:, :size], 0, 0, size)
+        bounds[k] = measure_edges(sizes, 0, order)[0]
+
+
+@njit(cache=True)
+def _bound_cells(table: Ints, output: int, start: int, stop: int) -> float:
+    """Return the larger one of the sums of the positive cells of one output, and of the negative ones."""
+    positive, negative = 0, 0
+    for k in range(start, stop):
+        positive += max(table[output, k], 0)
+        negative -= min(table[output, k], 0)
+    return float(max(positive, negative))
+
+
+@njit(cache=True, nogil=True)
+def _search_lists_by_rows(
+    tasks: tuple[int, int],
+    lists: Ints,
+    codes: NDArray[np.uint8],
+    weights: Ints,
+    n_bins: Ints,
+    shut: Shut,
+    order: float,
+    floor: float,
+    answers: Answers,
+) -> None:
+    """Find the open box of lists of features whose edges over the outputs have the largest norm, if above `floor`.
+
+    As `_search_table`, but that the intervals of the last dimension are tried one by one too.
+    """
+    n_outputs, n_samples = weights.shape
+    cells, edges = np.empty(n_samples, np.uint64), np.empty(n_outputs)
+    for task in range(tasks[0], tasks[1]):
+        features = lists[task]
+        n_levels, n_cells = len(features), _count_cells(features, n_bins)
+        table = np.empty((n_outputs, n_cells), np.int64)
+        for o in range(n_outputs):
+            _sum_cells(features, codes, weights[o], n_bins, cells, table[o])
+        closed = shut.boxes[shut.starts[task] : shut.starts[task + 1]]
+        # below each level the sums over the intervals so far, of the bins of the dimensions after it
+        sums = np.zeros((n_levels, n_outputs, n_cells), np.int64)
+        box = np.zeros((n_levels, 2), np.int64)
+        box[0, 1] = -1
+        size, level, width = floor, 0, n_cells // n_bins[features[0]]
+        while level >= 0:
+            box[level, 1] += 1
+            n_here = n_bins[features[level]]
+            if box[level, 1] == n_here:
+                box[level, 0] += 1
+                box[level, 1] = box[level, 0]
+                if box[level, 0] == n_here:
+                    level -= 1
+                    if level >= 0:
+                        width *= n_bins[features[level + 1]]
+                    continue
+            above, start = table if level == 0 else sums[level - 1], box[level, 1] * width
+            new = box[level, 0] == box[level, 1]
+            for o in range(n_outputs):
+                for k in range(width):
+                    sums[level, o, k] = above[o, start + k] + (0 if new else sums[level, o, k])
+            if level < n_levels - 1:
+                for o in range(n_outputs):
+                    edges[o] = _bound_cells(sums[level], o, 0, width)
+                if measure_edges(edges, 0, order)[0] > size:
+                    level += 1
+                    width //= n_bins[features[level]]
+                    box[level, 0], box[level, 1] = 0, -1
+                continue
+            for o in range(n_outputs):
+                edges[o] = float(sums[level, o, 0])
+            here, most = measure_edges(edges, 0, order)
+            if here > size and not _is_closed(box, closed):
+                size = here
+                answers.edges[task] = here if most >= 0 else -here
+                for k in range(n_levels):
+                    answers.boxes[task, k, 0], answers.boxes[task, k, 1] = box[k, 0], box[k, 1]

@@ -31,6 +31,7 @@ from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
 from cvxens.limits import map_in_threads, map_slices, threads_for
+from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -153,12 +154,13 @@ class DepthThreeTrees(BinnedOracle):
             count += int((2 * (1 + others + above) * (1 + others + above[::-1]) - 1).sum())
         return count
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best trees of the roots' features that were searched, as `Oracle.price` says, and bounds on all.
 
         Of equal edges the root that was searched first comes first, the constant last. Where the search came to its end
         the bounds exceed the largest edges by what the rounding of `s` to fixed point can have cost, and where it did
-        not, the sum of all |s| is among them.
+        not, the sum of all |s| is among them. Where a norm ranks edges over several outputs, the best trees of each are
+        ranked by it, and the bound is the norm of the bounds, which holds, and leaves a gap.
         """
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
         ends_at = time.perf_counter() + self.max_seconds
@@ -169,17 +171,18 @@ class DepthThreeTrees(BinnedOracle):
             np.stack([_sum_trees(self._layout.codes, integers, rows) for integers in weights.integers])
             for rows in (np.array([*some], np.int64).reshape(-1, 17) for some in (trees, closed))
         )
-        outside: float = max(bound for _, bound in answers)
-        every: float = max(outside, int(np.abs(shut).max(initial=NONE)))
+        # the norm of the edges is no more than that of the largest edges of all outputs
+        bounds = np.array([bound for _, bound in answers])
+        outside = -inf if bounds.max() == NONE else _measure(bounds[:, np.newaxis], row_norm)[0]
+        every = max([outside, *_measure(shut, row_norm)])
         # of several outputs the best, of equal sizes the first
-        best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0]
+        best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0].tolist()
         ranked: list[tuple[float, Hypothesis]] = [
-            (abs(edge), self._make_tree(tree, 1 if edge >= 0 else -1))
-            for tree, edge in zip(trees, best.tolist(), strict=True)
+            (size, self._make_tree(tree, 1 if edge >= 0 else -1))
+            for tree, edge, size in zip(trees, best, _measure(edges, row_norm), strict=True)
         ]
         ranked.sort(key=lambda pair: -pair[0])
-        every, outside = (-inf if bound == NONE else bound for bound in (every, outside))
-        return self._answer(weights, ranked, every, outside, exclude)
+        return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
     def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
@@ -236,6 +239,12 @@ class DepthThreeTrees(BinnedOracle):
         if feature < 0:
             return Constant(sign)
         return Stump(feature, float(self.binned.thresholds[feature][place - 1]), sign)
+
+
+def _measure(edges: Ints, row_norm: float) -> list[float]:
+    """Return the sizes of hypotheses by their edges, (n_outputs, n_hypotheses): whole numbers, but for norms."""
+    found: NDArray = np.abs(edges).max(axis=0) if row_norm == inf else row_sizes(edges.T.astype(np.float64), row_norm)
+    return list(found.tolist())
 
 
 class Layout(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, measure_edges, sum_pairs
 from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
@@ -94,7 +94,7 @@ class DepthTwoTrees(BinnedOracle):
                 count += 2 * upper * lower - 1
         return count
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best tree of each root's feature and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
@@ -102,35 +102,37 @@ class DepthTwoTrees(BinnedOracle):
         """
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
         closed = _close(self.binned, exclude)
-        answers = [
-            self._search(weights.integers[o], int(weights.totals[o]), closed) for o in range(len(weights.totals))
-        ]
+        searched = range(len(weights.totals)) if row_norm == inf else [slice(None)]
+        answers = [self._search(weights.integers[o], weights.totals[o], closed, row_norm) for o in searched]
         # of several outputs the best, of equal sizes the first
         winners = np.argmax([answer.sizes for answer in answers], axis=0).tolist()
         found: list[tuple[float, Hypothesis]] = [
-            (int(answers[o].sizes[f]), self._make_tree(f, answers[o].trees[f]))
+            (answers[o].sizes[f].item(), self._make_tree(f, answers[o].trees[f]))
             for f, o in enumerate(winners)
             if answers[o].sizes[f] > NONE
         ]
         found.sort(key=lambda pair: -pair[0])
-        every = max(int(answer.largest.max()) for answer in answers)
+        every = max(answer.largest.max().item() for answer in answers)
         outside = found[0][0] if found else -inf
-        answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude)
+        answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
         squares = sum(float(answer.squares.sum()) for answer in answers)
         return replace(answer, edge_square_sum=self._bound_square_sum(weights, squares))
 
-    def _search(self, integers: Ints, total: int, closed: Closed) -> Found:
-        """Return the best open tree of each root's feature under the weights of one output."""
+    def _search(self, integers: Ints, total: Any, closed: Closed, order: float) -> Found:
+        """Return the best open tree of each root's feature under the weights of one output, or by a norm over all."""
         layout, n_features = self._layout, self.binned.n_features
         # samples without a weight, many of them at times, are in no sum
-        kept = np.flatnonzero(integers)
-        if len(kept) < len(integers):
-            integers, layout = integers[kept], layout._replace(codes=layout.codes[:, kept])
-        sizes, largest = np.full((2, n_features), NONE)
+        kept = np.flatnonzero(integers if order == inf else integers.any(axis=0))
+        if len(kept) < integers.shape[-1]:
+            integers, layout = integers[..., kept], layout._replace(codes=layout.codes[:, kept])
+        sizes, largest = np.full((2, n_features), NONE, np.int64 if order == inf else np.float64)
         found = Found(sizes, largest, np.zeros(n_features), np.zeros((n_features, 7), np.int64))
 
         def visit(roots: slice) -> None:
-            _visit_roots((roots.start, roots.stop), integers, total, layout, closed, found)
+            if order == inf:
+                _visit_roots((roots.start, roots.stop), integers, total, layout, closed, found)
+            else:
+                _visit_roots_by_rows((roots.start, roots.stop), integers, total, layout, closed, order, found)
 
         map_slices(visit, n_features, threads_for(integers.size * n_features**2), guided=True)
         return found
@@ -182,8 +184,8 @@ def _lay_out(binned: BinnedFeatures, allowed: NDArray[np.bool_]) -> Layout:
 class Found(NamedTuple):
     """The best open tree of each root's feature, in the units of the weights, (n_features,) each."""
 
-    sizes: Ints  # its edge; `NONE` where there is none
-    largest: Ints  # the largest edge, open or closed
+    sizes: NDArray  # its edge, or the norm of its edges; `NONE` where there is none
+    largest: NDArray  # the largest, open or closed
     squares: Array  # the sum of squared edges
     trees: Ints  # (n_features, 7): the root's place; feature, place and sign of the upper split and of the lower one
 
@@ -404,3 +406,94 @@ def _is_closed(upper: Ints, lower: Ints, product: int, closed: Ints) -> bool:
 @njit(cache=True)
 def _square(value: int) -> float:
     return float(value) * float(value)
+
+
+NEARLY = 1 - 2.0**-40
+"""What a norm is multiplied by so that rounding leaves out nothing that is larger."""
+
+
+@njit(cache=True, nogil=True)
+def _visit_roots_by_rows(
+    roots: tuple[int, int], weights: Ints, totals: Ints, layout: Layout, closed: Closed, order: float, found: Found
+) -> None:
+    """Find the trees of some roots' features whose edges over the outputs have the largest norm.
+
+    The edges of a tree are sums of those of its halves. The norm of a sum is at most the sum of the norms, so the
+    choices of both halves are tried in the order of their norms until no two that are left can be better.
+    """
+    starts, n_outputs = layout.starts, len(weights)
+    edges = np.zeros(n_outputs)
+    for f in range(roots[0], roots[1]):
+        partners = layout.partners[layout.partner_starts[f] : layout.partner_starts[f + 1]]
+        n_places = starts[f + 1] - starts[f] - 1
+        tables = np.zeros((n_outputs, (n_places + 1) * starts[-1]), np.int64)
+        above, below = np.zeros((2, n_outputs, starts[-1]), np.int64)
+        below_totals = np.zeros(n_outputs, np.int64)
+        for o in range(n_outputs):
+            for g in partners:
+                n_bins = starts[g + 1] - starts[g]
+                table = tables[o, (n_places + 1) * starts[g] : (n_places + 1) * starts[g + 1]]
+                sum_pairs(layout.codes[f], layout.codes[g], weights[o], n_bins, table)
+                for k in range(len(table)):
+                    above[o, starts[g] + k % n_bins] += table[k]
+        size, largest, squares = float(NONE), float(NONE), 0.0
+        for place in range(1, n_places + 1):
+            upper, lower = np.empty((2, 1 + starts[-1], 2 + n_outputs), np.int64)
+            n_upper, n_lower = 0, 0
+            for o in range(n_outputs):
+                for g in partners:
+                    n_bins = starts[g + 1] - starts[g]
+                    row = (n_places + 1) * starts[g] + (place - 1) * n_bins
+                    for k in range(n_bins):
+                        above[o, starts[g] + k] -= tables[o, row + k]
+                        below[o, starts[g] + k] += tables[o, row + k]
+                        below_totals[o] += tables[o, row + k] if g == f else 0
+                halves = (f, place + 1, n_places + 1, totals[o] - below_totals[o]), (f, 1, place, below_totals[o])
+                of_upper, of_lower = (
+                    _list_splits(halves[0], above[o], starts, partners),
+                    _list_splits(halves[1], below[o], starts, partners),
+                )
+                n_upper, n_lower = len(of_upper), len(of_lower)
+                upper[:n_upper, :2], lower[:n_lower, :2] = of_upper[:, :2], of_lower[:, :2]
+                upper[:n_upper, 2 + o], lower[:n_lower, 2 + o] = of_upper[:, 2], of_lower[:, 2]
+                squares += _sum_squares(of_upper[:, 2], of_lower[:, 2])
+            upper_norms, lower_norms = np.empty(n_upper), np.empty(n_lower)
+            for k in range(n_upper):
+                upper_norms[k] = measure_edges(upper[k, 2:].astype(np.float64), 0, order)[0]
+            for k in range(n_lower):
+                lower_norms[k] = measure_edges(lower[k, 2:].astype(np.float64), 0, order)[0]
+            by_upper, by_lower = np.argsort(-upper_norms), np.argsort(-lower_norms)
+            first, end = closed.starts[f], closed.starts[f + 1]
+            while first < end and closed.places[first] < place:
+                first += 1
+            last = first
+            while last < end and closed.places[last] == place:
+                last += 1
+            for p in by_upper:
+                for q in by_lower:
+                    if upper_norms[p] + lower_norms[q] <= size * NEARLY:
+                        break
+                    for product in (1, -1):
+                        if upper[p, 0] < 0 and lower[q, 0] < 0 and product > 0:
+                            continue
+                        for o in range(n_outputs):
+                            edges[o] = float(upper[p, 2 + o] + product * lower[q, 2 + o])
+                        here, most = measure_edges(edges, 0, order)
+                        largest = max(largest, here)
+                        if here > size and not _is_closed(upper[p], lower[q], product, closed.halves[first:last]):
+                            size, sign = here, 1 if most >= 0 else -1
+                            tree = (place, upper[p, 0], upper[p, 1], sign, lower[q, 0], lower[q, 1], sign * product)
+                            for k in range(7):
+                                found.trees[f, k] = tree[k]
+        found.sizes[f], found.largest[f], found.squares[f] = size, largest, squares
+
+
+@njit(cache=True)
+def _sum_squares(upper: Ints, lower: Ints) -> float:
+    """Sum ``(a + b)^2 + (a - b)^2`` over what both halves can be, no split first, but for ``a + b`` of two of these."""
+    of_upper, of_lower = 0.0, 0.0
+    for edge in upper:
+        of_upper += _square(edge)
+    for edge in lower:
+        of_lower += _square(edge)
+    return 2.0 * (len(lower) * of_upper + len(upper) * of_lower) - _square(upper[0] + lower[0])

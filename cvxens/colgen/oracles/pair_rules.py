@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, Groups, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Groups, measure_edges, sum_pairs
 from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
@@ -256,7 +256,7 @@ def _visit_pairs(
                     if sign * of_b < 0:
                         continue
                     sign = sign if sign != 0 else of_b
-                    here, most = _measure(edges[side], sign, order)
+                    here, most = measure_edges(edges[side], sign, order)
                     for o in range(n_outputs):
                         squares += edges[side, o] * edges[side, o]
                         counted = edges[side, o] if sign == 0 else max(sign * edges[side, o], 0.0)
@@ -269,27 +269,6 @@ def _visit_pairs(
                         found.rules[task, 4] = 1 if most >= 0 else -1
         found.sizes[task], found.largest[task] = size, largest
         found.squares[task, 0], found.squares[task, 1] = squares, rising
-
-
-@njit(cache=True)
-def _measure(edges: Array, sign: int, order: float) -> tuple[float, float]:
-    """Return the norm of the edges over the outputs, and what has the sign of the rule: the one of the largest size.
-
-    A rule of one sign has the largest edge of that sign; a norm knows no signs, as weights over several outputs have
-    either.
-    """
-    most, largest = 0.0, -np.inf
-    for edge in edges:
-        if abs(edge) > abs(most):
-            most = edge
-        largest = max(largest, sign * edge)
-    if order == np.inf:
-        return (abs(most), most) if sign == 0 else (largest, float(sign))
-    total = 0.0
-    for edge in edges:
-        # times a power of two, so that no power of a size overflows
-        total += (abs(edge) * 2.0**-61) ** order
-    return total ** (1 / order) * 2.0**61, most
 
 
 @njit(cache=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.hypotheses import Constant, Hypothesis, Ramp
+from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import samples, signed_weights, whole
@@ -84,20 +85,22 @@ class Ramps:
             return not (self.signs[hypothesis.feature] or (self.curvature[hypothesis.feature] and hypothesis.side))
         return isinstance(hypothesis, Constant)
 
-    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+    def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best ramps and lines of every feature and the constant, as `Oracle.price` says.
 
-        The bounds count rounding. Of the infinitely many ramps, those that are left have the same bound as all.
+        The bounds count rounding. Of the infinitely many ramps, those that are left have the same bound as all. A norm
+        of edges over the outputs is convex between two values of the sample, as they are linear, so largest at one too.
         """
         s = signed_weights(s, len(self.sample))
         known = {(h.feature, h.threshold, h.side) for h in exclude if isinstance(h, Ramp)}
         # sums of n products of numbers up to 1, a product and a difference of two of them, and what h itself is off by
         rounding = (4 * len(s) + 32) * EPSILON * float(np.abs(s).sum(axis=0).max())
+        n_outputs = s.shape[1]
         found: list[tuple[float, Hypothesis]] = []
         largest = -inf
         for feature in self._varying:
             for side, edges in self._list_edges(feature, s):
-                sizes, signs = self._measure(feature, side, edges)
+                sizes, signs = self._measure(feature, side, edges, row_norm)
                 largest = max(largest, float(sizes.max()))
                 thresholds = self._sorted[:, feature] if side else np.array([self._middle(feature)])
                 closed = [t for f, t, of_side in known if (f, of_side) == (feature, side)]
@@ -108,12 +111,15 @@ class Ramps:
                     found.append((float(sizes[k]), Ramp(feature, float(thresholds[k]), side, slope)))
         if self.constant:
             totals = s.sum(axis=0)
-            size = float(np.abs(totals).max())
+            size = float(row_sizes(totals[np.newaxis], row_norm)[0])
             largest = max(largest, size)
             if not {Constant(1), Constant(-1)} & set(exclude):
                 found.append((size, Constant(1 if totals[np.abs(totals).argmax()] >= 0 else -1)))
         found.sort(key=lambda pair: -pair[0])
         columns = [Column(h, self.sample, size) for size, h in found[: self.columns_per_round]]
+        if row_norm < inf:
+            # the powers of the edges, the sum of these and its root are rounded too
+            rounding = rounding * n_outputs ** (1 / row_norm) + (n_outputs + 8) * EPSILON * max(largest, 0.0)
         bound = largest + rounding if largest > -inf else 0.0
         return Priced(columns, bound, outside_bound=bound)
 
@@ -134,15 +140,19 @@ class Ramps:
         middle = (self._middle(feature) - self._sorted[0, feature]) / self._width(feature)
         yield 0, (moments[-1] - middle * below[-1])[np.newaxis]
 
-    def _measure(self, feature: int, side: int, edges: Array) -> tuple[Array, NDArray[np.float64]]:
-        """Return the edge of the best sign that is allowed at every threshold, -inf if none is, and that sign."""
+    def _measure(self, feature: int, side: int, edges: Array, order: float) -> tuple[Array, NDArray[np.float64]]:
+        """Return the edge of the best sign that is allowed at every threshold, -inf if none is, and that sign.
+
+        A norm over the outputs knows no signs, as weights over several outputs have either.
+        """
         # a ramp below its threshold falls where it is convex
         rises = self.signs[feature] * (1 if side >= 0 else -1)
         bends = self.curvature[feature] if side else 0
         if rises * bends < 0:
             return np.full(len(edges), -inf), np.zeros(len(edges))
         sign = rises or bends
-        if sign:
+        if sign and order == inf:
             return sign * (edges.max(axis=1) if sign > 0 else edges.min(axis=1)), np.full(len(edges), float(sign))
         best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        return np.abs(best), np.where(best >= 0, 1.0, -1.0)
+        signs = np.full(len(edges), float(sign)) if sign else np.where(best >= 0, 1.0, -1.0)
+        return row_sizes(edges, order), signs

@@ -17,8 +17,7 @@ ABSENT = (
 )
 
 
-@pytest.fixture(scope="session")
-def open_page(tmp_path_factory):
+def find_browser(tmp_path_factory):
     """A function from HTML, with a script to run in it, to what the script returns, the DOM and the console."""
     browser = os.environ.get("CVXENS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
