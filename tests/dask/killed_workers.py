@@ -24,16 +24,18 @@ def main(n_kills, seed=0):
         expected = fit([])
     rng, right = random.Random(seed), 0
     dask.config.set({"distributed.scheduler.allowed-failures": 10})
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        for k in range(n_kills):
-            client.wait_for_workers(2)
+    for k in range(n_kills):
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
             victim = rng.choice(list(client.run(os.getpid).values()))
             killer = threading.Timer(rng.uniform(0.0, 5.0), os.kill, (victim, signal.SIGKILL))
             killer.start()
             right += fit([500, 1200]) == expected
             killer.join()
-            sys.stdout.write(f"{k + 1} kills, {right} right answers\n")
-            sys.stdout.flush()
+        sys.stdout.write(f"{k + 1} kills, {right} right answers\n")
+        sys.stdout.flush()
     return right == n_kills
 
 
