@@ -627,27 +627,9 @@ def column_generation(
     if master is fastest_master:
         master = partial(fastest_master_over, oracle)
     restrict = partial(Restricted, formulation, signs)
-    run = run_within(limits, formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+    search = Search(formulation, oracle, signs, master, restrict, _distinct(start), checkpoint, callback)
+    run = search.run(limits)
     return replace(run, proof=run.certificate.exact()) if exact else run
-
-
-def run_within(
-    limits: Limits,
-    formulation: Formulation,
-    oracle: Oracle,
-    signs: Array,
-    master: Callable[[Formulation, Array], Master],
-    restrict: Callable[[], Restricted],
-    start: tuple[Hypothesis, ...] = (),
-    checkpoint: Checkpoint | None = None,
-    callback: Callable[[Step], bool | None] | None = None,
-) -> Run:
-    """Run column generation on checked arguments, as `column_generation` explains them.
-
-    What has an entry for every sample goes from master to oracle and to the restricted problems, without columns, that
-    `restrict` makes, and nowhere else: so it may be anything that these understand and that has a length.
-    """
-    return _Search(formulation, oracle, signs, master, restrict, start, checkpoint, callback).run(limits)
 
 
 def _best_new_edge(step: Step) -> float:
@@ -667,8 +649,13 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
     return hypotheses
 
 
-class _Search:
-    """A run, and how far it has come: its history and its incumbent, after the last round that was over."""
+class Search:
+    """A run, and how far it has come: its history and its incumbent, after the last round that was over.
+
+    It takes checked arguments, as `column_generation` explains them. What has an entry for every sample goes from master
+    to oracle and to the restricted problems, without columns, that `restrict` makes, and nowhere else: so it may be
+    anything that these understand and that has a length.
+    """
 
     def __init__(
         self,
@@ -677,9 +664,9 @@ class _Search:
         signs: Array,
         make_master: Callable[[Formulation, Array], Master],
         restrict: Callable[[], Restricted],
-        start: tuple[Hypothesis, ...],
-        checkpoint: Checkpoint | None,
-        callback: Callable[[Step], bool | None] | None,
+        start: tuple[Hypothesis, ...] = (),
+        checkpoint: Checkpoint | None = None,
+        callback: Callable[[Step], bool | None] | None = None,
     ) -> None:
         self.formulation = formulation
         self.signs = signs

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Oracle, Step, formulations
-from cvxens.colgen.loop import Limits, run_within
+from cvxens.colgen.loop import Limits, Search
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
@@ -284,8 +284,7 @@ class DaskEnsemble(DaskClassifier):
         limits = Limits(tol=self.tol, max_columns=self.max_columns, max_time=time_limit(self))
         formulation = self._formulation(sample.total_weight)
         given = self.checkpoint
-        run = run_within(
-            limits,
+        search = Search(
             formulation,
             self._oracle(sample),
             Signs(formulation, sample),  # type: ignore[arg-type]
@@ -294,6 +293,7 @@ class DaskEnsemble(DaskClassifier):
             checkpoint=given if given is None or isinstance(given, Checkpoint) else Checkpoint(given),
             callback=follow,
         )
+        run = search.run(limits)
         if run.ending in REMEDIES:
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])

@@ -3,7 +3,7 @@ import pytest
 from dask_samples import sharded, two_classes
 
 from cvxens.colgen import Formulation, column_generation, formulations, oracles
-from cvxens.colgen.loop import Limits, run_within
+from cvxens.colgen.loop import Limits, Search
 from cvxens.dask import DaskStumps
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
 from cvxens.dask.votes import InteriorHinge, Stumps
@@ -23,14 +23,14 @@ FORMULATIONS = {
 
 
 def run_over_shards(formulation, sample, tol, **limits):
-    return run_within(
-        Limits(tol=tol, **limits),
+    search = Search(
         formulation,
         DaskStumps(sample),
         sample,
         ShardedMaster,
         lambda: ShardedRestricted(formulation, sample),
     )
+    return search.run(Limits(tol=tol, **limits))
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
