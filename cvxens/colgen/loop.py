@@ -652,9 +652,9 @@ def _distinct(start: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
 class Search:
     """A run, and how far it has come: its history and its incumbent, after the last round that was over.
 
-    It takes checked arguments, as `column_generation` explains them. What has an entry for every sample goes from master
-    to oracle and to the restricted problems, without columns, that `restrict` makes, and nowhere else: so it may be
-    anything that these understand and that has a length.
+    It takes checked arguments, as `column_generation` explains them. What has an entry for every sample goes from
+    master to oracle and to the restricted problems, without columns, that `restrict` makes, and nowhere else: so it may
+    be anything that these understand and that has a length.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ def test_weights_of_zero_have_no_edge(make, shape):
     "bad", [[[np.nan, 1.0], [0.0, 2.0]], [[np.inf, 1.0], [0.0, 2.0]], [["a", "b"], ["c", "d"]], [1.0, 2.0], []]
 )
 def test_samples_that_are_no_finite_matrix_are_refused(name, bad):
-    if name == "Stumps" and np.shape(bad) == (2, 2) and bad[0][0] is np.nan:
+    if name == "Stumps" and str(bad) == "[[nan, 1.0], [0.0, 2.0]]":
         # a value is missing: all stumps of that feature and the one that tells missing from known are priced
         assert EVERY[name](bad).price(np.ones(2)).best_edge == 2
         return
