@@ -12,6 +12,7 @@ from cvxens.errors import (
     NotSeparable,
     SolverFailed,
     SolverFallbackWarning,
+    WorkersLost,
 )
 from cvxens.types import Attempt
 
@@ -22,6 +23,7 @@ EXAMPLES = [
     NotSeparable(np.array([0.5, 0.5]), 1e-12),
     Infeasible(np.array([0.5, -0.5]), 1e-12, 0.01),
     SolverFailed(ATTEMPTS),
+    WorkersLost("the client has left"),
 ]
 every = pytest.mark.parametrize("error", EXAMPLES, ids=[type(e).__name__ for e in EXAMPLES])
 
