@@ -51,7 +51,6 @@ SECTIONS = (
         "What a model is the sum of, and a page for people who have to decide by it.",
         ("cvxens.effects", "cvxens.report"),
     ),
-    Section("Dask", "The same estimators where no machine has all rows.", ("cvxens.dask",)),
     Section("Solvers", "Fast paths for problems over kernels.", ("cvxens.solvers", "cvxens.solvers.additive")),
     Section("Plotting", "Displays of runs and fitted models.", ("cvxens.plotting",)),
     Section("Data", "Generators, files, and tables as people have them.", ("cvxens.datasets", "cvxens.tables")),

@@ -113,10 +113,9 @@ def ridge(X, t, weights):
 
 
 def pinballs(F):
-    """Two pinball losses of scores that ascend, at a price of 0.2."""
-    r, levels = np.column_stack([T, T]) - F, np.tile(QUANTILES, (60, 1))
-    pinball = cp.multiply(levels, cp.pos(r)) + cp.multiply(1 - levels, cp.pos(-r))
-    return 0.2 * cp.sum(pinball), [F[:, 0] <= F[:, 1]]
+    """Two pinball losses, at a price of 0.2."""
+    r, levels = cp.vstack([T, T]) - F, np.tile(QUANTILES[:, None], 60)
+    return 0.2 * cp.sum(cp.multiply(levels, cp.pos(r)) + cp.multiply(1 - levels, cp.pos(-r))), []
 
 
 REGRESSORS = {
@@ -152,9 +151,15 @@ def test_regressors_and_formulations_of_ones_own_keep_it_and_price_it(name):
     optima = []
     for sides in ([1, -1, 0], [0, 0, 0]):
         H = np.unique(all_stumps(sides)[:, 2:], axis=1)
-        w, b = cp.Variable((H.shape[1], *outputs), nonneg=True), cp.Variable((1, *outputs))
-        value, held = loss(H @ w + np.ones((60, 1)) @ b if outputs else H @ w + b)
-        optima.append(cp.Problem(cp.Minimize(value + penalty(w)), held).solve(solver="CLARABEL"))
+        w, b = cp.Variable((H.shape[1], *outputs), nonneg=True), cp.Variable()
+        paid, scores = penalty(w), H @ w + b
+        if outputs:
+            # the second score is the first one and a step that is nowhere below 0; a constant step costs a hundredth
+            constant = cp.Variable(nonneg=True)
+            first = H @ w[:, 0] + b
+            paid, scores = paid + constant / 100, cp.vstack([first, first + (1 + H) @ w[:, 1] + constant])
+        value, held = loss(scores)
+        optima.append(cp.Problem(cp.Minimize(value + paid), held).solve(solver="CLARABEL"))
     held, free = optima
     assert model.certificate_.holds(1e-6)
     assert model.certificate_.primal == pytest.approx(held, rel=2e-6)
