@@ -23,12 +23,13 @@ SHORT = {
     "AdaBoostClassifier": {"n_rounds": 20},
     "AdaBoostECCClassifier": {"n_rounds": 20},
     "AdaBoostMHClassifier": {"n_rounds": 20},
+    "AdditiveClassifier": {"C": 1.0, "pairs": False},
     "LPBoostRanker": {"C": 10.0},
     "PartialSVMEnsembleClassifier": {"max_updates": 20},
     "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(10, random_state=0)},
     "SupervisedKernelRLSRegressor": {"forest": RandomForestRegressor(10, random_state=0)},
 }
-"""Fewer rounds, weak learners and trees than by default: the checks are of what an estimator accepts and keeps."""
+"""Fewer rounds, weak learners and trees than by default, and no search: the checks are of what it accepts and keeps."""
 
 CHECKED = [type(estimator)(**SHORT.get(name, {})) for name, estimator in PUBLIC.items()]
 

@@ -42,6 +42,7 @@ class Coordinates:
 
     def __init__(self, X):
         self.X = self.sample = X
+        self.largest = float(abs(X).max())  # of any |h(x)|, which rankings ask for
         Coordinates.seen = (*Coordinates.seen, getattr(X, "format", "dense"))
 
     def price(self, s, exclude=()):
