@@ -365,8 +365,10 @@ def export(model: str, out: Path) -> int:
 
     That can be done with ensembles of stumps, and with machines whose kernel is a sum over features, such as that of
     stumps. The graph takes the features as numbers, X (n, n_features) of float64, and returns label and scores. Of a
-    model that was fitted to a table with columns of text, the property "columns" says in JSON how they became numbers:
-    a list is of the categories, a number is the median.
+    model that was fitted to a table with columns of text, the property "columns" says in JSON how they become numbers,
+    and the property "input" how to read it. Ensembles of stumps take the codes 0, 1, ... of the categories in a list,
+    and NaN where a value is missing; other models a 0/1 feature for each of the categories, and for a missing number
+    the median, which is what stands in place of a list.
     """
     import json
 
@@ -378,7 +380,9 @@ def export(model: str, out: Path) -> int:
     fitted = load_model(model)
     graph = to_onnx(fitted)
     encoder: TableEncoder | None = getattr(fitted, "encoder_", None)
-    if encoder is not None and encoder.learnt:
+    if encoder is not None and encoder.learnt and not encoder.raw:
+        told = {entry.key: entry for entry in graph.metadata_props}
+        told["input"].value = "numbers, those in columns where missing; 0/1 for each level in the lists of columns"
         graph.metadata_props.add(key="columns", value=json.dumps(encoder.learnt))
     with writing("--out", out):
         out.write_bytes(graph.SerializeToString())

@@ -27,9 +27,13 @@ def import_onnx() -> Any:
 
 
 class Graph:
-    """Operators in the order of evaluation (NodeProto) and the constants that they use (TensorProto)."""
+    """Operators in the order of evaluation (NodeProto) and the constants that they use (TensorProto).
 
-    def __init__(self) -> None:
+    Where `gaps` is True, values of X may be missing: NaN.
+    """
+
+    def __init__(self, *, gaps: bool) -> None:
+        self.gaps = gaps
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -62,14 +66,20 @@ class Graph:
         table = self.stack(columns)
         return [self.total(self.put("Mul", table, row)) for row in matrix]
 
-    def add_steps(self, features: NDArray[np.int64], thresholds: Array, above: Array, below: Array) -> list[str]:
+    def add_steps(
+        self, features: NDArray[np.int64], thresholds: Array, above: Array, below: Array, missing: Array
+    ) -> list[str]:
         """Add scores `f_k(x) = sum_j (above[j, k] if x[features[j]] >= thresholds[j] else below[j, k])`, in this order.
 
-        There is at least one step.
+        Where a feature is missing, its terms are missing[j, k]. There is at least one step.
         """
         values = self.put("Gather", "X", features, axis=1)
         reached = self.put("GreaterOrEqual", values, thresholds)
-        return [self.total(self.put("Where", reached, *pair)) for pair in zip(above.T, below.T, strict=True)]
+        terms = [self.put("Where", reached, *pair) for pair in zip(above.T, below.T, strict=True)]
+        if self.gaps:
+            gone = self.put("IsNaN", values)
+            terms = [self.put("Where", gone, own, term) for own, term in zip(missing.T, terms, strict=True)]
+        return [self.total(term) for term in terms]
 
     def read(self, feature: int) -> str:
         """Add the values (n,) of a feature."""
@@ -79,13 +89,34 @@ class Graph:
         """Add the truth values (n,) of `x[feature] >= threshold`."""
         return self.put("GreaterOrEqual", self.read(feature), threshold)
 
+    def choose(self, feature: int, held: str, inside: float, outside: float, missing: float) -> str:
+        """Add the values (n,) `inside` where a truth value of a feature holds, else `outside`; `missing` at NaN."""
+        values = self.put("Where", held, inside, outside)
+        return self.put("Where", self.put("IsNaN", self.read(feature)), missing, values) if self.gaps else values
+
+    def find(self, feature: int, levels: Sequence[int]) -> str:
+        """Add the truth values (n,) of `x[feature] in levels`."""
+        # nothing equals NaN
+        codes = np.array(levels, np.float64) if levels else np.array([np.nan])
+        found = self.put("Equal", self.put("Unsqueeze", self.read(feature), np.array([1])), codes)
+        return self.put("Greater", self._count(found), 0.0)
+
+    def _count(self, truths: str) -> str:
+        """Count in every row of truth values (n, n_columns) those that hold."""
+        return self.put("ReduceSum", self.put("Where", truths, 1.0, 0.0), np.array([1]), keepdims=0)
+
+    def hold(self, truths: str) -> str:
+        """Add the truth values (n,) that all of a row (n, n_columns) hold."""
+        return self.put("Equal", self._count(self.put("Not", truths)), 0.0)
+
     def meet(self, intervals: Sequence[Interval]) -> str:
         """Add the truth values (n,) of `low <= x[feature] < high` for all of some intervals, of which there is one."""
-        features, lows, highs, _ = map(np.array, zip(*intervals, strict=True))
+        features, lows, highs, missing = map(np.array, zip(*intervals, strict=True))
         values = self.put("Gather", "X", features, axis=1)
         within = self.put("And", self.put("GreaterOrEqual", values, lows), self.put("Less", values, highs))
-        outside = self.put("ReduceSum", self.put("Where", within, 0.0, 1.0), np.array([1]), keepdims=0)
-        return self.put("Equal", outside, 0.0)
+        if self.gaps:
+            within = self.put("Or", within, self.put("And", self.put("IsNaN", values), missing))
+        return self.hold(within)
 
     def add_shapes(self, functions: Sequence[tuple[Array, Array]], intercept: float) -> list[str]:
         """Add `f(x) = intercept + sum_d g_d(x_d)`, each g_d linear between ascending knots and constant beyond.

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import __version__
@@ -22,7 +24,7 @@ from cvxens.estimators.rankers import Ranker
 from cvxens.estimators.survival import SurvivalModel
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, Negated, Ramp, Rule, Scaled
+from cvxens.hypotheses import Branch, Interval, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -47,9 +49,14 @@ def to_onnx(model: Any) -> Any:
     The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function`, and
     `label`, the class, of the type that `classes_` has. Scores are added up in the order in which the estimator adds
     them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and for expansions
-    in kernels, whose scores are equal up to rounding. Values on a threshold count as above it. Values that
-    `decision_function` refuses, NaN, infinity and those outside the ranges of the kernel, make the run fail at a node
-    of the name "X must be finite, ...". A run takes memory for every sample and stump: score large samples in parts.
+    in kernels, whose scores are equal up to rounding. Values on a threshold count as above it.
+
+    A nominal feature, of a model that was fitted to a data frame with such columns, is given as the code of its level:
+    0, 1, ... in the order of `features_`, which the property `columns` repeats. Where a model takes missing values,
+    they are NaN, and so is a level that the fit has not seen. Values that `decision_function` refuses (infinity, NaN
+    where no value may be missing, those outside the ranges of the kernel) and numbers that are no code of a level make
+    the run fail at a node of the name "X must be finite, ...". A run takes memory for every sample and stump: score
+    large samples in parts.
 
     Parameters
     ----------
@@ -63,7 +70,8 @@ def to_onnx(model: Any) -> Any:
     -------
     onnx.ModelProto
         ``onnx.save(it, path)`` or ``it.SerializeToString()`` write it. Its producer is cvxens, its properties are the
-        `estimator`, the `certificate` as text, and the `feature_names` as JSON where there are any.
+        `estimator`, the `certificate` as text, `input`, which says what values of X are, and as JSON, where there are
+        any, the `feature_names`, and the `columns`: of each the list of its levels, null for one of numbers.
 
     Raises
     ------
@@ -85,10 +93,11 @@ def to_onnx(model: Any) -> Any:
     >>> bool((label == model.predict(X)).all() and (scores == model.decision_function(X)).all())
     True
     """
-    package, graph = import_onnx(), Graph()
+    package = import_onnx()
     check_is_fitted(model)
+    graph = Graph(gaps=_takes_gaps(model))
     (scores, box), classes = _add_scores(model, graph), _find_classes(model)
-    _add_outputs(graph, scores, box, classes)
+    _add_outputs(graph, scores, _add_range(model, graph, box), classes)
     describe = package.helper.make_tensor_value_info
     shape = ("n", len(classes)) if len(scores) > 1 else ("n",)
     label_type = package.helper.np_dtype_to_tensor_dtype(classes.dtype)
@@ -157,12 +166,13 @@ def _add_vote(model: Any, graph: Graph) -> Scores:
     steps = []
     for j, learner in zip(kept, learners, strict=True):
         step = learner.step
-        steps.append((step.feature, step.threshold, step.above * weights[j], step.below * weights[j]))
+        steps.append((step.feature, step.threshold, *(value * weights[j] for value in step.values)))
     none = np.zeros(weights.shape[1])
-    features, thresholds, above, below = map(np.array, zip(*(steps or [(0, 0.0, none, none)]), strict=True))
-    above[0] += np.atleast_1d(model.intercept_)
-    below[0] += np.atleast_1d(model.intercept_)
-    return graph.add_steps(features, thresholds, above, below), box
+    columns = zip(*(steps or [(0, 0.0, none, none, none)]), strict=True)
+    features, thresholds, *terms = (np.array(column) for column in columns)
+    for term in terms:
+        term[0] += np.atleast_1d(model.intercept_)
+    return graph.add_steps(features, thresholds, *terms), box
 
 
 def _add_sum(graph: Graph, values: Sequence[str], weights: Array, intercept: float) -> str:
@@ -175,12 +185,15 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
     """Add the values (n,) of a weak learner that is made of tests of single features."""
     match hypothesis:
         case _ if hasattr(hypothesis, "step"):
-            feature, threshold, above, below, _ = hypothesis.step
-            return graph.put("Where", graph.reach(feature, threshold), float(above), float(below))
+            feature, threshold, *values = hypothesis.step
+            return graph.choose(feature, graph.reach(feature, threshold), *map(float, values))
+        case LevelStump(feature, levels, sign, missing):
+            held = graph.find(feature, levels)
+            return graph.choose(feature, held, float(sign), float(-sign), float(sign * missing))
         case Branch():
             above, below = _add_learner(hypothesis.above, graph), _add_learner(hypothesis.below, graph)
             return graph.put("Where", graph.reach(hypothesis.feature, hypothesis.threshold), above, below)
-        case Rule():
+        case Rule() if all(isinstance(condition, Interval) for condition in hypothesis.intervals):
             intervals: Any = hypothesis.intervals
             return graph.put("Where", graph.meet(intervals), float(hypothesis.sign), 0.0)
         case Ramp():
@@ -189,9 +202,8 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
             return graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
-    found = (
-        f"found a {type(hypothesis).__name__} as a weak learner, which is no stump of a number, tree of these or rule"
-    )
+    kind = type(hypothesis).__name__
+    found = f"found a {kind} as a weak learner, which is no stump, tree of stumps or rule of intervals"
     raise InvalidInput("model", found, REMEDY)
 
 
@@ -226,12 +238,29 @@ def _find_classes(model: Any) -> NDArray:
     raise InvalidInput("model", f"found the classes {classes}", "fit with classes that are numbers or text")
 
 
-def _add_outputs(graph: Graph, columns: Sequence[str], box: Array, classes: NDArray) -> None:
-    """Add the outputs: NaN and no class, but an error, for samples that are not finite or outside the box."""
-    low, high = box
+def _takes_gaps(model: Any) -> bool:
+    """Return True if values may be missing; what is no estimator of scikit-learn is refused later."""
+    return isinstance(model, BaseEstimator) and bool(get_tags(model).input_tags.allow_nan)
+
+
+def _add_range(model: Any, graph: Graph, box: Array) -> str:
+    """Add the truth values (n,) that all values of a sample are in the box, codes of levels, or missing if they may."""
+    features = getattr(model, "features_", None) or ()
+    nominal = [j for j, feature in enumerate(features) if feature.categories is not None]
+    low, high = box.copy()
+    low[nominal], high[nominal] = 0.0, [features[j].n_values - 1 for j in nominal]
     within = graph.put("And", graph.put("GreaterOrEqual", "X", low), graph.put("LessOrEqual", "X", high))
-    outside = graph.put("ReduceSum", graph.put("Where", within, 0.0, 1.0), np.array([1]), keepdims=0)
-    inside = graph.put("Equal", outside, 0.0)
+    if nominal:
+        numeric = ~np.isin(np.arange(len(features)), nominal)
+        whole = graph.put("Equal", "X", graph.put("Floor", "X"))
+        within = graph.put("And", within, graph.put("Or", whole, numeric))
+    if graph.gaps:
+        within = graph.put("Or", within, graph.put("IsNaN", "X"))
+    return graph.hold(within)
+
+
+def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDArray) -> None:
+    """Add the outputs: NaN and no class, but an error, for samples that are not inside the range of the model."""
     if len(columns) == 1:
         (scores,) = columns
         best = graph.put("Where", graph.put("Greater", scores, 0.0), np.array(1), np.array(0))
@@ -245,9 +274,15 @@ def _add_outputs(graph: Graph, columns: Sequence[str], box: Array, classes: NDAr
 
 
 def _describe(model: Any) -> dict[str, str]:
-    """Return the properties of the file: estimator, certificate and the names of features."""
+    """Return the properties of the file: estimator, certificate, and what the features are."""
     certificates = getattr(model, "best_estimator_", model).certificate_
     text = "\n\n".join(map(str, certificates if isinstance(certificates, list) else [certificates]))
     names = getattr(model, "feature_names_in_", None)
     named = {} if names is None else {"feature_names": json.dumps(names.tolist())}
-    return {"estimator": type(model).__name__, "certificate": text, **named}
+    features, values = getattr(model, "features_", None), "numbers"
+    if features is not None:
+        named["columns"] = json.dumps({feature.name: feature.categories for feature in features})
+        values = "numbers, or the codes 0, 1, ... of levels in the order that columns has them"
+    gaps = "; NaN where missing" if _takes_gaps(model) else ""
+    unseen = " or of no level in columns" if features is not None and gaps else ""
+    return {"estimator": type(model).__name__, "certificate": text, "input": f"{values}{gaps}{unseen}", **named}

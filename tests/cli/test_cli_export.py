@@ -50,8 +50,27 @@ def test_what_became_of_text_is_told(capsys, tmp_path):
     saved = fitted(capsys, tmp_path / "towns.csv")
     assert run(capsys, "export", saved, "--out", tmp_path / "towns.onnx")[0] == 0
     properties = {entry.key: entry.value for entry in onnx.load(tmp_path / "towns.onnx").metadata_props}
-    assert json.loads(properties["columns"]) == {"age": 41.5, "town": ["Bonn", "Ulm"]}
+    # stumps take a missing age as missing, so there is no median to tell
+    assert json.loads(properties["columns"]) == {"age": None, "town": ["Bonn", "Ulm"]}
+    assert properties["input"].startswith(
+        "numbers, or the codes 0, 1, ... of levels in the order that columns has them"
+    )
     assert properties["estimator"] == "LPBoostClassifier"
+    # Ulm is yes; of a town that is not known, NaN, nothing is said, and a score of 0 is the first class
+    label, scores = InferenceSession(tmp_path / "towns.onnx").run(
+        None, {"X": np.array([[40.0, 1.0], [np.nan, np.nan]])}
+    )
+    assert (label.tolist(), scores.tolist()) == (["yes", "no"], [1.0, 0.0])
+
+
+def test_indicators_and_medians_are_told(capsys, tmp_path):
+    (tmp_path / "towns.csv").write_text("age,town,class\n31,Ulm,yes\n38,Bonn,no\n45,Ulm,yes\n52,Bonn,no\n")
+    saved = fitted(capsys, tmp_path / "towns.csv", model="InfiniteEnsembleSVC")
+    assert run(capsys, "export", saved, "--out", tmp_path / "towns.onnx")[0] == 0
+    properties = {entry.key: entry.value for entry in onnx.load(tmp_path / "towns.onnx").metadata_props}
+    assert json.loads(properties["columns"]) == {"age": 41.5, "town": ["Bonn", "Ulm"]}
+    assert json.loads(properties["feature_names"]) == ["age", "town=Bonn", "town=Ulm"]
+    assert properties["input"] == "numbers, those in columns where missing; 0/1 for each level in the lists of columns"
 
 
 @pytest.mark.parametrize(

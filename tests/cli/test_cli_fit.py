@@ -136,10 +136,11 @@ def test_columns_are_found_by_name_and_encoded_as_in_the_fit(capsys, tmp_path):
     status, predicted, err = run(capsys, "predict", out, tmp_path / "new.csv")
     assert status == 0
     assert err.splitlines() == [
-        "note: age: 1 value missing, taken as 41.5",
-        "note: town: 1 value of no level of the fit (Paris), taken as none of them",
+        "note: age: 1 value missing",
+        "note: town: 1 value of no level of the fit (Paris), taken as missing",
     ]
-    assert predicted.split()[:3] == ["prediction", "no", "yes"]
+    # the town alone tells the classes apart; of Paris it says nothing, and a score of 0 is the first class
+    assert predicted.split()[:4] == ["prediction", "no", "yes", "no"]
 
 
 BAD_NEW = {

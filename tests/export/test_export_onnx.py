@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import onnx
@@ -22,6 +23,7 @@ from cvxens import (
     AdaBoostClassifier,
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdditiveClassifier,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
@@ -42,13 +44,14 @@ from cvxens import (
     __version__,
     estimators,
 )
-from cvxens.colgen.oracles import Constant, Stump
+from cvxens.colgen.oracles import Constant, LevelStump, Stump, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
 from cvxens.hypotheses import Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
+from cvxens.trees.tables import encode
 
 
 def sample(n_classes, n_samples=48):
@@ -72,6 +75,7 @@ STUMPS = {
     "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
     "AdaBoost.ECC": AdaBoostECCClassifier(n_rounds=9),
     "MultiBoost": MultiBoostClassifier(tol=0.01),
+    "additive terms": AdditiveClassifier(C=1.0, tol=0.1),
 }
 ADDITIVE = {
     "stumps": InfiniteEnsembleSVC(C=0.1),
@@ -251,6 +255,85 @@ def test_any_functions_of_single_features(data):
     )
 
 
+LEVELS = ("blue", "grey", "red")
+SKY = st.sampled_from([*LEVELS, "green", None])
+GAPPED = st.one_of(
+    st.builds(Stump, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1]), st.sampled_from([-1, 0, 1])),
+    st.builds(
+        LevelStump,
+        st.just(1),
+        st.sampled_from([(), (1,), (0, 2), (0, 1, 2)]),
+        st.sampled_from([1, -1]),
+        st.sampled_from([-1, 0, 1]),
+    ),
+    st.builds(LevelStump, st.just(0), st.just(()), st.sampled_from([1, -1]), st.just(1)),
+    st.builds(lambda missing: Rule((Interval(0, -1.0, 0.5, missing),), -1), st.booleans()),
+    st.builds(Constant, st.sampled_from([1, -1])),
+)
+
+
+def assert_same_of_frame(model, frame):
+    """Scores to the last bit and the same labels where the graph gets codes for the levels of a data frame."""
+    codes = encode(model.features_, frame).to_numpy(np.float64)
+    label, scores = session(model).run(["label", "scores"], {"X": codes})
+    np.testing.assert_array_equal(scores, model.decision_function(frame), strict=True)
+    np.testing.assert_array_equal(label, model.predict(frame))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.one_of(GAPPED, st.builds(Scaled, GAPPED, st.just(0.3))), WEIGHTS), max_size=7),
+    WEIGHTS,
+    st.lists(st.tuples(st.sampled_from([-2.0, -1.0, 0.5, np.nan]), SKY), min_size=1, max_size=8),
+)
+def test_levels_and_gaps(terms, intercept, rows):
+    model = LPBoostClassifier(tol=0.9).fit(pd.DataFrame({"heat": [0.0, 1.0, 2.0], "sky": LEVELS}), [0, 1, 1])
+    model.weak_learners_ = tuple(learner for learner, _ in terms)
+    model.weights_ = np.array([weight for _, weight in terms])
+    model.intercept_ = np.array(intercept)
+    assert_same_of_frame(model, pd.DataFrame(rows, columns=["heat", "sky"]).astype({"sky": object}))
+
+
+GAPS = {
+    "a side": LPBoostClassifier(tol=0.1),
+    "by pairs": LPBoostClassifier(tol=0.1, multi_class="ovo"),
+    "zero": ColumnGenerationClassifier(oracle=partial(Stumps, levels="subsets", missing="zero"), tol=0.1),
+    "AdaBoost.MH": AdaBoostMHClassifier(n_rounds=9),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", GAPS)
+def test_ensembles_of_levels_and_gaps(name, n_classes):
+    X, y = sample(n_classes)
+    frame = pd.DataFrame(X, columns=["u", "v", "w"])
+    frame["sky"] = np.array(LEVELS, object)[np.digitize(X[:, 1], [-0.5, 0.5])]
+    frame.loc[::5, "u"], frame.loc[1::6, "sky"] = np.nan, None
+    model = clone(GAPS[name]).fit(frame.drop(columns="v"), y)
+    assert any(isinstance(h, LevelStump) for part in model._parts() for h in part.weak_learners_)
+    frame.loc[::4, "sky"], frame.loc[1::5, "w"] = "green", np.nan
+    assert_same_of_frame(model, frame.drop(columns="v"))
+
+
+def test_what_is_no_code_is_refused():
+    model = LPBoostClassifier(tol=0.9).fit(pd.DataFrame({"heat": [0.0, 1.0, 2.0], "sky": LEVELS}), [0, 1, 1])
+    run = session(model)
+    properties = {entry.key: entry.value for entry in to_onnx(model).metadata_props}
+    assert json.loads(properties["columns"]) == {"heat": None, "sky": list(LEVELS)}
+    assert properties["input"].endswith("; NaN where missing or of no level in columns")
+    for row in ([0.0, 3.0], [0.0, -1.0], [0.0, 0.5], [np.inf, 0.0]):
+        with pytest.raises(InvalidArgument, match="within the ranges of the model"):
+            run.run(None, {"X": np.array([row])})
+
+
+def test_gaps_of_numbers():
+    X, y = sample(3)
+    X[::5, 0] = np.nan
+    model = LPBoostClassifier(tol=0.1).fit(X, y)
+    X[1::7, 2] = np.nan
+    assert_same(model, X)
+
+
 def _grid(drawn):
     return np.stack(np.meshgrid(*drawn), axis=-1).reshape(-1, 2)
 
@@ -297,7 +380,7 @@ def test_classes_that_onnx_has_no_type_for():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [LPBoostClassifier(tol=0.1), InfiniteEnsembleSVC()])
+@pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="pair_rules", tol=0.1), InfiniteEnsembleSVC()])
 def test_what_is_not_finite_is_refused(estimator, value, n_classes):
     X, y = sample(n_classes)
     model = clone(estimator).fit(X, y)
@@ -356,6 +439,7 @@ def test_the_certificate_of_a_cross_validation():
     assert properties == {
         "estimator": "InfiniteEnsembleSVCCV",
         "certificate": str(model.best_estimator_.certificate_),
+        "input": "numbers",
     }
 
 
