@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, logsumexp, rel_entr, xlogy
+from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.duality import balance_classes, capped_simplex, clip_box
@@ -345,12 +345,15 @@ class Logistic(SumOverSamples):
     def dual_values(self, u: Array) -> Array:
         """Return the entropies of p = u/C, times C."""
         p = u / self.C
-        return -(self.C * (xlogy(p, p) + xlogy(1 - p, 1 - p)))
+        # of a small p, ln(1-p) from 1 - p would be off by the rounding of 1, which C multiplies
+        return -(self.C * (xlogy(p, p) + xlog1py(1 - p, -p)))
 
     def dual_magnitude(self, u: Array) -> float:
-        """Return C times the sum of p + |ln p| p + |ln(1-p)| (1-p), whose first term is for the rounding of 1 - p."""
+        """Return C times the sum of |ln p| p + |ln(1-p)| (1-p), and of p (1 + |ln(1-p)|) for the rounding of p."""
         p = u / self.C
-        return float((self.C * (p + np.abs(xlogy(p, p)) + np.abs(xlogy(1 - p, 1 - p)))).sum())
+        # where p is rounded to 1 it was above 1 - EPSILON, and |ln(1-p)| counts as 40
+        of_rest = np.minimum(-np.log1p(-np.minimum(p, 1 - EPSILON)), 40.0)
+        return float((self.C * (np.abs(xlogy(p, p)) + np.abs(xlog1py(1 - p, -p)) + p * (1 + of_rest))).sum())
 
     def multipliers(self, z: Array) -> Array:
         return self.C * expit(-z)

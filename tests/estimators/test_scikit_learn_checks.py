@@ -52,11 +52,8 @@ CLASS_WEIGHTS = "check_class_weight_classifiers"
 """The check that with weights of 1e7 to 1 nearly all of fifty new samples of a mixture are of the heavy class."""
 
 SPARE = {
-    "AdaBoostClassifier",
-    "AdaBoostECCClassifier",
-    "AdaBoostMHClassifier",
-    "LPBoostClassifier",
-    "MultiBoostClassifier",
+    *(f"AdaBoost{kind}Classifier" for kind in ("", "ECC", "MH")),
+    *("AdditiveClassifier", "LPBoostClassifier", "MultiBoostClassifier"),
 }
 """Of few stumps: one with all samples of the heavy class on one side beats a constant, whatever is beyond it."""
 

@@ -1,5 +1,7 @@
 """Each loss and penalty against its conjugate by a numerical supremum, and against its cvxpy expression."""
 
+from decimal import Decimal, localcontext
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from cvxens.problems.losses import (
     SquaredHinge,
 )
 from cvxens.problems.penalties import L1, ElasticNet, Simplex, SquaredL2
+from cvxens.rounding import EPSILON
 
 C, N = 0.4, 6
 y = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -241,3 +244,20 @@ def test_modelled_penalties_are_the_evaluated_ones(nonnegative):
         problem.solve(solver="CLARABEL")
         assert problem.value == pytest.approx(penalty.value(w), abs=1e-7)
     assert Simplex().primal_violation(np.array([0.2, -0.3, 1.2])) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("share", [1e-18, 3e-16, 1e-12, 1e-7, 0.3, 1 - 1e-9, 1 - 2e-16, 1.0])
+@pytest.mark.parametrize("price", [1e-4, 1e3])
+def test_entropies_of_shares_near_0_and_1_keep_their_digits(share, price):
+    """What rounding does to them is below what is counted: prices may be 1e7 apart, and then the rest is small."""
+    u = price * share
+    with localcontext() as context:
+        context.prec = 60
+        p = Decimal(u) / Decimal(price)
+        terms = [q * q.ln() for q in (p, 1 - p) if q > 0]
+        true = -Decimal(price) * sum(terms)
+        found = Logistic(np.array([price]))
+        off = abs(Decimal(found.dual_value(np.array([u]))) - true)
+        assert off <= Decimal(4 * EPSILON * found.dual_magnitude(np.array([u])))
+        if share < 0.5:
+            assert off <= Decimal("1e-15") * true
