@@ -102,7 +102,7 @@ class ShardedRestricted:
         self.stumps = Stumps.from_hypotheses((), sample)
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Take further columns."""
+        """Add columns to those that the problem is over."""
         self.columns += tuple(columns)
         self.stumps = Stumps.from_hypotheses([column.hypothesis for column in self.columns], self.sample)
 

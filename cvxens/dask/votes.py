@@ -188,7 +188,7 @@ class InteriorHinge:
         return self.C * (p * (1 - z) + self.d * np.log(p * q))
 
     def multipliers(self, z: Array) -> Array:
-        """Return C p."""
+        """Return the multipliers u = C p of the samples at margins z."""
         return self.C * self._split(z)[0]
 
     def curvature(self, u: Array) -> Array:

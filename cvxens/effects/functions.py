@@ -89,7 +89,7 @@ class MainEffect:
 
     @property
     def features(self) -> tuple[int, ...]:
-        """The feature alone."""
+        """The one feature that the effect is a function of, as a tuple."""
         return (self.feature,)
 
     @property
@@ -124,7 +124,7 @@ class MainEffect:
         return self.at(column(X, self.feature))
 
     def lift(self, height: Array) -> Self:
-        """Add constants (n_outputs,)."""
+        """Return the effect with a constant (n_outputs,) added to every score."""
         return replace(self, values=self.values + height)
 
 

@@ -60,7 +60,7 @@ class Task:
         return (*self.experiment.place, self.row, self.column, self.split, self.random_state)
 
     def __str__(self) -> str:
-        """Name the trial."""
+        """Name the trial by its table, its cell and its split."""
         return f"{self.experiment.name}, {self.row}: {self.column}, split {self.split}"
 
     def attempt(self) -> Trial | Failure:

@@ -39,7 +39,7 @@ class Source(Protocol):
 
     @property
     def most(self) -> int | None:
-        """How many splits there are; None for as many as are asked for."""
+        """The number of splits that a source has; None where any number can be drawn."""
 
     def open(self) -> Draw:
         """Read what is needed, once; returns what draws splits."""

@@ -32,7 +32,7 @@ class Exact:
     """The rho-SVM at its optimum, found by an active-set method."""
 
     def __call__(self, split: Split, /) -> Outcome:
-        """Solve, and test."""
+        """Fit the method to the training part of a split, and measure its error on the test part."""
         given = tk07.Kernels.from_split(split)
         problem = RhoSVM(given.K, given.y)
         solution = solve_rho_svm(problem)

@@ -83,7 +83,7 @@ class Curve:
         return Curve(sides)
 
     def times(self, factor: float) -> Curve:
-        """Return ``factor self(t)``."""
+        """Return the curve whose values are those of this one times a factor."""
         return self.then(lambda v: (factor * v, np.full_like(v, factor), np.full_like(v, factor)))
 
     def plus(self, *others: Curve) -> Curve:

@@ -12,7 +12,7 @@ import numpy as np
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.problems.conic import ConicFunction
 from cvxens.problems.duality import Edges
-from cvxens.problems.losses import Loss, rise
+from cvxens.problems.losses import Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.penalties import (
     L1,
@@ -303,9 +303,8 @@ class ConstrainedLoss(ConicLoss):
         return rise(self.loss, z, errors)
 
     def shortfall(self, z: Array, u: Array) -> float:
-        """Bound what the value at z is too low by, as z misses the constraints: what Fenchel's inequality misses."""
-        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
-        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
+        """Bound what the value at z is too low by, as z misses the constraints by rounding."""
+        return find_shortfall(self, z, u)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""

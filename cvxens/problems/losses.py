@@ -1086,6 +1086,15 @@ def adds_up(D: Array, total: float = 1.0) -> bool:
     return fsum(D.tolist()) >= total * (1 - ROUNDED)
 
 
+def find_shortfall(loss: Any, z: Array, u: Array) -> float:
+    """Bound what the value at margins that miss a loss's domain is too low by: what Fenchel's inequality misses at u.
+
+    The value is at least ``dual_value(u) - u'z``, less what the bound is off for multipliers that are displaced.
+    """
+    off = loss.displacement(u) * float(np.abs(z).max(initial=0.0))
+    return max(loss.dual_value(u) - off - float((u * z).sum()) - loss.value(z), 0.0)
+
+
 def rise(loss: Loss, z: Array, errors: Array) -> float:
     """Bound how far the loss at margins within `errors` of `z` is above ``loss.value(z)``, its own rounding included.
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cvxens.problems.expressions import ConicLoss
-from cvxens.problems.losses import Hinge, Hinges, Loss, rise
+from cvxens.problems.losses import Hinge, Hinges, Loss, find_shortfall, rise
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array, Point
@@ -145,8 +145,7 @@ class SideLoss(ConicLoss):
 
     def shortfall(self, z: Array, u: Array) -> float:
         """Bound what the value at z is too low by, as z misses the constraints by rounding."""
-        off = self.displacement(u) * float(np.abs(z).max(initial=0.0))
-        return max(self.dual_value(u) - off - float((u * z).sum()) - self.value(z), 0.0)
+        return find_shortfall(self, z, u)
 
     def primal_violation(self, z: Array, auxiliary: Point) -> float:
         """Return the largest violation, of the loss's own domain or of a constraint."""

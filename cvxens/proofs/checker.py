@@ -54,7 +54,7 @@ def rational(text):
 
 
 def whole(text):
-    """Read an integer."""
+    """Read a rational number that has to be an integer."""
     number = rational(text)
     require(number.denominator == 1, f"{text!r:.60} is no integer")
     return int(number)
