@@ -144,7 +144,7 @@ class Ensemble(Vote):
             sample,
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
-            square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            square_sum=formulation.needs_square_sum,
             **self._offer(sample),
         )
 
