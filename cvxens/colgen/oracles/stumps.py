@@ -14,7 +14,7 @@ sums are the same in every order: ties are ties, and all ways of searching agree
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from math import inf, ldexp, nextafter
@@ -98,13 +98,14 @@ class Stumps:
         Into how many parts the thresholds of a feature are cut, by their ranks, the best stump of each of which is
         returned. Scores need many stumps of a feature, so a run takes fewer rounds with several at a time. The default
         is the best one of the feature (1) for samples below 4,000 and where `columns_per_round` is given; on larger
-        ones it is 1 per 2,000 samples, up to 10 of a feature and 200 of all. But for the part that the best one is in,
-        the thresholds between the bins are compared.
+        ones it is 1 per 2,000 samples, up to 10 of a feature and 200 of all. But for the best one they are found as
+        those of features beyond the `exact` best are.
     exact : int, optional
-        How many of the features with the largest edges are searched through all thresholds. Of others, up to 255
-        thresholds between bins of equal shares are compared, all if there are no more, and those inside of bins that
-        could hold the best stump of all, which is always found, as are its bounds. By default all features of samples
-        below 4,000, and 1 of larger ones.
+        How many of the features with the largest edges are searched through all thresholds, so that the stump of each
+        is its best. Of others, up to 255 thresholds between bins of equal shares are compared (all if there are no
+        more), then those in the two bins beside the best, and in bins that could hold the best stump of all. That is
+        always found, as are the bounds. By default all features of samples below 4,000, and 1 of larger ones: runs take
+        as many rounds.
     square_sum : bool
         False if `Priced.edge_square_sum` is never wanted, as penalties on the squared weights want it for their bound:
         inf is returned. Else it is summed over all thresholds when it is first read.
@@ -223,7 +224,7 @@ class Stumps:
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
-        Of features beyond the `exact` best it is the best that was compared.
+        Of features beyond the `exact` best it is the best of those that were compared.
 
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
@@ -246,14 +247,16 @@ class Stumps:
             error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
         if (self.of_features != 1).any():
             share += 8 * EPSILON
+        more: list[tuple[Any, Hypothesis]] = []
+        if self.per_feature > 1 or self.exact < min(self.columns_per_round, self.features.n_features):
+            best, more = self._pick_of_parts(query, at_cuts or self._search.visit_bins(query)[1], best, row_norm)
         open_features = np.flatnonzero(best.places)
         sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
         ranked = open_features[np.argsort(-sizes[open_features], kind="stable")][: self.columns_per_round]
         found: list[tuple[Any, Hypothesis]] = [
             (sizes[j], self._make_stump(j, best.places[j], best.edges[j])) for j in ranked.tolist()
         ]
-        if self.per_feature > 1:
-            found += self._find_more(query, at_cuts or self._search.visit_bins(query)[1], best.places, row_norm)
+        found += more
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
         every = ((best.largest + error) * self.factors)[self.features.n_distinct > 1].tolist()
@@ -306,29 +309,46 @@ class Stumps:
         closed = np.concatenate(places), np.cumsum(counts)
         return Query(weights.integers, totals, present, positives, *closed, self.sides)
 
-    def _find_more(
-        self, query: Query, at_cuts: AtCuts, known: Ints, row_norm: float
-    ) -> Iterator[tuple[Any, Hypothesis]]:
-        """Yield the best open stumps at ends of bins, with their sizes, of the parts that have no `known` place."""
-        parts = self._parts
-        edges = query.totals[:, parts.features] - 2 * at_cuts.below[:, parts.cuts]
-        sides = self.sides[parts.features]
-        sided = np.where(sides == 0, np.abs(edges), sides * edges)
-        outputs = sided.argmax(axis=0)
-        sizes: Any = sided[outputs, np.arange(len(parts.cuts))]
+    def _pick_of_parts(
+        self, query: Query, at_cuts: AtCuts, best: Best, row_norm: float
+    ) -> tuple[Best, list[tuple[Any, Hypothesis]]]:
+        """Return the best of features where a better one is known now, and the best of their other parts, with sizes.
+
+        In a part the best of the ends of bins is looked for, then of the places in the bins on both its sides.
+        """
+        parts, shut = self._parts, _is_closed(self._parts.features, self._parts.places, query)
+        sizes = self._measure(parts.features, query, at_cuts.below[:, parts.cuts], row_norm)[1]
+        picks = _find_largest(np.where(shut, NONE, sizes), parts.segments)
+        picks = picks[~shut[picks]]
+        features = parts.features[picks]
+        places, below = self._search.look_around(parts.cuts[picks], features, parts.ranges[:, picks], query, at_cuts)
+        edges, sizes = self._measure(features, query, below, row_norm)
+        known = best.places[features]
+        with_known = (parts.ranges[0, picks] <= known) & (known < parts.ranges[1, picks])
+        better = np.flatnonzero(with_known & (sizes > best.sizes[features]))
+        best = Best(*(values.copy() for values in best))
+        of_better = features[better]
+        best.edges[of_better], best.places[of_better] = edges[better], places[better]
+        best.sizes[of_better] = sizes[better]
+        more = [
+            (sizes[k] * self.factors[j] if self.factors[j] != 1 else sizes[k], self._make_stump(j, places[k], edges[k]))
+            for k, j in zip(np.flatnonzero(~with_known).tolist(), features[~with_known].tolist(), strict=True)
+        ]
+        return best, more
+
+    def _measure(self, features: Ints, query: Query, below: Ints, row_norm: float) -> tuple[Ints, NDArray[Any]]:
+        """Return the edges of rising stumps under the outputs where they count, and the sizes of both sides' better.
+
+        `below`, (n_outputs, n_stumps), is the sum of the weights of the samples below.
+        """
+        edges = query.totals[:, features] - 2 * below
+        sides, each = self.sides[features], np.arange(len(features))
         if row_norm < inf:
             # a norm knows no sides
-            outputs, sizes = np.abs(edges).argmax(axis=0), row_sizes(edges.T.astype(np.float64), row_norm)
-        of_closed = np.repeat(np.arange(len(known)), np.diff(query.closed_starts))
-        stride = self.features.n_samples + 2  # above all places of a feature
-        shut = np.isin(parts.places + parts.features * stride, query.closed + of_closed * stride)
-        known_parts = (parts.starts <= known[:, np.newaxis]).sum(axis=1) - 1
-        sizes[shut | (parts.parts == known_parts[parts.features])] = NONE
-        for k in _find_largest(sizes, parts.segments).tolist():
-            if sizes[k] > NONE:
-                factor, reading = self.factors[parts.features[k]], int(parts.features[k])
-                size = sizes[k] if factor == 1 else sizes[k] * factor
-                yield size, self._make_stump(reading, parts.places[k], edges[outputs[k], k])
+            return edges[np.abs(edges).argmax(axis=0), each], row_sizes(edges.T.astype(np.float64), row_norm)
+        sided = np.where(sides == 0, np.abs(edges), sides * edges)
+        outputs = sided.argmax(axis=0)
+        return edges[outputs, each], sided[outputs, each]
 
     @cached_property
     def _parts(self) -> Parts:
@@ -341,7 +361,9 @@ class Stumps:
         features, cuts = np.repeat(np.arange(len(inner)), [len(own) for own in inner]), np.concatenate(inner)
         parts = (starts[features] <= bins.cuts[cuts, np.newaxis]).sum(axis=1) - 1
         segments = np.unique(features * self.per_feature + parts, return_index=True)[1]
-        return Parts(cuts, features, bins.cuts[cuts], parts, segments, starts)
+        ends = np.append(starts[:, 1:], np.full((len(starts), 1), NO_BOUND), axis=1)
+        ranges = np.stack([starts[features, parts], ends[features, parts]])
+        return Parts(cuts, features, bins.cuts[cuts], ranges, segments)
 
     def _make_stump(self, reading: int, place: int, edge: int) -> Hypothesis:
         threshold = self.features.threshold(reading, place)
@@ -409,9 +431,16 @@ class Parts(NamedTuple):
     cuts: Ints  # (n_inner,), which cuts of `Bins` they are
     features: Ints  # (n_inner,)
     places: Ints  # (n_inner,)
-    parts: Ints  # (n_inner,), of their feature
+    ranges: Ints  # (2, n_inner), the first place of the part that each is in, and the first of the next
     segments: Ints  # where those of each part start
-    starts: Ints  # (n_features, n_parts), the first place of every part; beyond all places where there are fewer
+
+
+def _is_closed(features: Ints, places: Ints, query: Query) -> NDArray[np.bool_]:
+    """Return True for the places of features that are excluded."""
+    of_closed = np.repeat(np.arange(len(query.sides)), np.diff(query.closed_starts))
+    # no two features share a number
+    stride = 1 + int(max(places.max(initial=0), query.closed.max(initial=0)))
+    return np.isin(features * stride + places, of_closed * stride + query.closed)
 
 
 def _find_largest(sizes: Array, segments: Ints) -> Ints:
@@ -664,6 +693,23 @@ class StumpSearch:
         self._visit_places(query, at_cuts, best, np.full(self.n_features, NONE))
         return np.asarray(best.squares.sum(axis=0))
 
+    def look_around(self, cuts: Ints, features: Ints, ranges: Ints, query: Query, at_cuts: AtCuts) -> tuple[Ints, Ints]:
+        """Return the best open places in the bins on both sides of open cuts, and the sums of the weights before.
+
+        Places are those within `ranges`, (2, n_cuts); the best are those under the output where the edge at the cut has
+        the largest size.
+        """
+        places, below = self.bins.cuts[cuts], np.ascontiguousarray(at_cuts.below[:, cuts])
+        if len(self.scan.features):
+            wide = np.flatnonzero(self.features.n_distinct[features] > N_BINS)
+
+            def visit(tasks: slice) -> None:
+                chosen = wide[tasks]
+                _look_around(chosen, cuts, features, ranges, query, self.scan, at_cuts, places, below)
+
+            map_slices(visit, len(wide), self._count_threads(query), guided=True)
+        return places, below
+
     def _visit_places(self, query: Query, at_cuts: AtCuts, best: Best, floor: Ints) -> None:
         """Compare the edges inside the bins whose bounds reach the `floor` of their feature and the best edge known."""
 
@@ -838,6 +884,62 @@ def _visit_places_of_feature(
         cut += 1
     best.edges[o, feature], best.places[o, feature] = edge, place
     best.sizes[o, feature], best.largest[o, feature], best.squares[o, feature] = size, largest, squares
+
+
+@njit(cache=True, nogil=True)
+def _look_around(
+    chosen: Ints,
+    cuts: Ints,
+    features: Ints,
+    ranges: Ints,
+    query: Query,
+    scan: SortedScan,
+    at_cuts: AtCuts,
+    places: Ints,
+    sums: Ints,
+) -> None:
+    """Move the chosen of the places, and the sums of the weights before them, to better places in the bins around."""
+    n_outputs, n_samples = query.integers.shape
+    for m in chosen:
+        feature, cut = features[m], cuts[m]
+        entries = slice(scan.starts[feature], scan.starts[feature + 1])
+        rows, changes = scan.rows[entries], scan.changes[entries]
+        side, shut = query.sides[feature], _list_closed(feature, query)
+        o, size = 0, NONE
+        for output in range(n_outputs):
+            own = _size(query.totals[output, feature] - 2 * at_cuts.below[output, cut], side)
+            if own > size:
+                o, size = output, own
+        weights, total = query.integers[o], query.totals[o, feature]
+        found = cut
+        for b in (cut - 1, cut):
+            zeros = _weight_inside(o, b, rows, query, scan, at_cuts) if scan.has_zeros[feature] else 0
+            below = at_cuts.below[o, b]
+            for k in range(scan.cuts[b] + 1, scan.cuts[b + 1]):
+                row = rows[k - 1]
+                below += weights[row] if row < n_samples else zeros
+                if changes[k] and ranges[0, m] <= k < ranges[1, m]:
+                    own = _size(total - 2 * below, side)
+                    if own > size and k not in shut:
+                        size, places[m], found = own, k, b
+        if places[m] != scan.cuts[cut]:
+            for output in range(n_outputs):
+                zeros = _weight_inside(output, found, rows, query, scan, at_cuts) if scan.has_zeros[feature] else 0
+                below = at_cuts.below[output, found]
+                for row in rows[scan.cuts[found] : places[m]]:
+                    below += query.integers[output, row] if row < n_samples else zeros
+                sums[output, m] = below
+
+
+@njit(cache=True)
+def _weight_inside(o: int, cut: int, rows: NDArray[np.int32], query: Query, scan: SortedScan, at_cuts: AtCuts) -> int:
+    """Return what the listed samples of a bin leave of its weight: that of the entry of all zeros, if it has it."""
+    weights = query.integers[o]
+    rest = at_cuts.below[o, cut + 1] - at_cuts.below[o, cut]
+    for row in rows[scan.cuts[cut] : scan.cuts[cut + 1]]:
+        if row < len(weights):
+            rest -= weights[row]
+    return rest
 
 
 @njit(cache=True, nogil=True)
