@@ -31,6 +31,7 @@ from cvxens.dask.votes import (
     find_slackness,
     sum_dual,
     sum_edges,
+    sum_slopes,
     take_stock,
     try_steps,
 )
@@ -59,6 +60,9 @@ NEAR = 0.5
 
 LOOSE = 0.3
 """The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
+
+SUFFICIENT = 0.1
+"""The share of the decrease that its slope promises with which a whole step is taken, without a search for its length."""
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
@@ -272,10 +276,13 @@ class ShardedMaster:
                 self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
                 at = self._evaluate(at.w, at.b)
                 continue
-            step = self._search(at, v - at.w, b - at.b)
-            if not step:
-                break
-            at = self._evaluate(at.w + step * (v - at.w) if step != 1.0 else v, at.b + step * (b - at.b))
+            ahead = self._evaluate(v, b)
+            if not ahead.smoothed <= at.smoothed + SUFFICIENT * slope:
+                step = self._search(at, v - at.w, b - at.b)
+                if not step:
+                    break
+                ahead = self._evaluate(at.w + step * (v - at.w), at.b + step * (b - at.b))
+            at = ahead
         # the last point is central, and so the better start
         self.w, self.b, self.value = at.w, at.b, over.value
         return over, under
@@ -304,12 +311,10 @@ class ShardedMaster:
 
     def _sums_at(self, w: Array, b: float) -> tuple[float, float]:
         """Return bounds on the sums of multipliers and curvatures of a smooth loss at a point."""
-        vote = self.restricted.stumps.vote(w, b)
-        still = Vote(vote.places, np.zeros(len(vote.tables)), 0.0)
         self.questions += 1
-        _, u, curvature = self.sample.ask(try_steps, vote, still, np.zeros(1), self.loss)
+        u, curvature = self.sample.ask(sum_slopes, self.restricted.stumps.vote(w, b), self.loss)
         # the sums of rounded entries are no larger than twice these
-        return 2 * to_float(u[0]), 2 * to_float(curvature[0])
+        return 2 * to_float(u), 2 * to_float(curvature)
 
     def _balancing(self, stock: Stock) -> tuple[float, float]:
         """Return the factors that take the heavier class to the lighter one, where there is an intercept."""
@@ -357,7 +362,7 @@ class ShardedMaster:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         change = self.restricted.stumps.vote(d, db)
         self.questions += 1
-        values, _, _ = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
+        values = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
         objectives = [
             to_float(value) + self.penalty.value(at.w + step * d) for step, value in zip(STEPS, values, strict=True)
         ]

@@ -7,12 +7,14 @@ of units, rounded down, so that sums over them are exact and every u is within t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, ldexp, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample
@@ -174,28 +176,49 @@ class InteriorHinge:
     C: Any
     d: float
 
-    def _split(self, z: Array) -> tuple[Array, Array]:
-        """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
-        # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
-        a = z - 1
-        s = np.sqrt(a * a + 4 * self.d * self.d)
-        large, small = 1 / (1 + 2 * self.d / (s + np.abs(a))), 2 * self.d / (2 * self.d + np.abs(a) + s)
-        return np.where(a < 0, large, small), np.where(a < 0, small, large)
-
     def values(self, z: Array) -> Array:
         """Evaluate the neighbour of every sample's loss."""
-        p, q = self._split(z)
-        return self.C * (p * (1 - z) + self.d * np.log(p * q))
+        linear, entropy = split_hinges(z, self.d)
+        return self.C * (linear + self.d * np.log(entropy))
 
     def multipliers(self, z: Array) -> Array:
         """Return the multipliers u = C p of the samples at margins z."""
-        return self.C * self._split(z)[0]
+        return self.C * find_shares(z, self.d)
 
     def curvature(self, u: Array) -> Array:
         """Return ``C / (d / p^2 + d / (1 - p)^2)``."""
         p = u / self.C
         square, other = p * p, (1 - p) * (1 - p)
         return self.C / self.d * (square * other / (square + other))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def split_share(z: float, d: float) -> tuple[float, float]:
+    """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
+    # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
+    a = z - 1.0
+    far = math.sqrt(a * a + 4 * d * d) + abs(a)
+    large, small = far / (far + 2 * d), 2 * d / (far + 2 * d)
+    return (large, small) if a < 0 else (small, large)
+
+
+@njit(cache=True, nogil=True)
+def find_shares(z: Array, d: float) -> Array:
+    """Return the shares p of the prices at margins z, in one go through the samples."""
+    p = np.empty(len(z))
+    for i in range(len(z)):
+        p[i] = split_share(z[i], d)[0]
+    return p
+
+
+@njit(cache=True, nogil=True)
+def split_hinges(z: Array, d: float) -> tuple[Array, Array]:
+    """Return p (1 - z) and p (1 - p) of all samples."""
+    linear, entropy = np.empty(len(z)), np.empty(len(z))
+    for i in range(len(z)):
+        p, q = split_share(z[i], d)
+        linear[i], entropy[i] = p * (1.0 - z[i]), p * q
+    return linear, entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,10 +245,13 @@ class Multipliers:
 
     def signed(self, shard: Shard, z: Array) -> Ints:
         """Return the signed weights at margins in units."""
-        u = of_shard(self.loss, shard).multipliers(z)
+        return self.round(shard, of_shard(self.loss, shard).multipliers(z))
+
+    def round(self, shard: Shard, u: Array) -> Ints:
+        """Return the signed weights of multipliers in units, which are rounded down."""
         if self.factors != (1.0, 1.0):
             u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
+        units = np.ldexp(u, -self.exponent).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -284,8 +310,8 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
     intervals = u.vote.intervals(shard)
     z = shard.y * u.vote.scores_of(intervals)
     smooth, own = of_shard(u.loss, shard), of_shard(loss, shard)
-    signed, starts = u.signed(shard, z), u.vote.places.starts
-    multipliers = smooth.multipliers(z)
+    multipliers, starts = smooth.multipliers(z), u.vote.places.starts
+    signed = u.round(shard, multipliers)
     curvature = np.rint(np.ldexp(smooth.curvature(multipliers), -exponent)).astype(np.int64)
     curved = np.flatnonzero(curvature)
     bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
@@ -311,18 +337,19 @@ def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]
     return by_interval, np.array([side.sum() for side in sides])
 
 
-def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> tuple[Ints, Ints, Ints]:
-    """Return exact sums of losses, multipliers and curvatures at each of several steps along a change of a vote."""
+def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:
+    """Return exact sums of losses at each of several steps along a change of a vote."""
     intervals = at.intervals(shard)
     z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
     loss = of_shard(smooth, shard)
-    found = []
-    for step in steps:
-        ahead = z + step * dz
-        u = loss.multipliers(ahead)
-        found.append([sum_exactly(values) for values in (loss.values(ahead), u, loss.curvature(u))])
-    values, multipliers, curvatures = np.array(found).transpose(1, 0, 2)
-    return values, multipliers, curvatures
+    return np.stack([sum_exactly(loss.values(z + step * dz)) for step in steps])
+
+
+def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
+    """Return exact sums of the multipliers and of the curvatures at a vote, by which units are chosen."""
+    loss = of_shard(smooth, shard)
+    u = loss.multipliers(shard.y * at.scores(shard))
+    return sum_exactly(u), sum_exactly(loss.curvature(u))
 
 
 def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:
