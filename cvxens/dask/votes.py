@@ -90,6 +90,11 @@ class Stumps:
         constants = self.feature == -1
         return Vote(self.places, tables, constant + float((w[constants] * self.sign[constants]).sum()))
 
+    def evaluate(self, intervals: NDArray[np.uint16]) -> Array:
+        """Evaluate all stumps on rows in these intervals, (n_columns, n_rows)."""
+        above = intervals[self.feature] > self.place[:, np.newaxis]
+        return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
+
     def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
         """Return the edges of all columns from the sums of signed weights by interval, ``sign (2 above - total)``."""
         twice = self._twice_above(sums)
@@ -221,11 +226,49 @@ def split_hinges(z: Array, d: float) -> tuple[Array, Array]:
     return linear, entropy
 
 
+class Doubt(NamedTuple):
+    """Samples whose margins are nearly 1, by their cells, and the shares of their prices that they have as multipliers.
+
+    A *cell* are the samples of a class in the same intervals of all features, which no column tells apart. The others
+    have the multipliers that the hinge has beside its kink.
+    """
+
+    reach: float  # how far from 1 their margins are at most
+    keys: Ints  # of cells, ascending
+    shares: Array
+
+    def find_shares(self, shard: Shard, intervals: NDArray[np.uint16], z: Array) -> Array:
+        """Find the shares of the prices of all rows of a shard."""
+        shares = (z < 1).astype(np.float64)
+        near = np.flatnonzero(np.abs(z - 1) <= self.reach)
+        keys = name_cells(np.ascontiguousarray(intervals[:, near]), shard.y[near])
+        shares[near] = self.shares[np.searchsorted(self.keys, keys)]
+        return shares
+
+
+@njit(cache=True, nogil=True)
+def name_cells(intervals: NDArray[np.uint16], y: Array) -> Ints:
+    """Return a key for the cell of every row, of 64 bits that look like chance: no two cells share one."""
+    keys = np.empty(len(y), np.int64)
+    for i in range(len(y)):
+        # farther apart than intervals are
+        key = np.uint64(1 << 32 if y[i] > 0 else 0)
+        for j in range(len(intervals)):
+            # the finaliser of splitmix64, as in `shards.draw_rows`
+            key = (key + np.uint64(intervals[j, i])) * np.uint64(0x9E3779B97F4A7C15)
+            key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            key ^= key >> np.uint64(31)
+        keys[i] = np.int64(key)
+    return keys
+
+
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
 
-    They are those of a loss at the vote's margins, times a factor for either class, in whole units of 2**exponent.
+    They are those of a loss at the vote's margins, times a factor for either class, in whole units of 2**exponent; of
+    the hinge, those beside its kink, and near it what is said of the samples in doubt.
     """
 
     vote: Vote
@@ -233,6 +276,7 @@ class Multipliers:
     factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
     exponent: int
     n_samples: int
+    doubt: Doubt | None = None
 
     ndim = 1
 
@@ -241,11 +285,11 @@ class Multipliers:
 
     def evaluate(self, shard: Shard) -> Ints:
         """Return the signed weights of a shard's rows in units."""
-        return self.signed(shard, shard.y * self.vote.scores(shard))
-
-    def signed(self, shard: Shard, z: Array) -> Ints:
-        """Return the signed weights at margins in units."""
-        return self.round(shard, of_shard(self.loss, shard).multipliers(z))
+        intervals, loss = self.vote.intervals(shard), of_shard(self.loss, shard)
+        z = shard.y * self.vote.scores_of(intervals)
+        if self.doubt is not None:
+            return self.round(shard, loss.C * self.doubt.find_shares(shard, intervals, z))
+        return self.round(shard, loss.multipliers(z))
 
     def round(self, shard: Shard, u: Array) -> Ints:
         """Return the signed weights of multipliers in units, which are rounded down."""
@@ -259,7 +303,12 @@ class Multipliers:
         starts, thresholds = self.vote.places.starts, self.vote.places.thresholds
         sizes = [len(starts) - 1, len(thresholds)]
         head = [self.n_samples, self.exponent, *self.factors, getattr(self.loss, "d", 0.0), self.vote.constant, *sizes]
-        return np.concatenate([np.array(head, np.float64), starts, thresholds, self.vote.tables])
+        packed = [np.array(head, np.float64), starts, thresholds, self.vote.tables]
+        if self.doubt is not None:
+            # floats hold the halves of a key
+            keys = self.doubt.keys
+            packed += [np.array([self.doubt.reach]), keys >> 32, keys & 0xFFFFFFFF, self.doubt.shares]
+        return np.concatenate(packed)
 
     def real(self, units: int) -> float:
         """Return a number of units as a float."""
@@ -288,8 +337,14 @@ class Signs:
         thresholds = packed[9 + int(n_features) :][: int(n_places)]
         places = find_places(np.split(thresholds, starts[1:-1]), self.sample)
         loss = InteriorHinge(self.loss.C, distance) if distance else self.loss
-        vote = Vote(places, packed[9 + int(n_features) + int(n_places) :], constant)
-        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples))
+        rest = packed[9 + int(n_features) + int(n_places) :]
+        # a feature with m places has m + 1 intervals
+        n_cells = int(n_places) + int(n_features)
+        vote, doubt = Vote(places, rest[:n_cells], constant), None
+        if len(rest) > n_cells:
+            reach, (upper, lower, shares) = rest[n_cells], np.split(rest[n_cells + 1 :], 3)
+            doubt = Doubt(float(reach), (upper.astype(np.int64) << 32) | lower.astype(np.int64), shares)
+        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples), doubt)
 
 
 class Stock(NamedTuple):
@@ -315,13 +370,11 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
     curvature = np.rint(np.ldexp(smooth.curvature(multipliers), -exponent)).astype(np.int64)
     curved = np.flatnonzero(curvature)
     bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
-    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
     return Stock(
         sum_exactly(own.values(z)),
         sum_exactly(smooth.values(z)),
         sum_exactly(own.values(z) + multipliers * z - own.dual_values(multipliers)),
-        np.stack([sum_by_intervals(intervals, starts, side) for side in sides]),
-        np.array([side.sum() for side in sides]),
+        *sum_of_classes(intervals, starts, signed),
         sum_by_intervals(bent, starts, curvature[curved]),
         np.array(curvature.sum()),
         sum_by_pairs(bent, starts, curvature[curved]),
@@ -330,10 +383,13 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
 
 def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]:
     """Return the multipliers of either class by interval, and in all, in units."""
-    signed = u.evaluate(shard)
-    intervals = find_intervals(shard.values, shard.codes, places)
-    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
-    by_interval = np.stack([sum_by_intervals(intervals, places.starts, side) for side in sides])
+    return sum_of_classes(find_intervals(shard.values, shard.codes, places), places.starts, u.evaluate(shard))
+
+
+def sum_of_classes(intervals: NDArray[np.uint16], starts: Ints, signed: Ints) -> tuple[Ints, Ints]:
+    """Return the sizes of signed weights of either class by interval, (2, n_cells), and in all, (2,)."""
+    sides = [np.maximum(side * signed, 0) for side in (-1, 1)]
+    by_interval = np.stack([sum_by_intervals(intervals, starts, side) for side in sides])
     return by_interval, np.array([side.sum() for side in sides])
 
 
@@ -343,6 +399,11 @@ def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -
     z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
     loss = of_shard(smooth, shard)
     return np.stack([sum_exactly(loss.values(z + step * dz)) for step in steps])
+
+
+def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
+    """Return the exact sum of the losses at a vote."""
+    return sum_exactly(of_shard(loss, shard).values(shard.y * vote.scores(shard)))
 
 
 def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
