@@ -3,8 +3,8 @@
 A step minimises a *quadratic model* of the loss plus the penalty itself over the *active* weights, those that are not 0
 or whose edge exceeds the penalty's slope, then searches along the way there (Lee, Sun & Saunders 2014; skglm's
 `ProxNewton` and glmnet are of this kind). Coordinate descent finds the signs of the model's optimum, a Cholesky factor
-the optimum for them, in turn, until the model gains little more: a step beyond that is worth less than the next model. The
-squares of an elastic net are as smooth as the loss, and a part of the model.
+the optimum for them, in turn, until the model gains little more: a step beyond that is worth less than the next model.
+The squares of an elastic net are as smooth as the loss, and a part of the model.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ class SparseMaster(ProximalMaster):
         )
 
     def summarise(self, edges: Array) -> Edges:
-        # -loss*(-t u) at the t for which the largest edge is the slope of the penalty; none is outside the restricted set
+        # -loss*(-t u) at the t for which the largest edge is the slope of an l1 penalty; no column is outside
         sizes = edges if self.restricted.formulation.nonnegative else np.abs(edges)
         return Edges(float(sizes.max()), np.inf, lambda: sizes, -np.inf)
 
