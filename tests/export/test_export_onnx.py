@@ -268,6 +268,9 @@ GAPPED = st.one_of(
     ),
     st.builds(LevelStump, st.just(0), st.just(()), st.sampled_from([1, -1]), st.just(1)),
     st.builds(lambda missing: Rule((Interval(0, -1.0, 0.5, missing),), -1), st.booleans()),
+    st.builds(
+        Ramp, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1, 0]), st.sampled_from([-0.3, 2.0])
+    ),
     st.builds(Constant, st.sampled_from([1, -1])),
 )
 
