@@ -112,8 +112,10 @@ def test_within_a_standard_error_the_simplest_is_taken():
 
 @pytest.mark.parametrize("several", [False, True], ids=["two classes", "targets"])
 def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
-    kind, y = (AdditiveRegressor, 2 * X[:, 0] + X[:, 1] + RNG.normal(size=60)) if several else (AdditiveClassifier, Y)
-    A = X + 0.3 * np.random.default_rng(3).normal(size=X.shape).round(1)
+    random = np.random.default_rng(5)
+    A = X + 0.3 * random.normal(size=X.shape).round(1)
+    t = A[:, 0] + A[:, 1] + random.normal(size=60)
+    kind, y = (AdditiveRegressor, t) if several else (AdditiveClassifier, Y)
     mean = kind(cv=3).fit(A[:, :3], y)
     table = mean.cv_results_
     scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
@@ -138,10 +140,8 @@ def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
         loss = mean.C_ * np.logaddexp(0, np.where(y == "yes", -1, 1) * mean.decision_function(A[:, :3])).sum()
         assert_allclose(certificate.primal, np.abs(mean.weights_).sum() + loss)
     # loss and penalty are convex
-    assert certificate.primal <= max(
-        m.certify(A[:, :3], y).primal
-        for m in [member.set_params(C=mean.C_, pairs=bool(mean.pairs_)) for member in members]
-    )
+    apart = [m.set_params(C=mean.C_).certify(A[:, :3], y).primal for m in members]
+    assert certificate.primal <= (1 + 2 * FOLD_TOL) * np.mean(apart)
 
 
 def test_what_is_given_is_not_chosen():
