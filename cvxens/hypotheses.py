@@ -562,6 +562,8 @@ class Indicator:
 class Ramp:
     """The hypothesis h(x) = slope (x[feature] - threshold), on one side of the threshold and else 0, or a line.
 
+    It is 0 where the feature is missing.
+
     Examples
     --------
     >>> for ramp in (Ramp(0, 2.0, 1, 0.5), Ramp(0, 2.0, -1, -0.5), Ramp(0, 2.0, 0, 0.5)):
@@ -578,7 +580,8 @@ class Ramp:
 
     def __call__(self, X: Any, /) -> Array:
         beyond = np.asarray(column(X, self.feature), np.float64) - self.threshold
-        return self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
+        values = self.slope * (np.maximum(self.side * beyond, 0.0) if self.side else beyond)
+        return np.where(np.isnan(beyond), 0.0, values)
 
     def __neg__(self) -> Ramp:
         return replace(self, slope=-self.slope)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +50,8 @@ class Effects:
         The mean of the absolute value of every effect over the background, and its variance.
     read : callable
         From samples as users have them to an array or sparse matrix (n_samples, n_features).
+    levels : mapping from int to tuple of str
+        By nominal feature, what its codes 0, 1, ... stand for.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Effects:
     sizes: Array
     variances: Array
     read: Callable[[Any], Any] = np.asarray
+    levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def from_terms(
@@ -85,6 +88,7 @@ class Effects:
         X: Any = None,
         sample_weight: Array | None = None,
         read: Callable[[Any], Any] = np.asarray,
+        levels: Mapping[int, tuple[str, ...]] | None = None,
     ) -> Self:
         """Make the effects of a sum of hypotheses and main effects, each times its weights (n_outputs,).
 
@@ -139,7 +143,8 @@ class Effects:
         measured = [_measure_main(main, background) for main in mains] + [_measure_joint(one) for one in interactions]
         sizes, variances = np.array(measured).reshape(-1, 2, len(total)).swapaxes(0, 1)
         names = tuple(map(str, feature_names))
-        return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read)
+        known = {} if levels is None else levels
+        return cls(total, tuple(mains), tuple(interactions), names, tuple(outputs), sizes, variances, read, known)
 
     @property
     def terms(self) -> tuple[MainEffect | Interaction, ...]:
@@ -155,6 +160,21 @@ class Effects:
     def n_features(self) -> int:
         """The number of features of the model."""
         return len(self.feature_names)
+
+    def tell_value(self, feature: int, value: float) -> str:
+        """Return a value of a feature as people read it: a number of four digits, a level, or "missing".
+
+        Examples
+        --------
+        >>> from cvxens.hypotheses import LevelStump
+        >>> sky = [(LevelStump(0, (1,), 1), np.array([0.5]))]
+        >>> effects = Effects.from_terms(sky, np.zeros(1), ["sky"], levels={0: ("blue", "grey")})
+        >>> effects.tell_value(0, 1.0), effects.tell_value(0, np.nan)
+        ('grey', 'missing')
+        """
+        if np.isnan(value):
+            return "missing"
+        return self.levels[feature][int(value)] if feature in self.levels else f"{value:.4g}"
 
     def __call__(self, X: Any) -> Array:
         """Return the scores of samples X (n_samples, n_features): (n_samples,) or (n_samples, n_outputs)."""

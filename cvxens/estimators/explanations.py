@@ -58,7 +58,10 @@ class Explained:
             if sample_weight is not None:
                 sample_weight = validation.weights("sample_weight", sample_weight, X.shape[0])
         names = getattr(model, "feature_names_in_", [f"x[{j}]" for j in range(model.n_features_in_)])
-        return Effects.from_terms(*found[:2], names, found.outputs, X=X, sample_weight=sample_weight, read=read)
+        kinds = enumerate(getattr(model, "features_", ()))
+        levels = {j: kind.categories for j, kind in kinds if kind.categories is not None}
+        given: Any = {"X": X, "sample_weight": sample_weight, "read": read, "levels": levels}
+        return Effects.from_terms(*found[:2], names, found.outputs, **given)
 
     def report(
         self, file: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None

@@ -200,7 +200,8 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
         case Ramp():
             beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
-            return graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
+            values = graph.put("Mul", part if hypothesis.side else beyond, hypothesis.slope)
+            return graph.put("Where", graph.put("IsNaN", beyond), 0.0, values) if graph.gaps else values
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     kind = type(hypothesis).__name__

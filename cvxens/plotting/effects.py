@@ -221,9 +221,12 @@ class ExplanationDisplay(Display):
         if read.shape[0] != 1:
             raise InvalidInput("x", f"found {read.shape[0]} samples", "give one, such as X[:1]")
         found = (effects.shapley_values if shapley else effects.contributions)(x).reshape(-1, len(effects.intercept))
-        values = {name: float(column(read, feature)[0]) for feature, name in enumerate(effects.feature_names)}
+        values = {
+            name: effects.tell_value(feature, float(column(read, feature)[0]))
+            for feature, name in enumerate(effects.feature_names)
+        }
         plain = effects.feature_names if shapley else effects.names
-        names = [f"{name} = {values[name]:.4g}" if name in values else name for name in plain]
+        names = [f"{name} = {values[name]}" if name in values else name for name in plain]
         return cls(found[:, k], names, float(effects.intercept[k]), n_shown).plot(ax)
 
     @classmethod

@@ -12,9 +12,10 @@ from cvxens import validation
 from cvxens.effects import Effects, MainEffect
 from cvxens.effects.functions import find_span
 from cvxens.errors import InvalidInput
-from cvxens.features import column
+from cvxens.features import column, count_missing
 from cvxens.plotting.display import (
     FAINT,
+    NOTE,
     PALETTE,
     Names,
     add_note,
@@ -24,7 +25,7 @@ from cvxens.plotting.display import (
     new_axes,
     read_fitted,
 )
-from cvxens.plotting.ensembles import Ensemble, WeightedStump
+from cvxens.plotting.ensembles import NEGLIGIBLE, Ensemble, WeightedStump
 from cvxens.types import Array
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ MOST_ABREAST = 5
 
 YLABEL = "contribution to f"
 
+MOST_COUNTED = 3
+"""The most bars whose counts are told as "n = 12", and not as 12."""
+
+MOST_LETTERS = 32
+"""The most letters that names of bars can have beside each other, where all are as long as the longest."""
+
 RUG = 1000
 """The most samples that are marked below a function, evenly spaced in rank."""
 
@@ -56,11 +63,15 @@ class ShapeFunction:
     knots, values : array-like of shape (n_knots,)
         The function at ascending knots.
     sample : array-like of shape (n_samples,), optional
-        The feature's values, to be marked below.
+        The feature's values, to be marked below, NaN where missing.
     steps : bool
         True if it is constant from each knot to the next; else it is linear there.
     of : str
         Of several scores the one that it is part of: a class, or what a sub-problem tells apart.
+    levels : sequence of str
+        Of a nominal feature, what its codes 0, 1, ... stand for; empty for a number.
+    missing : float, optional
+        The function where the value is missing.
 
     Raises
     ------
@@ -79,6 +90,8 @@ class ShapeFunction:
     sample: Array | None = None
     steps: bool = False
     of: str = ""
+    levels: Sequence[str] = ()
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
@@ -104,11 +117,16 @@ class ShapeFunction:
         return cls(name, np.r_[first, thresholds, last], np.append(values, values[-1]), sample, True, of)
 
     @classmethod
-    def from_effect(cls, name: str, main: MainEffect, output: int, sample: Array | None, of: str = "") -> Self:
+    def from_effect(
+        cls, name: str, main: MainEffect, output: int, sample: Array | None, of: str = "", levels: Sequence[str] = ()
+    ) -> Self:
         """Take a main effect for one of several scores, over the sample or a little over its cuts."""
+        gone = float(main.at([np.nan])[0, output])
+        if levels:
+            codes = np.arange(len(levels), dtype=np.float64)
+            return cls(name, codes, main.at(codes)[:, output], sample, True, of, levels, gone)
         x, values = main.outline(*find_span(main.cuts, sample))
-        known = None if sample is None else sample[~np.isnan(sample)]
-        return cls(name, x, values[:, output], known, of=of)
+        return cls(name, x, values[:, output], sample, of=of, missing=gone)
 
     @property
     def extent(self) -> float:
@@ -121,9 +139,21 @@ class ShapeFunction:
         return float(np.abs(np.diff(self.values)).sum())
 
     @property
-    def two_values(self) -> Array | None:
-        """The two values of the feature in the sample, if it has no more: an indicator."""
-        distinct = np.zeros(0) if self.sample is None else np.unique(self.sample)
+    def known(self) -> Array | None:
+        """The values of the sample that are not missing."""
+        return None if self.sample is None else self.sample[~np.isnan(self.sample)]
+
+    @property
+    def n_missing(self) -> int:
+        """The number of values of the sample that are missing."""
+        return 0 if self.sample is None else int(np.isnan(self.sample).sum())
+
+    @property
+    def places(self) -> Array | None:
+        """Values to draw bars at: all levels, or the two values that a number has in the sample, if it has no more."""
+        if self.levels:
+            return self.knots
+        distinct = np.zeros(0) if self.known is None else np.unique(self.known)
         return distinct if len(distinct) == 2 else None
 
     def at(self, x: Array) -> Array:
@@ -143,8 +173,9 @@ Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
 class ShapeDisplay:
     """The functions g_d of an additive model f(x) = b + sum_d g_d(x_d), one picture per feature, on one scale.
 
-    A feature that has two values in the sample is drawn as two bars. Of several classes each picture has the functions
-    of all of them, in the colours of the legend.
+    A nominal feature is drawn as a bar for each level, a number that has two values in the sample as two bars. What is
+    added where a value is missing is a bar or a dotted line, if some are missing in the sample. Of several classes each
+    picture has the functions of all of them, in the colours of the legend.
 
     Parameters
     ----------
@@ -207,14 +238,18 @@ class ShapeDisplay:
     def from_estimator(cls, estimator: Any, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the ``shape_functions_`` of a fitted estimator, or else the sums of its stumps, feature by feature.
 
-        The features are called as in ``feature_names_in_`` where there is that, and come in the order of
-        ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class, or
-        of each sub-problem.
+        Where weak learners are no stumps, features are nominal or values missing, its main effects are drawn, as by
+        `from_effects`. The features are called as in ``feature_names_in_`` where there is that, and come in the order
+        of ``feature_importances_``, or else as in `from_shapes`. Of several classes there is a function of each class,
+        or of each sub-problem.
         """
         estimator = getattr(estimator, "best_estimator_", estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if not hasattr(estimator, "shape_functions_"):
-            panels = _staircases(Ensemble.list_scores(estimator), X, names)
+            scores = Ensemble.list_scores(estimator)
+            if hasattr(estimator, "effects") and not _are_plain(estimator, scores, X):
+                return cls.from_effects(estimator.effects(X), X, n_shown=n_shown, ax=ax)
+            panels = _staircases(scores, X, names)
         elif hasattr(estimator, "estimators_"):
             parts = zip(name_problems(estimator), estimator.shape_functions_, strict=True)
             panels = _curves(dict(parts), X, names)
@@ -229,15 +264,20 @@ class ShapeDisplay:
     def from_effects(cls, effects: Effects, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the main effects of a model, of the mean 0 over the samples that they were made on.
 
-        They come by importance, and are those of trees of depth 2 and of rules too; a sample `X` is marked below.
+        They come by importance, and are those of trees of depth 2 and of rules too; a sample `X` is marked below. Those
+        that are 0 but for rounding are left out.
         """
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
+        negligible = NEGLIGIBLE * effects.importances.max(initial=0.0)
         for main, size in zip(effects.mains, effects.importances, strict=False):
+            if size <= negligible:
+                continue
             values = None if sample is None else np.asarray(column(sample, main.feature), np.float64)
-            name = effects.feature_names[main.feature]
+            name, levels = effects.feature_names[main.feature], effects.levels.get(main.feature, ())
             panels[main.feature] = [
-                ShapeFunction.from_effect(name, main, k, values, of) for k, of in enumerate(effects.outputs or [""])
+                ShapeFunction.from_effect(name, main, k, values, of, levels)
+                for k, of in enumerate(effects.outputs or [""])
             ]
             sizes[main.feature] = size
         return cls._from_panels(panels, n_shown, importances=sizes).plot(ax)
@@ -313,16 +353,11 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
     styles: list[dict[str, Any]] = [
         {"color": PALETTE[k % len(PALETTE)], "label": shape.of or None} for k, shape in enumerate(panel)
     ]
-    sample, two_values = panel[0].sample, panel[0].two_values
-    if sample is not None and two_values is not None:
-        # two bars for each score, at the values of an indicator, with the number of samples below
-        width = 0.7 / len(panel)
-        for k, (shape, style) in enumerate(zip(panel, styles, strict=True)):
-            places = np.arange(2) + (k - (len(panel) - 1) / 2) * width
-            ax.bar(places, shape.at(two_values), 0.9 * width, **style)
-        counts = [int((sample == value).sum()) for value in two_values]
-        ax.set_xticks([0, 1], [f"{value:g}\nn = {count}" for value, count in zip(two_values, counts, strict=True)])
+    first = panel[0]
+    if (values := first.places) is not None:
+        _draw_bars(ax, panel, values, styles)
         return
+    sample = first.known
     ends = np.concatenate([*(shape.knots[[0, -1]] for shape in panel), *([] if sample is None else [sample])])
     for shape, style in zip(panel, styles, strict=True):
         knots, values = shape.knots, shape.values
@@ -332,10 +367,41 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
         if ends.max() > knots[-1]:
             knots, values = np.append(knots, ends.max()), np.append(values, values[-1])
         ax.plot(knots, values, drawstyle="steps-post" if shape.steps else "default", **style)
+        if first.n_missing and shape.missing is not None:
+            ax.axhline(shape.missing, color=style["color"], linestyle=":", linewidth=1.2)
+    if first.n_missing and first.missing is not None:
+        ax.annotate(
+            f"missing (n = {first.n_missing})",
+            (1, first.missing),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            fontsize="small",
+            color=NOTE,
+        )
     if sample is not None:
         ranks = np.linspace(0, len(sample) - 1, min(RUG, len(sample))).round().astype(int)
         marks = np.sort(sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
+
+
+def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: Sequence[dict[str, Any]]) -> None:
+    """Draw a bar for each value and score, and one where the value is missing, with the numbers of samples below."""
+    first, width = panel[0], 0.7 / len(panel)
+    gaps = bool(first.n_missing) and first.missing is not None
+    for k, (shape, style) in enumerate(zip(panel, styles, strict=True)):
+        heights = np.append(shape.at(values), [shape.missing] if gaps else [])
+        ax.bar(np.arange(len(heights)) + (k - (len(panel) - 1) / 2) * width, heights, 0.9 * width, **style)
+    names = [*(first.levels or [f"{value:g}" for value in values.tolist()]), *(["missing"] if gaps else [])]
+    crowded = max(map(len, names)) * len(names) > MOST_LETTERS
+    if first.known is not None:
+        counts = [int((first.known == value).sum()) for value in values.tolist()] + [first.n_missing] * gaps
+        beside = " ({})" if crowded else "\nn = {}" if len(names) <= MOST_COUNTED else "\n{}"
+        names = [name + beside.format(count) for name, count in zip(names, counts, strict=True)]
+    ax.set_xticks(np.arange(len(names)), names, rotation=90 if crowded else 0)
+    if crowded:
+        ax.tick_params(axis="x", labelsize="small")
 
 
 def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Names) -> Panels:
@@ -352,6 +418,15 @@ def _curves(scores: Mapping[str, Sequence[Any]], X: Any, names: Names) -> Panels
                 raise InvalidInput("shapes", f"found no pair for {names[d]}", remedy) from None
             panels[d].append(ShapeFunction(names[d], knots, values, columns[d], of=of))
     return panels
+
+
+def _are_plain(estimator: Any, scores: Sequence[tuple[str, Ensemble]], X: Any) -> bool:
+    """Return True if an ensemble is of stumps on numbers, none of which is missing."""
+    if hasattr(estimator, "features_") or (
+        X is not None and count_missing(estimator._accepts().new(estimator, X)).any()
+    ):
+        return False
+    return all(hasattr(hypothesis, "step") for _, ensemble in scores for hypothesis in ensemble.hypotheses)
 
 
 def _staircases(ensembles: Sequence[tuple[str, Ensemble]], X: Any, names: Names) -> Panels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import getdoc, signature
 from math import isfinite
@@ -57,7 +57,6 @@ class Given:
     y: NDArray | None
     weights: Array | None
     rows: Sequence[str]
-    levels: Mapping[int, Sequence[str]]  # of nominal features, by feature
 
     @classmethod
     def from_sample(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Given | None:
@@ -72,8 +71,7 @@ class Given:
         y = None if y is None else validation.labels("y", y, n)
         weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
         rows = getattr(X, "index", None)
-        nominal = {k: f.categories for k, f in enumerate(getattr(model, "features_", ())) if f.categories is not None}
-        return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)), nominal)
+        return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)))
 
     def take(self, rows: NDArray[np.intp]) -> Any:
         """Return some samples as they were given."""
@@ -249,10 +247,10 @@ def _draw_main(main: MainEffect, effects: Effects, given: Given | None) -> Conte
         if not known.all():
             drawn["missing"] = {"values": _numbers(main.at([np.nan])), "count": _number(weights[~known].sum())}
         levels, places = np.unique(x[known], return_inverse=True)
-        texts = given.levels.get(main.feature)
-        if len(levels) <= MOST_LEVELS or texts is not None:
+        nominal = main.feature in effects.levels
+        if len(levels) <= MOST_LEVELS or nominal:
             drawn["levels"] = _numbers(levels)
-            drawn["names"] = None if texts is None else [texts[int(level)] for level in levels]
+            drawn["names"] = [effects.tell_value(main.feature, level) for level in levels] if nominal else None
             drawn["counts"] = _numbers(np.bincount(places, weights[known], len(levels)))
             drawn["bars"] = [_numbers(values) for values in main.at(levels).T]
             return drawn
@@ -294,9 +292,10 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
         "effects": [effects.names[k] for k in shown_effects],
         "features": [effects.feature_names[k] for k in shown_features],
         "values_of_effects": [
-            [_number(values[i, main_of[k]]) if main_of[k] >= 0 else None for k in shown_effects] for i in range(n)
+            [_value(effects, main_of[k], values[i, main_of[k]]) if main_of[k] >= 0 else None for k in shown_effects]
+            for i in range(n)
         ],
-        "values_of_features": [_numbers(values[i, shown_features]) for i in range(n)],
+        "values_of_features": [[_value(effects, j, values[i, j]) for j in shown_features.tolist()] for i in range(n)],
         "samples": [
             {
                 "name": given.rows[row],
@@ -309,6 +308,12 @@ def _explain(model: Any, effects: Effects, given: Given | None, explain: Any) ->
             for i, row in enumerate(rows.tolist())
         ],
     }
+
+
+def _value(effects: Effects, feature: int, value: float) -> Any:
+    """Return a value of a feature, as text where it is a level or missing."""
+    words = feature in effects.levels or np.isnan(value)
+    return effects.tell_value(feature, value) if words else _number(value)
 
 
 def _with_others(values: Array, shown: NDArray[np.intp]) -> list[list[Any]]:

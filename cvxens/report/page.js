@@ -418,7 +418,7 @@
     row("mean score", mean, mean, format(mean, 4), null);
     reached = mean;
     for (const [label, value, adds] of steps) {
-      row(label, reached, reached + adds, signed(adds), adds > 0 ? "up" : "down", value === null ? "" : format(value));
+      row(label, reached, reached + adds, signed(adds), adds > 0 ? "up" : "down", value === null ? "" : typeof value === "string" ? value : format(value));
       reached += adds;
     }
     row("score", score, score, format(score, 4), null);

@@ -13,6 +13,7 @@ from cvxens.colgen.oracles import AdditiveTerms
 from cvxens.colgen.oracles.additive_terms import list_ramps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Ramp
+from cvxens.trees import Feature
 
 X = np.random.default_rng(0).normal(size=(24, 3)).round(1)
 
@@ -94,3 +95,26 @@ def test_lines_and_ramps_have_weighted_standard_deviations_as_units():
     assert (line.slope, line.threshold) == pytest.approx((repeated.slope, repeated.threshold))
     assert line(twice).std() == pytest.approx(1.0)
     assert not list(list_ramps(np.array([[0.0], [1.0]])))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(seed):
+    random = np.random.default_rng(seed)
+    x, sky = random.integers(0, 4, 9).astype(float), random.integers(0, 3, 9).astype(float)
+    x[:4], sky[:3] = [0, 1, 2, np.nan], [0, 1, 2]
+    s = random.normal(size=9)
+    known, gone = np.unique(x[~np.isnan(x)]), np.isnan(x)
+    mean, deviation = x[~gone].mean(), x[~gone].std()
+    tests = [gone, *(sky == level for level in range(3))]
+    columns = [np.ones(9), *(np.where(test, 1.0, -1.0) for test in tests), (x - mean) / deviation]
+    for t in (known[1:] + known[:-1]) / 2:
+        for way in (1.0, -1.0):
+            columns += [np.where(gone, way, np.where(x >= t, 1.0, -1.0)), np.maximum(way * (x - t), 0) / deviation]
+    largest = np.abs(np.nan_to_num(np.array(columns)) @ s).max()
+    X = np.column_stack([x, sky])
+    priced = AdditiveTerms(X, features=[Feature("x"), Feature("sky", ("a", "b", "c"))]).price(s)
+    assert priced.columns[0].edge == pytest.approx(largest, rel=1e-12)
+    assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
+    for column in priced.columns:
+        assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)

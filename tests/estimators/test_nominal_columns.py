@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cvxens import (
     AdaBoostClassifier,
     AdaBoostMHClassifier,
+    AdditiveClassifier,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
@@ -66,6 +67,7 @@ STUMPS = [
     CGEnsSLSClassifier(tol=0.01),
     ColumnGenerationClassifier(oracle=partial(Stumps, levels="subsets", missing="zero")),
     MultiBoostClassifier(),
+    AdditiveClassifier(C=0.5),
 ]
 each = pytest.mark.parametrize("estimator", [*TREES, *STUMPS], ids=called)
 

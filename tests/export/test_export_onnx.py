@@ -285,6 +285,9 @@ GAPPED = st.one_of(
         st.sampled_from([LevelStump(0, (), 1, 1), LevelStump(1, (1,), -1, 1)]),
         st.sampled_from([-1, 1]),
     ),
+    st.builds(
+        Ramp, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1, 0]), st.sampled_from([-0.3, 2.0])
+    ),
     st.builds(Constant, st.sampled_from([1, -1])),
 )
 

@@ -75,7 +75,7 @@ def draw(number):
     oracle = make(X, **options)
     allowed = [(a, b) for a, b in pairs if options["interactions"] is None or (a, b) in options["interactions"]]
     allowed = [pair for pair in allowed if pair not in options["forbidden"]]
-    listed = list(enumerate_all(tests_of(X, oracle), {*allowed, *((b, a) for a, b in allowed)}))
+    listed = list(enumerate_all(list_tests(X, oracle), {*allowed, *((b, a) for a, b in allowed)}))
     sided = [(h, value, side_of(h, options.get("signs", np.zeros(d)))) for h, value in listed]
     sided = [each for each in sided if each[2] is not None]
     if options["constant"]:
@@ -131,7 +131,7 @@ class Test:
         return Interval(self.feature, *((self.threshold, inf) if above else (-inf, self.threshold)), missing)
 
 
-def tests_of(X, oracle):
+def list_tests(X, oracle):
     """All tests of every feature, at all middles between neighbouring values; if these are too many, the oracle's."""
     found = []
     for j, own in enumerate(oracle.binned.thresholds):

@@ -1,11 +1,12 @@
 """Pictures of effects: importances, pairs, explanations of one sample, and shapes of trees."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from rendering import assert_drawn, assert_opens_one_figure, legend_of
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators import AdaBoostMHClassifier, LPBoostClassifier
+from cvxens.estimators import AdaBoostMHClassifier, CGEnsClassifier, LPBoostClassifier
 from cvxens.plotting import EffectsDisplay, ExplanationDisplay, PairDisplay, ShapeDisplay
 
 
@@ -101,3 +102,26 @@ def test_what_is_not_there_is_refused(effects, sample):
         EffectsDisplay([0.0, -1.0], ["a", "b"])
     with pytest.raises(InvalidInput, match=r"table: found shape \(2, 1\); give \(1, 1\)"):
         PairDisplay(([0, 1], [0, 1]), [[0.0], [1.0]], ("a", "b"))
+
+
+def test_levels_and_gaps_are_told_by_name(ax):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": random.integers(0, 9, 60).astype(float), "sky": random.choice(["blue", "grey"], 60)})
+    y = (frame["age"] > 4) ^ (frame["sky"] == "grey") & (frame["age"] > 2)
+    frame.loc[:9, "age"], frame.loc[5:7, "sky"] = np.nan, None
+    model = CGEnsClassifier(C=0.1).fit(frame, y)
+    effects = model.effects(frame)
+    axes = [ax, ax.figure.add_subplot()]
+    age, sky = sorted(ShapeDisplay.from_estimator(model, frame, ax=axes).axes_, key=lambda one: one.get_xlabel())
+    missing = [effects.mains[k].at([np.nan])[0, 0] for k in range(2)]
+    assert [label.get_text() for label in sky.get_xticklabels()] == [
+        *(f"{name}\nn = {(frame['sky'] == name).sum()}" for name in ("blue", "grey")),
+        "missing\nn = 3",
+    ]
+    assert [bar.get_height() for bar in sky.patches] == pytest.approx([*effects.mains[1].at([0, 1])[:, 0], missing[1]])
+    assert [text.get_text() for text in age.texts] == ["missing (n = 10)"]
+    assert age.lines[-2].get_ydata() == pytest.approx([missing[0]] * 2)
+    drawn = ExplanationDisplay.from_effects(effects, frame.iloc[[5]], shapley=True, ax=ax.figure.add_subplot())
+    labels = [label.get_text() for label in drawn.ax_.get_yticklabels()]
+    assert {"age = missing", "sky = missing"} & set(labels)
+    assert effects.tell_value(1, 1.0) == "grey"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,13 @@ import numpy as np
 from cvxens import validation
 from cvxens.colgen.oracles.bins import BinnedFeatures, Groups
 from cvxens.colgen.oracles.depth_two_trees import DepthTwoTrees
-from cvxens.colgen.oracles.kinds import check_sides
+from cvxens.colgen.oracles.kinds import Kinds, check_sides
 from cvxens.colgen.oracles.pair_rules import PairRules
 from cvxens.colgen.oracles.pool import Pool
 from cvxens.colgen.oracles.quantile_stumps import QuantileStumps
 from cvxens.colgen.oracles.unions import Costed, Union
 from cvxens.hypotheses import Hypothesis, Ramp
+from cvxens.trees import Feature
 from cvxens.types import Array
 
 PAIR_COST = 2.0
@@ -37,10 +38,13 @@ class AdditiveTerms(Union):
     Where features have signs there are `PairRules`, which keep them, in place of all trees, at half the cost, as rules
     are 0 elsewhere.
 
+    Missing values and nominal features are as in `QuantileStumps`: a step sends missing values to the better side, a
+    line and a ramp are 0 there, and of levels one is told from the others. Of a sample with either there are no pairs.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
+        Finite, or NaN where missing, at least one feature that varies.
     n_bins : int
         At most so many bins per feature of pairs, 2 to 256.
     pairs : bool
@@ -57,6 +61,10 @@ class AdditiveTerms(Union):
         At most so many columns are returned; by default all that were found.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for quantiles and standard deviations; by default 1.
+    features : sequence of Feature, optional
+        What the columns are, as for `Stumps`.
+    missing : {"side", "zero"}
+        What steps are where the value is missing, as for `Stumps`.
 
     Examples
     --------
@@ -80,14 +88,18 @@ class AdditiveTerms(Union):
         signs: Any = None,
         columns_per_round: int | None = None,
         sample_weight: Any = None,
+        features: Sequence[Feature] | None = None,
+        missing: str = "side",
     ) -> None:
-        sided = signs is not None and bool(np.any(signs))
+        kinds = Kinds.from_sample(X, features, missing)
+        X, signs = kinds.X, None if signs is None else kinds.check_sides(signs)
+        sided = signs is not None and bool(signs.any())
         given: Any = {"sample_weight": sample_weight}
-        found: list[Any] = [QuantileStumps(X, signs=signs, columns_per_round=COLUMNS_A_ROUND, **given)]
-        X = found[0].sample
-        if ramps := list(list_ramps(X, signs, sample_weight)):
+        steps: Any = {"features": kinds.features, "missing": missing, "columns_per_round": COLUMNS_A_ROUND, **given}
+        found: list[Any] = [QuantileStumps(X, signs=signs, **steps)]
+        if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
             found.append(Pool.of(ramps, X, columns_per_round=COLUMNS_A_ROUND, negations=not sided))
-        if pairs and X.shape[1] > 1 and (interactions is None or len(interactions) > 0):
+        if pairs and kinds.plain and X.shape[1] > 1 and (interactions is None or len(interactions) > 0):
             given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
             cost = validation.positive("pair_cost", pair_cost)
             if sided:
@@ -97,10 +109,13 @@ class AdditiveTerms(Union):
         super().__init__(*found, columns_per_round=columns_per_round)
 
 
-def list_ramps(X: Array, signs: Any = None, sample_weight: Any = None) -> Iterator[Hypothesis]:
+def list_ramps(
+    X: Array, signs: Any = None, sample_weight: Any = None, features: Sequence[int] | None = None
+) -> Iterator[Hypothesis]:
     """Yield the line of every feature of three values or more, and its ramps, over its standard deviation.
 
     Where there are signs, -h is yielded too where a feature has none, and only what keeps the sign where it has one.
+    Missing values count for nothing; `features` are those to take, by default all.
 
     Examples
     --------
@@ -109,13 +124,16 @@ def list_ramps(X: Array, signs: Any = None, sample_weight: Any = None) -> Iterat
     """
     sides = check_sides(signs, X.shape[1])
     sided = bool(sides.any())
-    binned = BinnedFeatures.from_samples(X, N_KNOTS + 1, sample_weight=sample_weight)
-    for j, knots in enumerate(binned.thresholds):
+    features = range(X.shape[1]) if features is None else features
+    binned = BinnedFeatures.from_samples(X, N_KNOTS + 1, sample_weight=sample_weight, columns=features)
+    for j, knots in zip(features, binned.thresholds, strict=True):
         if len(knots) < 2:
             # a step says all of two values
             continue
-        mean = np.average(X[:, j], weights=sample_weight)
-        slope = 1 / float(np.sqrt(np.average((X[:, j] - mean) ** 2, weights=sample_weight)))
+        known = ~np.isnan(X[:, j])
+        x, masses = X[known, j], None if sample_weight is None else np.asarray(sample_weight)[known]
+        mean = np.average(x, weights=masses)
+        slope = 1 / float(np.sqrt(np.average((x - mean) ** 2, weights=masses)))
         bends = [(float(mean), 0), *((float(t), side) for t in knots for side in (1, -1))]
         for t, side in bends:
             # max(t - x, 0) falls

@@ -105,12 +105,14 @@ class Union:
 
 
 def _are_equal(sample: Any, other: Any) -> bool:
-    """Return True if two samples are the same object, or the same numbers."""
+    """Return True if two samples are the same object, or the same numbers and gaps."""
     if sample is other:
         return True
     if issparse(sample) != issparse(other) or np.shape(sample) != np.shape(other):
         return False
-    return not (sample != other).nnz if issparse(sample) else np.array_equal(np.asarray(sample), np.asarray(other))
+    if issparse(sample):
+        return not (sample != other).nnz
+    return np.array_equal(np.asarray(sample), np.asarray(other), equal_nan=True)
 
 
 class Costed:
