@@ -11,6 +11,7 @@ from cvxens.colgen.adaboost import (
     gathered,
     round_bound,
 )
+from cvxens.colgen.bands import Band, Bands, Range, find_bands
 from cvxens.colgen.checkpoint import Checkpoint
 from cvxens.colgen.loop import Run, Step, column_generation, iterate
 from cvxens.colgen.paths import Path, PathPoint, solve_path
@@ -20,6 +21,8 @@ from cvxens.problems import formulations
 from cvxens.problems.formulation import Formulation
 
 __all__ = [
+    "Band",
+    "Bands",
     "Boosted",
     "BoostingRound",
     "BoostingStep",
@@ -34,6 +37,7 @@ __all__ = [
     "Path",
     "PathPoint",
     "Priced",
+    "Range",
     "Round",
     "Run",
     "Step",
@@ -42,6 +46,7 @@ __all__ = [
     "adaboost_star",
     "boosting_steps",
     "column_generation",
+    "find_bands",
     "formulations",
     "gathered",
     "iterate",

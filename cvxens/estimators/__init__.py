@@ -1,6 +1,6 @@
 """Estimators as scikit-learn knows them, each fitted with a certificate."""
 
-from cvxens.estimators.additive import AdditiveClassifier
+from cvxens.estimators.additive import AdditiveClassifier, AdditiveRegressor
 from cvxens.estimators.boosting import AdaBoostClassifier, AdaBoostECCClassifier, AdaBoostMHClassifier
 from cvxens.estimators.ensembles import (
     CGEnsClassifier,
@@ -26,6 +26,7 @@ __all__ = [
     "AdaBoostECCClassifier",
     "AdaBoostMHClassifier",
     "AdditiveClassifier",
+    "AdditiveRegressor",
     "CGEnsClassifier",
     "CGEnsSLSClassifier",
     "ClassLoss",

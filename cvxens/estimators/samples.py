@@ -202,6 +202,18 @@ class Weighted:
         of_X, of_labels = (np.unique(keys, return_inverse=True)[1] for keys in (_keys(self.X), labels))
         return self._join(of_X * (int(of_labels.max()) + 1) + of_labels)
 
+    def _take(self, rows: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return what some of the kept samples are, but for their classes or targets."""
+        kept = np.flatnonzero(rows)
+        return {
+            "X": self.X[kept],
+            "weights": self.weights[kept],
+            "masses": self.masses[kept],
+            "places": np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
+            "shares": self.shares * rows[self.places],
+            "sensitive": None if self.sensitive is None else self.sensitive.take(kept),
+        }
+
     def spread(self, u: Array) -> Array:
         """Hand multipliers of the kept samples, (n_kept,) or (n_kept, n_outputs), back to the given ones."""
         return (u[self.places].T * self.shares).T
@@ -230,6 +242,19 @@ class TargetSample(Weighted):
         names = tuple(getattr(estimator, "feature_names_in_", ()))
         X = X if kept.all() else X[rows]
         return cls(X, y[kept].astype(np.float64), places=places, features=features, names=names, **sizes)
+
+    @property
+    def strata(self) -> None:
+        """None: folds of a regression are any."""
+
+    @property
+    def given(self) -> Array:
+        """The targets of the samples, (n_kept,)."""
+        return self.targets
+
+    def part(self, rows: NDArray[np.bool_]) -> TargetSample:
+        """Return some of the kept samples."""
+        return replace(self, targets=self.targets[rows], **self._take(rows))
 
     def merge(self) -> TargetSample:
         """Make one sample of those that are alike, features and target, with the sum of their weights."""
@@ -279,18 +304,22 @@ class Sample(Weighted):
 
     def take(self, rows: NDArray[np.bool_], labels: NDArray[np.intp]) -> Sample:
         """Return the sample of a sub-problem: some of the kept samples, with labels 0 and 1."""
-        kept = np.flatnonzero(rows)
-        return replace(
-            self,
-            X=self.X[kept],
-            labels=labels,
-            classes=np.arange(2),
-            weights=self.weights[kept],
-            masses=self.masses[kept],
-            places=np.where(rows, np.cumsum(rows) - 1, 0)[self.places],
-            shares=self.shares * rows[self.places],
-            sensitive=None if self.sensitive is None else self.sensitive.take(kept),
-        )
+        return replace(self, labels=labels, classes=np.arange(2), **self._take(rows))
+
+    @property
+    def strata(self) -> NDArray[np.intp]:
+        """The labels: folds have as many of each as the sample has."""
+        return self.labels
+
+    @property
+    def given(self) -> NDArray:
+        """The classes of the samples, (n_kept,), as they were given."""
+        found: NDArray = self.classes[self.labels]
+        return found
+
+    def part(self, rows: NDArray[np.bool_]) -> Sample:
+        """Return some of the kept samples, as a sample of the same two classes."""
+        return self.take(rows, self.labels[rows])
 
     def merge(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.

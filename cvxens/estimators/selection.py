@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
@@ -33,7 +33,7 @@ from cvxens.colgen.pricing import with_negations
 from cvxens.colgen.restricted import Restricted
 from cvxens.errors import InvalidInput
 from cvxens.estimators.progress import rounds_of
-from cvxens.estimators.samples import Sample
+from cvxens.estimators.samples import label
 from cvxens.limits import Ending, time_is_up
 from cvxens.types import Array
 
@@ -58,6 +58,9 @@ GROWTH = {True: 1.6, False: 3.0}
 MOST_PRICES = 16
 """The most prices that are tried."""
 
+SCORINGS: Mapping[str, str] = {"absolute": "neg_mean_absolute_error", "huber": "neg_mean_absolute_error"}
+"""The scores that choose the price of a regression, by its loss, where that is not of squares."""
+
 PATIENCE = 3
 """Prices with worse scores than the best one's, after which higher ones are not tried: they take longest."""
 
@@ -69,11 +72,12 @@ class PricedBySample:
     Parameters
     ----------
     cv : int, splitter or iterable
-        The folds that choose the price with C="auto", as scikit-learn has them; a number means stratified folds of
-        samples in an order of chance, which is the same in every fit.
+        The folds that choose the price with C="auto", as scikit-learn has them; a number means folds of samples in an
+        order of chance, which is the same in every fit, of a classifier with classes in proportion.
     scoring : str or callable, optional
-        What chooses it, as scikit-learn has it, of the classes, the decision function or the probabilities; by default
-        the log loss where there are probabilities, else the accuracy.
+        What chooses it, as scikit-learn has it, of the classes, the decision function or the probabilities, or of the
+        predictions of a regressor; by default the log loss where there are probabilities, else the accuracy; of a
+        regressor the mean absolute error where its loss is one of deviations, else the mean squared error.
     one_standard_error : bool
         True for the lowest price whose score is at most one standard error of the mean over folds below the best: a
         smaller ensemble that is about as good.
@@ -95,7 +99,7 @@ class PricedBySample:
     C_: float | None = field(init=False)
     cv_results_: dict[str, Any] | None = field(init=False)
 
-    def _choose(self: Any, sample: Sample) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
+    def _choose(self: Any, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
         """Return the attributes that say what the price is, and weak learners to start from at that price."""
         if not isinstance(self.C, str):
             return {"C_": self._given_price(sample), "cv_results_": None}, ()
@@ -115,11 +119,11 @@ class PricedBySample:
         """Return what else is chosen with the price, as the values of fitted attributes, the simplest first."""
         return [{}]
 
-    def _given_price(self, sample: Sample) -> float | None:
+    def _given_price(self, sample: Any) -> float | None:
         """Return the price of a unit of a sample's loss that is not chosen; None where there is none."""
         raise NotImplementedError
 
-    def _price(self: Any, sample: Sample) -> Any:
+    def _price(self: Any, sample: Any) -> Any:
         """Return the price of a unit of a sample's loss; the chosen one is known once there is a choice."""
         return self.C_ if isinstance(self.C, str) else self._given_price(sample)
 
@@ -127,7 +131,7 @@ class PricedBySample:
         # of samples that are alike but for their classes, a fold has to have as many of each as there are
         return not isinstance(self.C, str) and bool(super()._merges())  # type: ignore[misc]
 
-    def _check(self: Any, sample: Sample) -> None:
+    def _check(self: Any, sample: Any) -> None:
         super()._check(sample)  # type: ignore[misc]
         validation.instance("one_standard_error", self.one_standard_error, bool, np.bool_)
         _make_scorer(self)
@@ -137,28 +141,29 @@ class PricedBySample:
             found = f"found {self.cv} for {len(sample.places)} samples"
             raise InvalidInput("cv", found, "give at most as many folds as there are samples")
 
-    def _split(self, sample: Sample) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    def _split(self, sample: Any) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
         """Return masks of the samples that every fold trains on and tests."""
-        given = np.flatnonzero(sample.shares)
+        given, strata, n_samples = np.flatnonzero(sample.shares), sample.strata, len(sample.weights)
         if _is_number(self.cv):
             # of few samples of a class there are fewer folds
-            least = int(np.bincount(sample.labels).min())
-            kind = StratifiedKFold if least > 1 else KFold
+            least = n_samples if strata is None else int(np.bincount(strata).min())
+            kind = StratifiedKFold if strata is not None and least > 1 else KFold
             folds = kind(max(2, min(self.cv, least)), shuffle=True, random_state=0)
-            found = list(folds.split(np.zeros((len(sample.labels), 1)), sample.labels))
+            found = list(folds.split(np.zeros((n_samples, 1)), strata))
         else:
-            labels = sample.labels[sample.places]
+            known = (sample.given if strata is None else strata)[sample.places]
             try:
-                splitter = check_cv(self.cv, labels, classifier=True)
+                splitter = check_cv(self.cv, known, classifier=strata is not None)
                 found = [
                     tuple(sample.places[np.intersect1d(rows, given)] for rows in (train, test))
-                    for train, test in splitter.split(np.zeros((len(labels), 1)), labels)
+                    for train, test in splitter.split(np.zeros((len(known), 1)), known)
                 ]
             except (TypeError, ValueError, IndexError) as error:
                 remedy = "give a number of folds from 2 on, or a splitter"
                 raise InvalidInput("cv", f"found {self.cv!r:.100}: {error}", remedy) from error
-        masks = [tuple(np.isin(np.arange(len(sample.labels)), rows) for rows in both) for both in found]
-        kept = [(train, test) for train, test in masks if len(np.unique(sample.labels[train])) > 1 and test.any()]
+        masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
+        least = 1 if strata is None else 2
+        kept = [(train, test) for train, test in masks if len(np.unique(sample.given[train])) >= least and test.any()]
         if not kept:
             remedy = "give folds that train on several classes, or a number for C"
             raise InvalidInput("cv", f"found {self.cv!r:.100}, of which no fold trains on two classes", remedy)
@@ -221,22 +226,22 @@ class _Path:
     """Fits to a whole sample and to folds, at one price after another."""
 
     estimator: Any
-    sample: Sample
+    sample: Any
     folds: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
-    score: Callable[[Sample, NDArray[np.bool_], Array], float]
+    score: Callable[[Any, NDArray[np.bool_], Array], float]
     tell: Callable[[str], None]
 
     def search(self) -> list[Trial]:
         """Try prices, ascending, while scores rise and there is time."""
-        n_samples, formulation = len(self.sample.labels), self._formulate(self.sample, 1.0)
+        n_samples, formulation = len(self.sample.weights), self._formulate(self.sample, 1.0)
         oracle = self.estimator._oracle(self.sample, formulation)
         everything = csr_array((np.ones(n_samples), (np.arange(n_samples),) * 2))
         parts = [
-            (Rows(oracle, everything[np.flatnonzero(train)]), self.sample.take(train, self.sample.labels[train]), test)
+            (Rows(oracle, everything[np.flatnonzero(train)]), self.sample.part(train), test)
             for train, test in self.folds
         ]
         before: list[Sequence[Hypothesis]] = [()] * len(parts)
-        price, growth = _find_first(formulation, oracle, self.sample.signs), GROWTH[_is_sparse(formulation)]
+        price, growth = _find_first(formulation, oracle, self.sample), GROWTH[_is_sparse(formulation)]
         found: list[Trial] = []
         while len(found) < MOST_PRICES and not _is_past(found) and not (found and time_is_up()):
             whole = self._run(self.sample, price, oracle, found[-1].learners if found else ())
@@ -253,17 +258,17 @@ class _Path:
             price *= growth
         return found
 
-    def _formulate(self, sample: Sample, price: float) -> Formulation:
+    def _formulate(self, sample: Any, price: float) -> Formulation:
         """Return the formulation at a price."""
         at = copy(self.estimator)
         at.C_ = price
         formulation: Formulation = at._formulation(sample)
         return formulation
 
-    def _run(self, sample: Sample, price: float, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+    def _run(self, sample: Any, price: float, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         """Fit an ensemble at a price."""
         formulation = self._formulate(sample, price)
-        run = column_generation(formulation, oracle, sample.signs, tol=FOLD_TOL, start=start)
+        run = column_generation(formulation, oracle, label(formulation, sample), tol=FOLD_TOL, start=start)
         if run.ending is Ending.INTERRUPTED:
             raise KeyboardInterrupt
         return run
@@ -283,13 +288,14 @@ def _is_sparse(formulation: Formulation) -> bool:
     return hasattr(formulation.terms[1], "edge_limit")
 
 
-def _find_first(formulation: Formulation, oracle: Oracle, y: Array) -> float:
+def _find_first(formulation: Formulation, oracle: Oracle, sample: Any) -> float:
     """Return the price to begin with, for the formulation at the price 1, whose multipliers without columns are u.
 
     They are in proportion to the price. So with an l1 penalty the first hypothesis enters at its slope over the largest
     edge; with 1/2 |w|^2, the weights that u has are the edges, and their mean margin is ``sum edge^2 / sum u``.
     """
-    solution = Restricted(formulation, y).start()
+    signs = formulation.signs(label(formulation, sample), len(sample.weights))
+    solution = Restricted(formulation, signs).start()
     priced = (oracle if formulation.nonnegative else with_negations(oracle)).price(solution.s)
     limit = getattr(formulation.terms[1], "edge_limit", None)
     if limit is not None:
@@ -311,12 +317,14 @@ def _is_number(cv: Any) -> bool:
     return isinstance(cv, int | np.integer) and not isinstance(cv, bool)
 
 
-def _make_scorer(estimator: Any) -> Callable[[Sample, NDArray[np.bool_], Array], float]:
+def _make_scorer(estimator: Any) -> Callable[[Any, NDArray[np.bool_], Array], float]:
     """Return what scores the scores f of the test part of a sample; the larger, the better."""
     odds = getattr(estimator, "log_odds", None)
     scoring = estimator.scoring
-    if scoring is None:
+    if scoring is None and is_classifier(estimator):
         scoring = "accuracy" if odds is None else "neg_log_loss"
+    elif scoring is None:
+        scoring = SCORINGS.get(estimator.loss, "neg_mean_squared_error")
     if isinstance(scoring, list | tuple | dict | set):
         raise InvalidInput("scoring", f"found several, {scoring!r:.100}", "give one to choose by")
     try:
@@ -326,10 +334,10 @@ def _make_scorer(estimator: Any) -> Callable[[Sample, NDArray[np.bool_], Array],
         raise InvalidInput("scoring", f"found {scoring!r:.100}: {error!s:.200}", remedy) from error
     by_weight = takes_weights(score)
 
-    def score_part(sample: Sample, test: NDArray[np.bool_], f: Array) -> float:
+    def score_part(sample: Any, test: NDArray[np.bool_], f: Array) -> float:
         given = {"sample_weight": sample.weights[test]} if by_weight else {}
-        answers = Answers(sample.classes, f, odds)
-        return float(score(answers, sample.X[np.flatnonzero(test)], sample.classes[sample.labels[test]], **given))
+        answers = Answers(sample.classes, f, odds) if is_classifier(estimator) else Predictions(f)
+        return float(score(answers, sample.X[np.flatnonzero(test)], sample.given[test], **given))
 
     return score_part
 
@@ -364,6 +372,17 @@ class Answers(ClassifierMixin, BaseEstimator):
         """Return the probabilities of two classes."""
         p = expit((self.log_odds or 0.0) * self.scores)
         return np.stack([1 - p, p], axis=1)
+
+
+class Predictions(RegressorMixin, BaseEstimator):
+    """A regressor for one sample only, whose predictions are known: what scorers of scikit-learn take."""
+
+    def __init__(self, predictions: Array) -> None:
+        self.predictions = predictions
+
+    def predict(self, _X: Any) -> Array:
+        """Return the predictions that were made before, whatever the samples."""
+        return self.predictions
 
 
 def tabulate(params: Sequence[Mapping[str, Any]], scores: Array, gaps: Array) -> dict[str, Any]:

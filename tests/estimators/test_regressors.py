@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVR
 
 from cvxens import (
+    AdditiveRegressor,
     ColumnGenerationClassifier,
     ColumnGenerationRegressor,
     InfiniteEnsembleSVR,
@@ -55,6 +56,32 @@ CASES = {
     ),
     "by default": ({}, lambda F: (cp.norm1(T - F) / 30**0.5, [])),
 }
+
+
+ADDITIVE = {
+    "squared": ({}, lambda F: (0.3 / WIDTH / 2 * cp.sum_squares(T - F), [])),
+    "huber": ({"loss": "huber"}, CASES["huber"][1]),
+    "absolute": ({"loss": "absolute"}, CASES["absolute"][1]),
+}
+
+
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_the_optimum_of_an_additive_model_is_that_over_all_stumps(name):
+    parameters, loss = ADDITIVE[name]
+    model = AdditiveRegressor(**parameters, C=0.3, oracle="stumps", tol=1e-7).fit(X, T)
+    assert model.certificate_.holds(1e-7)
+    assert model.certificate_.proven
+    assert model.certificate_.primal == pytest.approx(enumerate_all(loss), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ADDITIVE)
+def test_an_additive_model_finds_its_price_in_any_units(loss):
+    model = AdditiveRegressor(loss, pairs=False, cv=2).fit(X, T)
+    moved = AdditiveRegressor(loss, pairs=False, cv=2).fit(X, 1000 * T + 5e4)
+    assert_allclose(moved.C_, model.C_)
+    assert_allclose((moved.predict(NEW) - 5e4) / 1000, model.predict(NEW), atol=0.05)
+    assert model.score(X, T) > 0.7
+    assert AdditiveRegressor(loss, pairs=False).fit(X, np.ones(30)).predict(NEW) == pytest.approx(np.ones(50))
 
 
 @pytest.mark.parametrize("name", CASES)

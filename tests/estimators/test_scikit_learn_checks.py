@@ -24,6 +24,7 @@ SHORT = {
     "AdaBoostECCClassifier": {"n_rounds": 20},
     "AdaBoostMHClassifier": {"n_rounds": 20},
     "AdditiveClassifier": {"C": 1.0, "pairs": False},
+    "AdditiveRegressor": {"C": 1.0, "pairs": False},
     "LPBoostRanker": {"C": 10.0},
     "PartialSVMEnsembleClassifier": {"max_updates": 20},
     "SupervisedKernelRLSClassifier": {"forest": RandomForestClassifier(10, random_state=0)},

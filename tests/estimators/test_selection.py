@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error
 from sklearn.model_selection import KFold
 
-from cvxens import AdditiveClassifier, CGEnsClassifier, LPBoostClassifier, load_model
+from cvxens import AdditiveClassifier, AdditiveRegressor, CGEnsClassifier, LPBoostClassifier, load_model
 from cvxens.errors import InvalidInput
 from cvxens.estimators.selection import FOLD_TOL, Trial, Trials, _is_past
 
@@ -39,6 +39,23 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model):
     assert_allclose(chosen.certificate_.primal, at_that_price.certificate_.primal, rtol=2e-3)
     assert chosen.certificate_.holds(1e-3)
     assert chosen.certificate_.proven
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
+    t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    chosen = AdditiveRegressor(loss, oracle="stumps", cv=folds).fit(X, t)
+    table = chosen.cv_results_
+    row = len(table["params"]) // 2
+    error = mean_squared_error if loss == "squared" else mean_absolute_error
+    for k, (train, test) in enumerate(folds):
+        price = table["param_C"][row] * len(X) / len(train)
+        fold = AdditiveRegressor(loss, C=price, oracle="stumps", tol=1e-6).fit(X[train], t[train])
+        assert_allclose(table[f"split{k}_test_score"][row], -error(t[test], fold.predict(X[test])), atol=0.03)
+    best = int(table["mean_test_score"].argmax())
+    assert table["param_C"][best] == chosen.C_
+    assert chosen.certificate_.holds(1e-3)
 
 
 def test_pairs_are_taken_where_they_score_better(tmp_path):

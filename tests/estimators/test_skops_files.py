@@ -49,6 +49,7 @@ BY_DEFAULT = {
     "AdaBoostECCClassifier": BOOSTED | {"Coded"},
     "AdaBoostMHClassifier": BOOSTED | {"Coded"},
     "AdditiveClassifier": VOTE | {"Ramp"},
+    "AdditiveRegressor": VOTE | {"Ramp"},
     "CGEnsClassifier": VOTE,
     "CGEnsSLSClassifier": VOTE,
     "ColumnGenerationClassifier": VOTE | {"soft_margin"},
@@ -148,7 +149,7 @@ def test_every_estimator_is_in_the_table():
 @pytest.mark.parametrize("name", BY_DEFAULT)
 def test_the_types_of_every_estimator(name, sample):
     estimator = getattr(estimators, name)()
-    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.01, "forest": QUICK.get(name, {}).get("forest")}
+    quick = {"n_rounds": 9, "n_experts": 3, "tol": 0.01, "pairs": False, "forest": QUICK.get(name, {}).get("forest")}
     model = fitted(estimator.set_params(**{key: quick[key] for key in quick.keys() & estimator.get_params()}), sample)
     found = get_untrusted_types(data=dumps(model))
     assert short(found) - {"Constant"} == (BY_DEFAULT[name] | {name}) - {"Constant"}

@@ -42,6 +42,10 @@ def load_highs() -> ModuleType:
     return highspy
 
 
+PRIMAL_SIMPLEX = 4
+"""The name of the primal simplex method among HiGHS's strategies."""
+
+
 class LiveProgram:
     """``min cost'x`` within bounds, subject to rows that are added one after the other.
 
@@ -70,6 +74,17 @@ class LiveProgram:
         """Add lower <= coefficients'x <= upper; fewer coefficients than variables leave out the last ones."""
         indices = self.indices[: len(coefficients)]
         _check(self.highs.addRow(lower, upper, len(coefficients), indices, coefficients), "coefficients")
+
+    def add_column(self, coefficients: Array, lower: float = 0.0) -> None:
+        """Add a variable that costs nothing yet, of `lower` or above, with its coefficients in all rows."""
+        rows = np.flatnonzero(coefficients).astype(np.int32)
+        self.indices = np.append(self.indices, np.int32(len(self.indices)))
+        _check(self.highs.addCol(0.0, lower, inf, len(rows), rows, coefficients[rows]), "coefficients")
+
+    def change_costs(self, cost: Array) -> None:
+        """Give all variables other costs; the last basis stays feasible, so the primal simplex method goes on."""
+        self.highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        _check(self.highs.changeColsCost(len(self.indices), self.indices, cost), "costs")
 
     def solve(self) -> tuple[Array, Array]:
         """Solve from the last basis, else anew; returns variables and multipliers of rows, <= 0 for an upper bound."""

@@ -1,0 +1,558 @@
+"""Bands: how far the functions of single features may differ among all ensembles that are almost as good as the best.
+
+Of all ensembles over an oracle's hypotheses whose objective is at most a **level**, a little above the optimum, one has
+the largest value of a linear function c'w of the weights. That is a convex program over the same hypotheses, and it is
+solved by the same column generation: a master over the columns so far (`problems.level_sets`), and an oracle, for the
+edges ``H'(y u) + c / t``. Two such functions are of use:
+
+- the **shape** of feature d at a value v, less its mean over the sample, ``g_d(v) - mean_i g_d(x_id)``: c_j is h_j
+  there less its mean over the sample for the hypotheses of d, and 0 for all others. If row k has the value v, this is
+  an edge too, under the weights ``e_k - 1/n``;
+- the **importance** of d, the sum of the weights of its hypotheses: c_j is 1 for these.
+
+So hypotheses of d and all others are priced apart. The set of either is that of the oracle on a sample in which the
+other features, or d itself, are constant: of these there are no hypotheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, NamedTuple
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from cvxens import validation
+from cvxens.colgen.loop import Run, column_generation
+from cvxens.colgen.masters.level_program import LevelProgram
+from cvxens.colgen.pricing import ask, negate, with_negations
+from cvxens.colgen.protocols import Column, Hypothesis, Oracle, evaluate
+from cvxens.errors import InvalidInput, SolverFallbackWarning
+from cvxens.hypotheses import Constant
+from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
+from cvxens.problems import Problem
+from cvxens.problems.duality import balance_exactly
+from cvxens.problems.formulation import Formulation
+from cvxens.problems.level_sets import LevelSet, check_penalty
+from cvxens.rounding import EPSILON, sum_error
+from cvxens.types import Array
+
+N_POINTS = 10
+"""Values of a feature at which its band is found where nobody says how many: each is two programs."""
+
+MOST_ROUNDS = 60
+"""Rounds after which a band stays as wide as it is proven: some five are usual."""
+
+A_ROUND = 4
+"""Columns of either set that enter for a function in a round."""
+
+WORTHLESS = 1e-9
+"""The price of a level that is worth nothing, relative to what it is if all of it goes into weights."""
+
+CONSTANTS = (Constant(1), Constant(-1))
+"""Hypotheses of no feature."""
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """What linear functions of the weights can be, over all ensembles within a level.
+
+    Every ensemble within the level has values from `least` to `most`, certified over all hypotheses; `lowest` and
+    `highest` are those of ensembles that were found and are within it.
+
+    Parameters
+    ----------
+    least, lowest, found, highest, most : ndarray of shape (n_functions,)
+        In ascending order; `found` is the ensemble from which the level was measured.
+
+    Examples
+    --------
+    >>> Range(*np.array([[-1.0], [-0.9], [0.5], [1.0], [1.01]])).slack
+    array([0.1])
+    """
+
+    least: Array
+    lowest: Array
+    found: Array
+    highest: Array
+    most: Array
+
+    @property
+    def slack(self) -> Array:
+        """How far the certified ends are at most from the exact ones, (n_functions,)."""
+        return np.maximum(self.lowest - self.least, self.most - self.highest)
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The range of the function of one feature.
+
+    Parameters
+    ----------
+    feature : int
+    points : ndarray of shape (n_points,)
+        Values of the feature in the sample, ascending.
+    shape : Range
+        Of the function there, less its mean over the sample.
+    importance : Range
+        Of the sum of the weights of the feature's hypotheses, one number each.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [-1.0, -1.0, 1.0, 1.0]
+    >>> band = find_bands(formulations.soft_margin(C=1.0), oracles.Stumps, X, y, within=0.5).bands[0]
+    >>> band.points, band.shape.lowest.round(3), band.shape.highest.round(3)
+    (array([0., 1., 2., 3.]), array([-1.625, -1.5  ,  0.625,  0.792]), array([-0.792, -0.625,  1.5  ,  1.625]))
+    """
+
+    feature: int
+    points: Array
+    shape: Range
+    importance: Range
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """The ranges of shapes and importances over all ensembles whose objective is at most a level.
+
+    Parameters
+    ----------
+    bands : sequence of Band
+        One for each feature that was asked for, in that order.
+    level : float
+        The objective up to which ensembles count, as that of a minimum.
+    within : float
+        How far that is from the objective that was found, relative to it.
+    feature_names : sequence of str
+        One for each feature of the sample.
+    complete : bool
+        True if every range is as narrow as was asked for; else certified ends are further from those that were found.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, oracles
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [-1.0, -1.0, 1.0, 1.0]
+    >>> bands = find_bands(formulations.soft_margin(C=1.0), oracles.Stumps, X, y, within=0.5)
+    >>> bands.level, bands.to_frame()[["found", "least", "most"]].to_numpy().round(3)
+    (1.5, array([[1.   , 0.833, 1.5  ]]))
+    """
+
+    bands: Sequence[Band]
+    level: float
+    within: float
+    feature_names: Sequence[str]
+    complete: bool
+
+    @property
+    def needed(self) -> list[int]:
+        """The features that no ensemble within the level does without: their importance is above 0 for certain."""
+        return [band.feature for band in self.bands if band.importance.least[0] > 0]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for every feature: the range of its importance, and that of its shape.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `feature`, the importance as it was `found` and its `least` and `most`, and `widest`, the largest width of
+            the band of its shape.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "feature": self.feature_names[band.feature],
+                "found": band.importance.found[0],
+                "least": band.importance.least[0],
+                "most": band.importance.most[0],
+                "widest": float((band.shape.most - band.shape.least).max(initial=0.0)),
+            }
+            for band in self.bands
+        ]
+        return pd.DataFrame(rows)
+
+
+def find_bands(
+    formulation: Formulation,
+    make_oracle: Callable[[Any], Oracle],
+    X: Any,
+    y: Any = None,
+    *,
+    within: float = 0.01,
+    features: Iterable[int] | None = None,
+    points: Mapping[int, Any] | int = N_POINTS,
+    start: Iterable[Hypothesis] = (),
+    feature_names: Sequence[str] | None = None,
+    tol: float = 1e-2,
+    max_time: float = inf,
+    **options: Any,
+) -> Bands:
+    """Find the exact range of every feature's function and importance over all ensembles almost as good as the best.
+
+    All ensembles count whose objective is at most that of the one that a run finds, plus the share `within` of its
+    size. Both ends of every range are certified over all hypotheses of the oracle.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        With a penalty of l1, such as ``formulations.soft_margin``, or weights of the sum 1, such as
+        ``formulations.lpboost``, and one output. Where weights are free, h and -h are two hypotheses, each of a weight
+        of 0 or above; the optimum is the same.
+    make_oracle : callable
+        From samples to an oracle, such as ``oracles.Stumps``, of hypotheses of single features that it bounds the edges
+        of. The hypotheses of a feature may not depend on the values of others.
+    X : array-like of shape (n_samples, n_features)
+        Features; NaN and codes of levels where the oracle takes them.
+    y : array-like of shape (n_samples,), optional
+        Labels -1 and +1; none where the loss is on scores.
+    within : float
+        Above 0.
+    features : iterable of int, optional
+        The features whose bands are wanted; by default those that the run uses.
+    points : mapping of int to array-like, or int
+        Values of each feature at which its function is wanted, of which the nearest in the sample are taken; or so many
+        values of the sample, evenly spaced in rank.
+    start : iterable of Hypothesis
+        Hypotheses to start with, such as those of a model.
+    feature_names : sequence of str, optional
+        By default x[0], x[1], ...
+    tol : float
+        How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
+    max_time : float
+        Seconds after which ranges stay as they are: certified, and wider than need be.
+    **options
+        Further arguments of `column_generation` for the run.
+
+    Returns
+    -------
+    Bands
+
+    Raises
+    ------
+    InvalidInput
+        The penalty is another one, there are several outputs, the oracle has hypotheses of several features or does not
+        bound their edges, or an argument is out of its range.
+
+    Notes
+    -----
+    An importance counts the weights of all hypotheses of a feature, also where some take back what others say; so its
+    largest value has a part of what the level leaves room for. Its smallest value is what nobody can do without.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import formulations, oracles
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 3))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+    >>> bands = find_bands(formulations.soft_margin(C=0.2), oracles.Stumps, X, y, within=0.02, points=4)
+    >>> bands.complete, bands.needed
+    (True, [0, 1])
+    """
+    validation.positive("within", within)
+    validation.positive("tol", tol)
+    if formulation.outputs is not None:
+        raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one of a single output")
+    with limit_time(max_time):
+        run = column_generation(formulation, make_oracle(X), y, start=start, **options)
+        sample = np.asarray(X.toarray() if issparse(X) else X)
+        names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
+        return _Search(formulation, make_oracle, sample, y, run, within, tol).find(features, points, names)
+
+
+class _Set(NamedTuple):
+    """The hypotheses of one feature, or all others."""
+
+    oracle: Oracle | None  # None where there are none
+    sample: Array  # in which the other features, or this one, are constant
+
+
+class _Function(NamedTuple):
+    """A linear function of the weights: of the hypotheses of one feature, and of no other."""
+
+    tilt: Array | None  # a: c_j = a'h_j; None for c_j = 1
+    sign: float  # 1 for its largest value, -1 for its smallest one
+
+    def coefficients(self, H: Array, own: NDArray[np.bool_]) -> Array:
+        """Return c for the columns H (n_samples, n_columns), of which some are the feature's own."""
+        return self.sign * np.where(own, 1.0 if self.tilt is None else self.tilt @ H, 0.0)
+
+
+@dataclass
+class _End:
+    """One end of a range: the value that was reached, and the bound on it."""
+
+    function: _Function
+    reached: float
+    bound: float = inf
+
+
+class _Columns:
+    """The columns of a master, and which of them are of the feature at hand."""
+
+    def __init__(self, hypotheses: Sequence[Hypothesis], H: Array, own: NDArray[np.bool_]) -> None:
+        self.hypotheses, self.H, self.own = dict.fromkeys(hypotheses), H, own
+
+    def add(self, hypothesis: Hypothesis, values: Array, own: bool) -> bool:
+        """Add a column; False where it is there."""
+        if hypothesis in self.hypotheses:
+            return False
+        self.hypotheses[hypothesis] = None
+        self.H, self.own = np.column_stack([self.H, values]), np.append(self.own, own)
+        return True
+
+
+class _Search:
+    """Finds bands around the ensemble of a run."""
+
+    def __init__(
+        self,
+        formulation: Formulation,
+        make_oracle: Callable[[Any], Oracle],
+        X: Array,
+        y: Any,
+        run: Run,
+        within: float,
+        tol: float,
+    ) -> None:
+        loss: Any = formulation.terms[0]
+        if hasattr(loss, "prove") or hasattr(loss, "hold"):
+            found = f"found {type(loss).__name__}, whose bounds are those of one problem"
+            raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
+        check_penalty(formulation)
+        if not run.certificate.proven and np.isfinite(run.certificate.dual):
+            raise InvalidInput("make_oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
+        self.is_free = not formulation.nonnegative
+        self.formulation = replace(formulation, nonnegative=True)
+        self.make_oracle, self.X, self.tol, self.within = make_oracle, X, tol, within
+        self.y = formulation.signs(y, len(X))
+        self.u = np.asarray(run.u)
+        used = np.flatnonzero(run.weights).tolist()
+        signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
+        self.hypotheses = [hypothesis if w > 0 else negate(hypothesis) for hypothesis, w in signed]
+        values = [np.asarray(evaluate(hypothesis, X), np.float64) for hypothesis in self.hypotheses]
+        self.H = np.column_stack(values) if values else np.empty((len(X), 0))
+        self.w, self.b = np.abs(run.weights[used]), np.asarray(run.intercept)
+        value = formulation.sense * run.certificate.primal
+        self.level = value + within * abs(value)
+        penalty: Any = formulation.terms[1]
+        # where no hypothesis has a weight, what the level leaves room for
+        most = penalty.total if hasattr(penalty, "total") else abs(self.level) / penalty.edge_limit
+        self.size = float(self.w.sum()) or float(most)
+        known = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, bool)
+        # a value for each feature that it has somewhere
+        self.base = X[known.argmax(axis=0), np.arange(X.shape[1])]
+        for column in (*run.columns, *ask(make_oracle(X), self.y * self.u, ()).columns):
+            self._find_features(column.hypothesis, np.asarray(evaluate(column.hypothesis, X)))
+
+    def find(self, features: Iterable[int] | None, points: Mapping[int, Any] | int, names: Sequence[str]) -> Bands:
+        """Find the bands of some features, or of all that have a weight."""
+        n_features = self.X.shape[1]
+        validation.one_each("feature_names", names, n_features, "feature")
+        weights = np.zeros(n_features)
+        for hypothesis, values, w in zip(self.hypotheses, self.H.T, self.w, strict=True):
+            weights[self._find_features(hypothesis, values)] += w
+        ranked = [int(d) for d in np.argsort(-weights, kind="stable") if weights[d] > 0]
+        chosen = ranked if features is None else [int(d) for d in features]
+        if any(not 0 <= d < n_features for d in chosen):
+            raise InvalidInput("features", f"found {chosen!r:.100}", f"give indices from 0 to {n_features - 1}")
+        bands, complete = [], True
+        for d in chosen:
+            band, done = self._find_band(d, self._choose_points(d, points))
+            bands.append(band)
+            complete &= done
+        return Bands(bands, self.level, self.within, names, complete)
+
+    def _find_features(self, hypothesis: Hypothesis, values: Array) -> list[int]:
+        """Return the feature that a hypothesis depends on, or none; raise where there are several."""
+        found = [
+            d
+            for d in range(self.X.shape[1])
+            if not np.array_equal(evaluate(hypothesis, self._without(d)), values, equal_nan=True)
+        ]
+        if len(found) > 1:
+            raise _refuse_several(hypothesis)
+        return found
+
+    def _without(self, d: int) -> Array:
+        """Return the sample in which feature d is constant."""
+        X = self.X.copy()
+        X[:, d] = self.base[d]
+        return X
+
+    def _with_only(self, d: int) -> Array:
+        """Return the sample in which all features but d are constant."""
+        X = np.repeat(self.base[None], len(self.X), axis=0)
+        X[:, d] = self.X[:, d]
+        return X
+
+    def _choose_points(self, d: int, points: Mapping[int, Any] | int) -> NDArray[np.intp]:
+        """Return rows of the sample with the values of feature d at which its function is wanted, ascending."""
+        values, rows = np.unique(self.X[:, d], return_index=True)
+        rows = rows[~np.isnan(values)] if values.dtype.kind == "f" else rows
+        values = self.X[rows, d]
+        if len(values) < 2:
+            raise InvalidInput("features", f"found {d}, which is constant", "give features that vary")
+        if isinstance(points, Mapping):
+            if d not in points:
+                raise InvalidInput("points", f"found none for feature {d}", "give some for every feature")
+            wanted = validation.finite_array("points", np.atleast_1d(points[d]), ndim=1)
+            return rows[np.unique([int(np.abs(values - value).argmin()) for value in wanted])]
+        most = validation.whole("points", points)
+        return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp))]
+
+    def _set(self, sample: Array) -> _Set:
+        """Return the oracle over a sample in which some features are constant, if any varies."""
+        if (sample[0] == sample).all():
+            return _Set(None, sample)
+        oracle = self.make_oracle(sample)
+        return _Set(with_negations(oracle) if self.is_free else oracle, sample)
+
+    def _is_own(self, hypothesis: Hypothesis, values: Array, own: _Set, others: _Set) -> bool:
+        """Return True if a hypothesis depends on the feature at hand, and on it alone; raise if on others too."""
+        if np.array_equal(evaluate(hypothesis, others.sample), values):
+            return False
+        if np.array_equal(evaluate(hypothesis, own.sample), values):
+            return True
+        raise _refuse_several(hypothesis)
+
+    def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
+        """Find the band of one feature; False beside it where an end is not as near as was asked for."""
+        n, own, others = len(self.X), self._set(self._with_only(d)), self._set(self._without(d))
+        tilts = [balance_exactly((np.arange(n) == row) - 1 / n, np.ones(n)) for row in rows.tolist()]
+        is_own = np.array([self._is_own(h, v, own, others) for h, v in zip(self.hypotheses, self.H.T, strict=True)])
+        columns = _Columns(self.hypotheses, self.H, is_own.astype(bool))
+        functions = [_Function(tilt, sign) for tilt in (*tilts, None) for sign in (-1.0, 1.0)]
+        ends = [_End(f, float(f.coefficients(columns.H, columns.own) @ self.w)) for f in functions]
+        # no importance is below 0
+        ends[-2].bound = 0.0
+        # by these functions alone; without a hypothesis of the feature, nothing would depend on them
+        for tilt in tilts:
+            for s in (tilt, -tilt):
+                for column in ask(own.oracle, s, ()).columns[:1] if own.oracle is not None else ():
+                    columns.add(*self._take(column, s, own, others))
+        for end in ends:
+            # what a unit of the level is worth if all of it goes into weights
+            self._bound(end, columns, own, others, self.u, self.size / abs(self.level))
+        opened = ends
+        program = self._make_program()
+        for _ in range(MOST_ROUNDS):
+            if not opened or time_is_up():
+                break
+            try:
+                opened, new = self._improve(opened, columns, own, others, program)
+            except TimeUp:
+                break
+            if not sum(columns.add(*one) for one in new):
+                break
+        done = all(end.bound - end.reached <= self.tol * self.size for end in ends)
+        found = np.array([float(f.coefficients(self.H, is_own) @ self.w) for f in functions[1::2]])
+        ranges = [
+            Range(*(np.array(part) for part in parts))
+            for parts in (
+                _take_ends(ends[:-2], found[:-1]),
+                _take_ends(ends[-2:], found[-1:]),
+            )
+        ]
+        return Band(d, self.X[rows, d].astype(np.float64), *ranges), done
+
+    def _make_program(self) -> LevelProgram | None:
+        """Return a live program where the formulation is a linear one; None where cvxpy models it, round by round."""
+        if not LevelProgram.supports(self.formulation):
+            return None
+        try:
+            return LevelProgram(self.formulation, self.y, self.level)
+        except ImportError as error:
+            warn(f"{error}; cvxpy models the programs of every round instead", SolverFallbackWarning, stacklevel=5)
+            return None
+
+    def _improve(
+        self, ends: Sequence[_End], columns: _Columns, own: _Set, others: _Set, program: LevelProgram | None
+    ) -> tuple[list[_End], list[tuple[Hypothesis, Array, bool]]]:
+        """Improve ends over the columns; return those that are too far from their bounds, and columns that help."""
+        problem = Problem(self.formulation, columns.H, self.y)
+        level_set, (loss, penalty) = LevelSet(problem, self.level), self.formulation.terms
+        w = np.append(self.w, np.zeros(columns.H.shape[1] - len(self.w)))
+        if program is not None:
+            program.add(columns.H[:, program.n_columns :])
+        solver, opened, new = program or level_set, [], []
+        for end in ends:
+            check_time()
+            c = end.function.coefficients(columns.H, columns.own)
+            reached = solver.maximise(c)
+            outer = penalty.repair(reached.w), np.asarray(reached.b)
+            if (inside := level_set.move_inside((w, self.b), outer)) is not None:
+                # c is a sum over the sample, and c'w one over the columns
+                lost = sum_error(len(self.y) + len(c), float(np.abs(columns.H).max(initial=1.0)) * 2 * inside[0].sum())
+                end.reached = max(end.reached, float(c @ inside[0]) - lost)
+            u = loss.repair(reached.u, self.y if self.formulation.intercept else None)
+            price = reached.price
+            if not price > 0:
+                # c'w is at most 0, so the level is worth nothing
+                u, price = self.u, WORTHLESS * self.size / abs(self.level)
+            new += self._bound(end, columns, own, others, u, price)
+            if end.bound - end.reached > self.tol * self.size:
+                opened.append(end)
+        return opened, new
+
+    def _bound(
+        self, end: _End, columns: _Columns, own: _Set, others: _Set, u: Array, price: float
+    ) -> list[tuple[Hypothesis, Array, bool]]:
+        """Bound an end by multipliers and a price of the level; return the columns whose edges are the largest."""
+        formulation, function = self.formulation, end.function
+        penalty: Any = formulation.terms[1]
+        s = self.y * (balance_exactly(u, self.y) if formulation.intercept else u)
+        raised = columns.H.T @ s + function.coefficients(columns.H, columns.own) / price
+        limit = penalty.edge_limit if hasattr(penalty, "edge_limit") else float(raised.max())
+        largest, found = float(raised.max()), []
+        tilted, added = (
+            (s, function.sign / price) if function.tilt is None else (s + function.sign * function.tilt / price, 0.0)
+        )
+        # constants are hypotheses of no feature, and of the others where they are any
+        for part, weights, plus, left_out in ((own, tilted, added, CONSTANTS), (others, s, 0.0, ())):
+            if part.oracle is None:
+                continue
+            priced = ask(part.oracle, weights, left_out)
+            bound = priced.outside_bound if left_out and np.isfinite(priced.outside_bound) else priced.edge_bound
+            if not np.isfinite(bound):
+                raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")
+            # s + a / t and c / t are rounded once
+            lost = 2 * EPSILON * (float(np.abs(weights).sum()) * getattr(part.oracle, "largest", 1.0) + abs(plus))
+            largest = max(largest, bound + plus + lost)
+            for column in priced.columns[:A_ROUND]:
+                hypothesis, values, is_own = self._take(column, weights, own, others)
+                if is_own == (part is own) and float(values @ weights) + plus > limit:
+                    found.append((hypothesis, values, is_own))
+        end.bound = min(
+            end.bound, LevelSet(Problem(formulation, columns.H, self.y), self.level).bound(s * self.y, price, largest)
+        )
+        return found
+
+    def _take(self, column: Column, s: Array, own: _Set, others: _Set) -> tuple[Hypothesis, Array, bool]:
+        """Return the hypothesis of an oracle's column with its sign, its values on the sample, and whose it is."""
+        hypothesis = column.hypothesis
+        if self.is_free and float(column.values @ s) < 0:
+            hypothesis = negate(hypothesis)
+        values = np.asarray(evaluate(hypothesis, self.X))
+        return hypothesis, values, self._is_own(hypothesis, values, own, others)
+
+
+def _refuse_several(hypothesis: Hypothesis) -> InvalidInput:
+    remedy = "give an oracle of hypotheses of single features, such as stumps"
+    return InvalidInput("make_oracle", f"found {hypothesis}, of several features", remedy)
+
+
+def _take_ends(ends: Sequence[_End], found: Array) -> tuple[list[float], ...]:
+    """Return least, lowest, found, highest and most of ends that come in pairs, the smallest value first."""
+    low, high = ends[::2], ends[1::2]
+    return (
+        [-end.bound for end in low],
+        [-end.reached for end in low],
+        found.tolist(),
+        [end.reached for end in high],
+        [end.bound for end in high],
+    )

@@ -1,0 +1,160 @@
+"""Bands of shapes and importances: against all stumps at once in cvxpy, and against ensembles within the level."""
+
+from functools import cache
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from cvxens.colgen import Formulation, find_bands, formulations
+from cvxens.colgen.oracles import DepthTwoTrees, QuantileStumps, SklearnLearner, Stumps
+from cvxens.errors import InvalidInput
+from cvxens.problems import Problem
+from cvxens.problems.level_sets import LevelSet
+from cvxens.problems.losses import Hinge, Logistic
+from cvxens.problems.penalties import L1, SquaredL2
+from cvxens.problems.target_losses import AbsoluteError
+
+
+def draw(n_samples=14, n_features=2, seed=0):
+    """Return a few samples of few different values, and noisy labels."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 4, (n_samples, n_features)).astype(float)
+    y = np.where(X.sum(axis=1) + 2 * random.normal(size=n_samples) > 3, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return X, y
+
+
+def all_stumps(X):
+    """Return the values of every stump, of one sign, and of the constant, and the feature of each."""
+    found = [(j, np.where(X[:, j] >= t, 1.0, -1.0)) for j in range(X.shape[1]) for t in np.unique(X[:, j])[1:]]
+    return np.stack([np.ones(len(X)), *(h for _, h in found)], axis=1), np.array([-1, *(j for j, _ in found)])
+
+
+def solve_over_all(formulation, X, y, level, d, row, sign):
+    """Return the end of a range over all stumps at once: of the shape of d in a row, or of its importance (None)."""
+    H, features = all_stumps(X)
+    H, features = np.hstack([H, -H]), np.tile(features, 2)
+    c = np.ones(len(features)) if row is None else H[row] - H.mean(axis=0)
+    w, b = cp.Variable(H.shape[1], nonneg=True), cp.Variable()
+    f = H @ w + (b if formulation.intercept else 0.0)
+    z = f if y is None else cp.multiply(y, f)
+    loss, penalty = (term.term(at) for term, at in zip(formulation.terms, (z, w), strict=True))
+    within = loss.expression + penalty.expression <= level
+    value = (c * (features == d)) @ w
+    problem = cp.Problem(cp.Maximize(sign * value), [within, *loss.constraints, *penalty.constraints])
+    return sign * problem.solve(solver="CLARABEL")
+
+
+TARGETS = np.random.default_rng(1).normal(size=14)
+
+FORMULATIONS = {
+    "soft margin": formulations.soft_margin(C=0.7),
+    "lpboost": formulations.lpboost(D=0.2),
+    "free hinge with an intercept": Formulation(Hinge(0.7), L1(0.9), intercept=True),
+    "logistic": Formulation(Logistic(2.0), L1(), intercept=True),
+    "absolute error": Formulation(AbsoluteError(TARGETS, 0.8), L1(), intercept=True),
+}
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_ends_are_those_over_all_stumps(name):
+    X, y = draw()
+    formulation = FORMULATIONS[name]
+    labels = None if formulation.on_scores else y
+    bands = find_bands(formulation, Stumps, X, labels, within=0.05, features=[0, 1], points=3, tol=1e-6)
+    assert bands.complete
+    for band in bands.bands:
+        rows = [int(np.flatnonzero(X[:, band.feature] == point)[0]) for point in band.points]
+        for ranges, functions in ((band.shape, rows), (band.importance, [None])):
+            for k, row in enumerate(functions):
+                given = formulation, X, labels, bands.level, band.feature, row
+                low, high = (solve_over_all(*given, sign) for sign in (-1.0, 1.0))
+                assert ranges.least[k] - 1e-7 <= low <= ranges.lowest[k] + 1e-7
+                assert ranges.highest[k] - 1e-7 <= high <= ranges.most[k] + 1e-7
+                assert ranges.least[k] <= ranges.found[k] <= ranges.most[k]
+
+
+@cache
+def find_band(seed, within):
+    """Return a sample, and the bands of its first feature."""
+    X, y = draw(n_samples=10, seed=seed)
+    return X, y, find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=3, tol=0.5)
+
+
+@given(seed=st.integers(0, 10**6), sample=st.integers(0, 3), within=st.sampled_from([0.01, 0.3]))
+def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
+    X, y, bands = find_band(sample, within)
+    H, features = all_stumps(X)
+    H, features = np.hstack([H, -H]), np.tile(features, 2)
+    random, level_set = np.random.default_rng(seed), LevelSet(Problem(FORMULATIONS["soft margin"], H, y), bands.level)
+    # a corner of all ensembles within the level, and what is between it and any weights
+    corner = level_set.maximise(random.normal(size=H.shape[1]) * (random.random(H.shape[1]) < 0.5))
+    other = corner.w * random.uniform(0.5, 2.0, H.shape[1])
+    inside = level_set.move_inside((0.99999 * corner.w, np.zeros(())), (other, np.zeros(())))
+    for w in (corner.w, *([] if inside is None else [inside[0]])):
+        own, band = w * (features == 0), bands.bands[0]
+        rows = [int(np.flatnonzero(X[:, 0] == point)[0]) for point in band.points]
+        g = (H @ own)[rows] - (H @ own).mean()
+        # the corner is within the level to a solver's digits
+        assert (band.shape.least <= g + 1e-6).all()
+        assert (g <= band.shape.most + 1e-6).all()
+        assert band.importance.least[0] - 1e-6 <= own.sum() <= band.importance.most[0] + 1e-6
+
+
+def test_certified_ends_hold_where_time_is_up():
+    X, y = draw(n_samples=30)
+    formulation = formulations.soft_margin(C=0.7)
+    wide = find_bands(formulation, Stumps, X, y, within=0.05, points=3, max_time=1e-9)
+    for band in wide.bands:
+        assert np.isfinite([band.shape.least, band.shape.most]).all()
+    narrow = find_bands(formulation, Stumps, X, y, within=0.05, features=[b.feature for b in wide.bands], points=3)
+    assert narrow.complete
+    for band, other in zip(wide.bands, narrow.bands, strict=True):
+        assert (band.shape.most >= other.shape.highest - 1e-9).all()
+
+
+def test_wider_levels_have_wider_bands():
+    X, y = draw(n_samples=20)
+    found = [
+        find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=4, tol=1e-6).bands[0]
+        for within in (0.01, 0.1, 0.5)
+    ]
+    widths = np.array([band.shape.highest - band.shape.lowest for band in found])
+    assert (np.diff(widths, axis=0) >= -1e-6).all()
+
+
+def test_values_of_users_are_moved_to_the_sample():
+    X, y = draw()
+    bands = find_bands(FORMULATIONS["soft margin"], Stumps, X, y, features=[1], points={1: [0.1, 2.6, 3.3]})
+    assert bands.bands[0].points.tolist() == [0.0, 3.0]
+    assert bands.to_frame()["feature"].tolist() == ["x[1]"]
+
+
+@pytest.mark.parametrize(
+    ("formulation", "make", "changes", "argument"),
+    [
+        (Formulation(Hinge(1.0), SquaredL2(), intercept=True), Stumps, {}, "penalty"),
+        (formulations.soft_margin(1.0), DepthTwoTrees, {}, "make_oracle"),
+        (formulations.soft_margin(1.0), Stumps, {"features": [5]}, "features"),
+        (formulations.soft_margin(1.0), Stumps, {"points": {0: [1.0]}, "features": [1]}, "points"),
+        (formulations.soft_margin(1.0), Stumps, {"within": 0.0}, "within"),
+        (Formulation(lambda z: cp.sum(cp.pos(1 - z)), L1()), Stumps, {}, "formulation"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(formulation, make, changes, argument):
+    X, y = draw()
+    with pytest.raises(InvalidInput, match=argument):
+        find_bands(formulation, make, X, y, **changes)
+
+
+def test_other_oracles_of_single_features_have_bands():
+    X, y = draw(n_samples=25, n_features=3)
+    bands = find_bands(Formulation(Logistic(1.0), L1(), intercept=True), QuantileStumps, X, y, points=3)
+    assert bands.complete
+    learner = DecisionTreeClassifier(max_depth=1)
+    with pytest.raises(InvalidInput, match="oracle"):
+        find_bands(formulations.soft_margin(1.0), lambda X: SklearnLearner(learner, X), X, y)
