@@ -19,9 +19,22 @@ import numpy as np
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
 from cvxens.colgen.restricted import Needs
+from cvxens.dask.crossover import (
+    ATTEMPTS,
+    MOST_CELLS,
+    SPARE,
+    UNDECIDED,
+    WIDER,
+    DualProgram,
+    choose_reach,
+    combine_splits,
+    count_near,
+    split_samples,
+)
 from cvxens.dask.shards import ShardedSample, combine_extremes
-from cvxens.dask.sums import to_float
+from cvxens.dask.sums import Ints, to_float
 from cvxens.dask.votes import (
+    Doubt,
     InteriorHinge,
     Multipliers,
     Stock,
@@ -31,10 +44,12 @@ from cvxens.dask.votes import (
     find_slackness,
     sum_dual,
     sum_edges,
+    sum_losses,
+    sum_slopes,
     take_stock,
     try_steps,
 )
-from cvxens.errors import InvalidInput
+from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import Pace
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
@@ -59,6 +74,12 @@ NEAR = 0.5
 
 LOOSE = 0.3
 """The share of the outer gap down to which the restricted problem is solved: exact weights are not wanted yet."""
+
+SUFFICIENT = 0.1
+"""The share of the decrease that its slope promises with which a whole step is taken, not a shorter one."""
+
+NEARLY = 1e-6
+"""The relative gap from which on the vertex of a linear program is looked for."""
 
 STEPS = np.array([1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.12, 0.06, 0.03, 0.01, 1e-3, 1e-4])
 """The lengths that are tried at a time, of which the best is taken."""
@@ -85,6 +106,23 @@ class State:
     distance: float  # what the multipliers miss complementarity by, as they are the neighbour's
     edges: Array  # of the columns under the balanced multipliers
     bound: float  # over the columns
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Weights with their objective, and balanced multipliers with the edges of the columns and their bound."""
+
+    w: Array
+    b: float
+    value: float
+    u: Multipliers
+    edges: Array
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """The relative gap between the two."""
+        return relative_gap(self.value, self.bound)
 
 
 class ShardedRestricted:
@@ -233,28 +271,24 @@ class ShardedMaster:
         # asked again with nothing new, it is to do better
         gap = self.gap if len(self.w) > self.n_solved else min(self.gap, self.own_gap)
         tol = max(self.tol, min(self.share, self.share * gap))
-        over, under = self.minimise(tol)
-        own_gap = relative_gap(over.value, under.bound)
-        exact = own_gap <= self.tol or (len(self.w) == self.n_solved and own_gap >= self.own_gap)
-        self.own_gap, self.n_solved = own_gap, len(self.w)
-        u, edges = self._balance(under)
-        nonnegative = self.formulation.nonnegative
-        threshold = self.penalty.threshold(over.w, edges if nonnegative else np.abs(edges))
+        has_vertex = self.is_kinked and bool(self.limit) and len(self.w) > 0
+        found = self.minimise(max(tol, NEARLY) if has_vertex else tol)
+        if has_vertex and found.gap > tol:
+            found = self._cross_over(found, tol)
+        if found.gap > tol:
+            better = self.minimise(tol)
+            found = better if better.gap < found.gap else found
+        exact = found.gap <= self.tol or (len(self.w) == self.n_solved and found.gap >= self.own_gap)
+        self.own_gap, self.n_solved = found.gap, len(self.w)
+        nonnegative, edges = self.formulation.nonnegative, found.edges
+        threshold = self.penalty.threshold(found.w, edges if nonnegative else np.abs(edges))
         closed = edges > 0 if nonnegative else None
-        signed: Any = u
+        u: Any = found.u
         return MasterSolution(
-            over.w,
-            np.asarray(over.b),
-            signed,
-            signed,
-            over.value,
-            threshold,
-            closed,
-            exact=exact,
-            edges=edges,
+            found.w, np.asarray(found.b), u, u, found.value, threshold, closed, exact=exact, edges=edges
         )
 
-    def minimise(self, tol: float) -> tuple[State, State]:
+    def minimise(self, tol: float) -> Solved:
         """Step until the gap is allowed, narrowing the width where that keeps it; returns the best of either side."""
         pace, n, price = Pace(), len(self.sample), self.restricted.total_price
         if self.is_kinked and tol < inf and len(self.w) > self.n_solved and self.n_solved > 0:
@@ -272,13 +306,57 @@ class ShardedMaster:
                 self.distance = max(SHARPER * self.distance, NEAR / 2 * allowed / price)
                 at = self._evaluate(at.w, at.b)
                 continue
-            step = self._search(at, v - at.w, b - at.b)
-            if not step:
-                break
-            at = self._evaluate(at.w + step * (v - at.w) if step != 1.0 else v, at.b + step * (b - at.b))
+            ahead = self._evaluate(v, b)
+            if not ahead.smoothed <= at.smoothed + SUFFICIENT * slope:
+                step = self._search(at, v - at.w, b - at.b)
+                if not step:
+                    break
+                ahead = self._evaluate(at.w + step * (v - at.w), at.b + step * (b - at.b))
+            at = ahead
         # the last point is central, and so the better start
         self.w, self.b, self.value = at.w, at.b, over.value
-        return over, under
+        return Solved(over.w, over.b, over.value, *self._balance(under), under.bound)
+
+    def _cross_over(self, near: Solved, tol: float) -> Solved:
+        """Return a vertex, found from the samples in doubt at a point near it; the best of several, or the point."""
+        stumps, sample, best = self.restricted.stumps, self.sample, near
+        vote, exponent = near.u.vote, exponent_of(self.restricted.total_price)
+        counts, wanted = sample.ask(count_near, vote), 2 * len(self.w) + SPARE
+        for _ in range(ATTEMPTS):
+            reach = max(choose_reach(counts, wanted), UNDECIDED * near.u.loss.d)
+            split = sample.ask(split_samples, vote, self.loss, reach, exponent, combine=combine_splits)
+            self.questions += 2
+            if len(split.cells.keys) > MOST_CELLS:
+                break
+            program = DualProgram(split, stumps, exponent, self.limit, self.formulation.intercept)
+            try:
+                vertex = program.solve(near.w, near.u.loss.d, reach, nonnegative=self.formulation.nonnegative)
+            except SolverFailed:
+                # with too few in doubt nothing may be feasible
+                wanted *= WIDER
+                continue
+            for doubt in vertex.doubts:
+                found = self._evaluate_vertex(vertex.w, vertex.b, vote, doubt)
+                best = found if found.gap < best.gap else best
+                if best.gap <= tol:
+                    return best
+            if reach == inf:
+                break
+            wanted *= WIDER
+        return best
+
+    def _evaluate_vertex(self, w: Array, b: float, vote: Vote, doubt: Doubt) -> Solved:
+        """Evaluate weights, and multipliers that follow from a vote near them."""
+        stumps, exponent = self.restricted.stumps, exponent_of(self.restricted.total_price)
+        u = Multipliers(vote, self.loss, (1.0, 1.0), exponent, len(self.sample), doubt)
+        value = to_float(self.sample.ask(sum_losses, stumps.vote(w, b), self.loss)) + self.penalty.value(w)
+        _, totals = self.sample.ask(sum_edges, u, stumps.places)
+        u = replace(u, factors=self._balancing(totals))
+        of_classes, totals = self.sample.ask(sum_edges, u, stumps.places)
+        self.questions += 3
+        edges = stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), exponent)
+        bound = self._bound_inside(edges, u, u.real(int(totals.sum())), (1.0, 1.0))
+        return Solved(w, b, value, u, edges, bound)
 
     def _smooth(self) -> Any:
         return InteriorHinge(self.loss.C, self.distance) if self.is_kinked else self.loss
@@ -293,7 +371,7 @@ class ShardedMaster:
         self.questions += 1
         stock = Stock(*self.sample.ask(take_stock, u, self.loss, exponent))
         value, smoothed, distance = (to_float(each) for each in (stock.value, stock.smoothed, stock.distance))
-        factors = self._balancing(stock)
+        factors = self._balancing(stock.totals)
         of_classes = factors[1] * stock.of_classes[1] - factors[0] * stock.of_classes[0]
         total = float(factors[1] * stock.totals[1] - factors[0] * stock.totals[0])
         edges = self.restricted.stumps.edges(of_classes, total, u.exponent)
@@ -304,16 +382,14 @@ class ShardedMaster:
 
     def _sums_at(self, w: Array, b: float) -> tuple[float, float]:
         """Return bounds on the sums of multipliers and curvatures of a smooth loss at a point."""
-        vote = self.restricted.stumps.vote(w, b)
-        still = Vote(vote.places, np.zeros(len(vote.tables)), 0.0)
         self.questions += 1
-        _, u, curvature = self.sample.ask(try_steps, vote, still, np.zeros(1), self.loss)
+        u, curvature = self.sample.ask(sum_slopes, self.restricted.stumps.vote(w, b), self.loss)
         # the sums of rounded entries are no larger than twice these
-        return 2 * to_float(u[0]), 2 * to_float(curvature[0])
+        return 2 * to_float(u), 2 * to_float(curvature)
 
-    def _balancing(self, stock: Stock) -> tuple[float, float]:
+    def _balancing(self, totals: Ints) -> tuple[float, float]:
         """Return the factors that take the heavier class to the lighter one, where there is an intercept."""
-        negative, positive = stock.totals.tolist()
+        negative, positive = totals.tolist()
         if not self.formulation.intercept or not min(negative, positive):
             return 1.0, 1.0
         light = min(negative, positive)
@@ -357,7 +433,7 @@ class ShardedMaster:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         change = self.restricted.stumps.vote(d, db)
         self.questions += 1
-        values, _, _ = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
+        values = self.sample.ask(try_steps, at.u.vote, change, STEPS, at.u.loss)
         objectives = [
             to_float(value) + self.penalty.value(at.w + step * d) for step, value in zip(STEPS, values, strict=True)
         ]
@@ -366,7 +442,7 @@ class ShardedMaster:
 
     def _balance(self, at: State) -> tuple[Multipliers, Array]:
         """Return the multipliers of a state, balanced where there is an intercept, and the edges of the columns."""
-        factors = self._balancing(at.stock)
+        factors = self._balancing(at.stock.totals)
         of_classes, totals = at.stock.of_classes, at.stock.totals
         u, stumps = replace(at.u, factors=factors), self.restricted.stumps
         if factors != (1.0, 1.0):

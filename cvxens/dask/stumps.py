@@ -281,7 +281,7 @@ class DaskQuantileStumps:
         # where a bin that holds samples begins, and which one that is
         self.feature, self.bins = feature, np.concatenate(chosen).astype(np.int64)
         self.thresholds = np.array(
-            [_middle(sample.high[j, :k].max(), sample.low[j, k]) for j, k in zip(feature, self.bins, strict=True)]
+            [find_middles(sample.high[j, :k].max(), sample.low[j, k]) for j, k in zip(feature, self.bins, strict=True)]
         )
 
     @staticmethod
@@ -375,10 +375,10 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
     edges = total - 2 * below
     inner = ~begins
     is_open = inner.copy()
-    if excluded:
-        named = {feature for feature, _ in excluded}
-        for k in np.flatnonzero(inner & np.isin(segments.feature, list(named))).tolist():
-            is_open[k] = (int(segments.feature[k]), _threshold(segments, k)) not in excluded
+    for j in {feature for feature, _ in excluded}:
+        own = np.flatnonzero(inner & (segments.feature == j))
+        middles = find_middles(segments.high[own - 1], segments.low[own])
+        is_open[own] = ~np.isin(middles, [threshold for feature, threshold in excluded if feature == j])
     # inside of a segment `below` gains some of its weights only
     reach = np.maximum(np.abs(edges - 2 * segments.positive), np.abs(edges - 2 * segments.negative))
     return Best(edges, is_open, inner, np.where(segments.low < segments.high, reach, -1))
@@ -386,13 +386,13 @@ def _compare(segments: Segments, total: int, excluded: set[tuple[int, float]]) -
 
 def _threshold(segments: Segments, k: int) -> float:
     """Return the middle between a segment and the one before, as `SortedFeatures.threshold` has it."""
-    return _middle(float(segments.high[k - 1]), float(segments.low[k]))
+    return float(find_middles(segments.high[k - 1], segments.low[k]))
 
 
-def _middle(below: float, above: float) -> float:
-    """Return the middle of two values: above the one and at most the other."""
-    middle = float(below) / 2 + float(above) / 2
-    return middle if below < middle <= above else float(above)
+def find_middles(below: Any, above: Any) -> Array:
+    """Return the middles of pairs of values: above the one and at most the other."""
+    middles = below / 2 + above / 2
+    return np.where((below < middles) & (middles <= above), middles, above)
 
 
 def _make_stump(segments: Segments, k: int, edge: int) -> Stump:

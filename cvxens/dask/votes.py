@@ -7,12 +7,14 @@ of units, rounded down, so that sums over them are exact and every u is within t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, ldexp, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.dask.shards import Shard, ShardedSample
@@ -87,6 +89,11 @@ class Stumps:
             tables[starts[j] + j : starts[j + 1] + j + 1] = np.append(0.0, np.cumsum(jumps)) - signed.sum()
         constants = self.feature == -1
         return Vote(self.places, tables, constant + float((w[constants] * self.sign[constants]).sum()))
+
+    def evaluate(self, intervals: NDArray[np.uint16]) -> Array:
+        """Evaluate all stumps on rows in these intervals, (n_columns, n_rows)."""
+        above = intervals[self.feature] > self.place[:, np.newaxis]
+        return self.sign[:, np.newaxis] * np.where(above | (self.feature < 0)[:, np.newaxis], 1.0, -1.0)
 
     def edges(self, sums: NDArray[Any], total: float, exponent: int) -> Array:
         """Return the edges of all columns from the sums of signed weights by interval, ``sign (2 above - total)``."""
@@ -174,22 +181,14 @@ class InteriorHinge:
     C: Any
     d: float
 
-    def _split(self, z: Array) -> tuple[Array, Array]:
-        """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
-        # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
-        a = z - 1
-        s = np.sqrt(a * a + 4 * self.d * self.d)
-        large, small = 1 / (1 + 2 * self.d / (s + np.abs(a))), 2 * self.d / (2 * self.d + np.abs(a) + s)
-        return np.where(a < 0, large, small), np.where(a < 0, small, large)
-
     def values(self, z: Array) -> Array:
         """Evaluate the neighbour of every sample's loss."""
-        p, q = self._split(z)
-        return self.C * (p * (1 - z) + self.d * np.log(p * q))
+        linear, entropy = split_hinges(z, self.d)
+        return self.C * (linear + self.d * np.log(entropy))
 
     def multipliers(self, z: Array) -> Array:
         """Return the multipliers u = C p of the samples at margins z."""
-        return self.C * self._split(z)[0]
+        return self.C * find_shares(z, self.d)
 
     def curvature(self, u: Array) -> Array:
         """Return ``C / (d / p^2 + d / (1 - p)^2)``."""
@@ -198,11 +197,78 @@ class InteriorHinge:
         return self.C / self.d * (square * other / (square + other))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def split_share(z: float, d: float) -> tuple[float, float]:
+    """Return p and 1 - p, the solution of d / p - d / (1 - p) = z - 1, both without cancellation."""
+    # p = 2 d / (2 d + a + s) with a = z - 1 and s^2 = a^2 + 4 d^2; where a < 0, a + s = 4 d^2 / (s - a)
+    a = z - 1.0
+    far = math.sqrt(a * a + 4 * d * d) + abs(a)
+    large, small = far / (far + 2 * d), 2 * d / (far + 2 * d)
+    return (large, small) if a < 0 else (small, large)
+
+
+@njit(cache=True, nogil=True)
+def find_shares(z: Array, d: float) -> Array:
+    """Return the shares p of the prices at margins z, in one go through the samples."""
+    p = np.empty(len(z))
+    for i in range(len(z)):
+        p[i] = split_share(z[i], d)[0]
+    return p
+
+
+@njit(cache=True, nogil=True)
+def split_hinges(z: Array, d: float) -> tuple[Array, Array]:
+    """Return p (1 - z) and p (1 - p) of all samples."""
+    linear, entropy = np.empty(len(z)), np.empty(len(z))
+    for i in range(len(z)):
+        p, q = split_share(z[i], d)
+        linear[i], entropy[i] = p * (1.0 - z[i]), p * q
+    return linear, entropy
+
+
+class Doubt(NamedTuple):
+    """Samples whose margins are nearly 1, by their cells, and the shares of their prices that they have as multipliers.
+
+    A *cell* are the samples of a class in the same intervals of all features, which no column tells apart. The others
+    have the multipliers that the hinge has beside its kink.
+    """
+
+    reach: float  # how far from 1 their margins are at most
+    keys: Ints  # of cells, ascending
+    shares: Array
+
+    def find_shares(self, shard: Shard, intervals: NDArray[np.uint16], z: Array) -> Array:
+        """Find the shares of the prices of all rows of a shard."""
+        shares = (z < 1).astype(np.float64)
+        near = np.flatnonzero(np.abs(z - 1) <= self.reach)
+        keys = name_cells(np.ascontiguousarray(intervals[:, near]), shard.y[near])
+        shares[near] = self.shares[np.searchsorted(self.keys, keys)]
+        return shares
+
+
+@njit(cache=True, nogil=True)
+def name_cells(intervals: NDArray[np.uint16], y: Array) -> Ints:
+    """Return a key for the cell of every row, of 64 bits that look like chance: no two cells share one."""
+    keys = np.empty(len(y), np.int64)
+    for i in range(len(y)):
+        # farther apart than intervals are
+        key = np.uint64(1 << 32 if y[i] > 0 else 0)
+        for j in range(len(intervals)):
+            # the finaliser of splitmix64, as in `shards.draw_rows`
+            key = (key + np.uint64(intervals[j, i])) * np.uint64(0x9E3779B97F4A7C15)
+            key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            key ^= key >> np.uint64(31)
+        keys[i] = np.int64(key)
+    return keys
+
+
 @dataclass(frozen=True, eq=False)
 class Multipliers:
     """Multipliers of all samples as a function of a vote, and ``s = y u`` the signed weights that an oracle prices.
 
-    They are those of a loss at the vote's margins, times a factor for either class, in whole units of 2**exponent.
+    They are those of a loss at the vote's margins, times a factor for either class, in whole units of 2**exponent; of
+    the hinge, those beside its kink, and near it what is said of the samples in doubt.
     """
 
     vote: Vote
@@ -210,6 +276,7 @@ class Multipliers:
     factors: tuple[float, float]  # of the samples with y = -1, of those with y = +1; at most 1
     exponent: int
     n_samples: int
+    doubt: Doubt | None = None
 
     ndim = 1
 
@@ -218,14 +285,17 @@ class Multipliers:
 
     def evaluate(self, shard: Shard) -> Ints:
         """Return the signed weights of a shard's rows in units."""
-        return self.signed(shard, shard.y * self.vote.scores(shard))
+        intervals, loss = self.vote.intervals(shard), of_shard(self.loss, shard)
+        z = shard.y * self.vote.scores_of(intervals)
+        if self.doubt is not None:
+            return self.round(shard, loss.C * self.doubt.find_shares(shard, intervals, z))
+        return self.round(shard, loss.multipliers(z))
 
-    def signed(self, shard: Shard, z: Array) -> Ints:
-        """Return the signed weights at margins in units."""
-        u = of_shard(self.loss, shard).multipliers(z)
+    def round(self, shard: Shard, u: Array) -> Ints:
+        """Return the signed weights of multipliers in units, which are rounded down."""
         if self.factors != (1.0, 1.0):
             u = u * np.where(shard.y > 0, self.factors[1], self.factors[0])
-        units = np.floor(np.ldexp(u, -self.exponent)).astype(np.int64)
+        units = np.ldexp(u, -self.exponent).astype(np.int64)
         return np.where(shard.y > 0, units, -units)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -233,7 +303,12 @@ class Multipliers:
         starts, thresholds = self.vote.places.starts, self.vote.places.thresholds
         sizes = [len(starts) - 1, len(thresholds)]
         head = [self.n_samples, self.exponent, *self.factors, getattr(self.loss, "d", 0.0), self.vote.constant, *sizes]
-        return np.concatenate([np.array(head, np.float64), starts, thresholds, self.vote.tables])
+        packed = [np.array(head, np.float64), starts, thresholds, self.vote.tables]
+        if self.doubt is not None:
+            # floats hold the halves of a key
+            keys = self.doubt.keys
+            packed += [np.array([self.doubt.reach]), keys >> 32, keys & 0xFFFFFFFF, self.doubt.shares]
+        return np.concatenate(packed)
 
     def real(self, units: int) -> float:
         """Return a number of units as a float."""
@@ -262,8 +337,14 @@ class Signs:
         thresholds = packed[9 + int(n_features) :][: int(n_places)]
         places = find_places(np.split(thresholds, starts[1:-1]), self.sample)
         loss = InteriorHinge(self.loss.C, distance) if distance else self.loss
-        vote = Vote(places, packed[9 + int(n_features) + int(n_places) :], constant)
-        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples))
+        rest = packed[9 + int(n_features) + int(n_places) :]
+        # a feature with m places has m + 1 intervals
+        n_cells = int(n_places) + int(n_features)
+        vote, doubt = Vote(places, rest[:n_cells], constant), None
+        if len(rest) > n_cells:
+            reach, (upper, lower, shares) = rest[n_cells], np.split(rest[n_cells + 1 :], 3)
+            doubt = Doubt(float(reach), (upper.astype(np.int64) << 32) | lower.astype(np.int64), shares)
+        return Multipliers(vote, loss, (below, above), int(exponent), int(n_samples), doubt)
 
 
 class Stock(NamedTuple):
@@ -284,18 +365,16 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
     intervals = u.vote.intervals(shard)
     z = shard.y * u.vote.scores_of(intervals)
     smooth, own = of_shard(u.loss, shard), of_shard(loss, shard)
-    signed, starts = u.signed(shard, z), u.vote.places.starts
-    multipliers = smooth.multipliers(z)
+    multipliers, starts = smooth.multipliers(z), u.vote.places.starts
+    signed = u.round(shard, multipliers)
     curvature = np.rint(np.ldexp(smooth.curvature(multipliers), -exponent)).astype(np.int64)
     curved = np.flatnonzero(curvature)
     bent = intervals if len(curved) == len(curvature) else np.ascontiguousarray(intervals[:, curved])
-    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
     return Stock(
         sum_exactly(own.values(z)),
         sum_exactly(smooth.values(z)),
         sum_exactly(own.values(z) + multipliers * z - own.dual_values(multipliers)),
-        np.stack([sum_by_intervals(intervals, starts, side) for side in sides]),
-        np.array([side.sum() for side in sides]),
+        *sum_of_classes(intervals, starts, signed),
         sum_by_intervals(bent, starts, curvature[curved]),
         np.array(curvature.sum()),
         sum_by_pairs(bent, starts, curvature[curved]),
@@ -304,25 +383,34 @@ def take_stock(shard: Shard, u: Multipliers, loss: Any, exponent: int) -> tuple[
 
 def sum_edges(shard: Shard, u: Multipliers, places: Places) -> tuple[Ints, Ints]:
     """Return the multipliers of either class by interval, and in all, in units."""
-    signed = u.evaluate(shard)
-    intervals = find_intervals(shard.values, shard.codes, places)
-    sides = [np.where(shard.y * side > 0, np.abs(signed), 0) for side in (-1, 1)]
-    by_interval = np.stack([sum_by_intervals(intervals, places.starts, side) for side in sides])
+    return sum_of_classes(find_intervals(shard.values, shard.codes, places), places.starts, u.evaluate(shard))
+
+
+def sum_of_classes(intervals: NDArray[np.uint16], starts: Ints, signed: Ints) -> tuple[Ints, Ints]:
+    """Return the sizes of signed weights of either class by interval, (2, n_cells), and in all, (2,)."""
+    sides = [np.maximum(side * signed, 0) for side in (-1, 1)]
+    by_interval = np.stack([sum_by_intervals(intervals, starts, side) for side in sides])
     return by_interval, np.array([side.sum() for side in sides])
 
 
-def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> tuple[Ints, Ints, Ints]:
-    """Return exact sums of losses, multipliers and curvatures at each of several steps along a change of a vote."""
+def try_steps(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: Any) -> Ints:
+    """Return exact sums of losses at each of several steps along a change of a vote."""
     intervals = at.intervals(shard)
     z, dz = shard.y * at.scores_of(intervals), shard.y * change.scores_of(intervals)
     loss = of_shard(smooth, shard)
-    found = []
-    for step in steps:
-        ahead = z + step * dz
-        u = loss.multipliers(ahead)
-        found.append([sum_exactly(values) for values in (loss.values(ahead), u, loss.curvature(u))])
-    values, multipliers, curvatures = np.array(found).transpose(1, 0, 2)
-    return values, multipliers, curvatures
+    return np.stack([sum_exactly(loss.values(z + step * dz)) for step in steps])
+
+
+def sum_losses(shard: Shard, vote: Vote, loss: Any) -> Ints:
+    """Return the exact sum of the losses at a vote."""
+    return sum_exactly(of_shard(loss, shard).values(shard.y * vote.scores(shard)))
+
+
+def sum_slopes(shard: Shard, at: Vote, smooth: Any) -> tuple[Ints, Ints]:
+    """Return exact sums of the multipliers and of the curvatures at a vote, by which units are chosen."""
+    loss = of_shard(smooth, shard)
+    u = loss.multipliers(shard.y * at.scores(shard))
+    return sum_exactly(u), sum_exactly(loss.curvature(u))
 
 
 def sum_dual(shard: Shard, u: Multipliers, loss: Any, factor: float) -> Ints:

@@ -1,0 +1,173 @@
+"""From a point near the optimum of the hinge with an l1 penalty to a vertex: a linear program over samples in doubt.
+
+Near the optimum most samples are settled: their multipliers are their prices below a margin of 1, and 0 above. In doubt
+are those whose margins are nearly 1, cell by cell (`votes.Doubt`). The dual program over their cells, with the others
+fixed, has few variables however large the sample is, and is solved by the simplex method of one machine. Where a sample
+had to be in doubt that was not, the gap shows it, and then more of them are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvxens.colgen.masters.linear_masters import LiveProgram
+from cvxens.dask.shards import Shard
+from cvxens.dask.sums import Ints, add
+from cvxens.dask.votes import Doubt, Stumps, Vote, find_shares, name_cells, of_shard, sum_of_classes
+from cvxens.types import Array
+
+LEAST_EXPONENT, LARGEST_EXPONENT = -60, 4
+"""Distances from the kink are told apart by their binary exponents."""
+
+UNDECIDED = 1e4
+"""In units of the distance of the hinge's neighbour how far margins are in doubt: there shares are 1e-4 from 0 or 1."""
+
+SPARE = 50
+"""Samples in doubt beyond twice the number of columns; a vertex has no more than one for each of these."""
+
+WIDER = 4
+"""So many times the samples are in doubt after each attempt that was in vain."""
+
+ATTEMPTS = 6
+
+AT_KINK = 1e-9
+"""A margin so close to 1 is 1: by as much the simplex method may miss it."""
+
+MOST_CELLS = 50_000
+"""Cells in doubt beyond which a vertex is not looked for: seconds of the simplex method, and megabytes of answers."""
+
+
+class Cells(NamedTuple):
+    """Cells of samples in doubt."""
+
+    keys: Ints  # (n_cells,), ascending
+    intervals: NDArray[np.uint16]  # (n_features, n_cells)
+    y: Array  # (n_cells,)
+    z: Array  # (n_cells,), the margins
+    prices: Ints  # (n_cells,), the sums of the prices of their samples, in units
+
+
+class Split(NamedTuple):
+    """What a sample is in two: the samples in doubt, and the sums of the multipliers of the others."""
+
+    of_classes: Ints  # (2, n_intervals), of either class by interval
+    totals: Ints  # (2,)
+    cells: Cells
+
+
+class Vertex(NamedTuple):
+    """A solution of the program over samples in doubt, with multipliers that are optimal beside it, the best first."""
+
+    w: Array
+    b: float
+    doubts: tuple[Doubt, ...]
+
+
+def count_near(shard: Shard, vote: Vote) -> Ints:
+    """Return the numbers of samples by the binary exponent of the distance of their margins from 1."""
+    exponents = np.frexp(np.abs(shard.y * vote.scores(shard) - 1))[1]
+    kept = np.clip(exponents, LEAST_EXPONENT, LARGEST_EXPONENT) - LEAST_EXPONENT
+    return np.bincount(kept, minlength=LARGEST_EXPONENT - LEAST_EXPONENT + 1).astype(np.int64)
+
+
+def choose_reach(counts: Ints, wanted: int) -> float:
+    """Choose how far from 1 so many samples are; inf where there are not that many.
+
+    Examples
+    --------
+    >>> counts = np.zeros(65, np.int64)
+    >>> counts[[50, 58]] = 7, 9
+    >>> choose_reach(counts, 5), choose_reach(counts, 8), choose_reach(counts, 20)
+    (0.0009765625, 0.25, inf)
+    """
+    level = int(np.searchsorted(np.cumsum(counts), wanted))
+    return 2.0 ** (level + LEAST_EXPONENT) if level < len(counts) - 1 else inf
+
+
+def split_samples(shard: Shard, vote: Vote, loss: Any, reach: float, exponent: int) -> Split:
+    """Split the rows of a shard by their margins."""
+    intervals = vote.intervals(shard)
+    z = shard.y * vote.scores_of(intervals)
+    prices = np.ldexp(of_shard(loss, shard).C, -exponent).astype(np.int64)
+    near = np.abs(z - 1) <= reach
+    signed = np.where(near | (z >= 1), 0, prices) * shard.y.astype(np.int64)
+    own, y = np.ascontiguousarray(intervals[:, near]), shard.y[near]
+    cells = gather(Cells(name_cells(own, y), own, y, z[near], prices[near]))
+    return Split(*sum_of_classes(intervals, vote.places.starts, signed), cells)
+
+
+def gather(cells: Cells) -> Cells:
+    """Return cells of which some may have the same key with one of each, its price their sum."""
+    keys, first, inverse = np.unique(cells.keys, return_index=True, return_inverse=True)
+    prices = np.zeros(len(keys), np.int64)
+    np.add.at(prices, inverse, cells.prices)
+    return Cells(keys, cells.intervals[:, first], cells.y[first], cells.z[first], prices)
+
+
+def combine_splits(parts: Sequence[Split]) -> Split:
+    """Return what several shards are in two."""
+    lists = list(zip(*(part.cells for part in parts), strict=True))
+    cells = Cells(*(np.concatenate(own, axis=-1) for own in lists))
+    return Split(add([part.of_classes for part in parts]), add([part.totals for part in parts]), gather(cells))
+
+
+class DualProgram:
+    """The program ``max sum u`` over the cells in doubt, no edge above the limit, while the others' u are fixed.
+
+    Variables are in units of the largest price of a cell.
+    """
+
+    def __init__(self, split: Split, stumps: Stumps, exponent: int, limit: float, intercept: bool) -> None:
+        self.cells, self.intercept = split.cells, intercept
+        unit = float(max(split.cells.prices.max(initial=0), 1))
+        self.caps, self.settled = self.cells.prices / unit, float(split.totals.sum()) / unit
+        self.most = limit / float(np.ldexp(unit, exponent))
+        change, balance = split.of_classes[1] - split.of_classes[0], int(split.totals[1] - split.totals[0])
+        # edges of the columns: of the cells, and of what is settled; behind them the balance, the edge of a constant
+        self.rows = np.vstack([stumps.evaluate(self.cells.intervals), np.ones(len(self.caps))]) * self.cells.y
+        self.given = np.append(stumps.edges(change, balance, 0), balance) / unit
+
+    def solve(self, near: Array, d: float, reach: float, *, nonnegative: bool) -> Vertex:
+        """Solve it by the simplex method, given weights near the optimum of the hinge's neighbour at distance d."""
+        m = len(self.caps)
+        # the last variable, fixed at 1, stands for what is settled
+        fixed = np.append(np.zeros(m), 1.0), np.append(self.caps, 1.0)
+        program = LiveProgram(np.append(-np.ones(m), -self.settled), *fixed)
+        lines = np.column_stack([self.rows, self.given])
+        for line in lines[:-1]:
+            program.add_row(-inf if nonnegative else -self.most, line, self.most)
+        if self.intercept:
+            program.add_row(0.0, lines[-1], 0.0)
+        v, multipliers = program.solve()
+        # weights are minus the multipliers of the edges, the intercept minus that of the balance
+        n_columns = len(lines) - 1
+        w, b = -multipliers[:n_columns], float(-multipliers[n_columns:].sum())
+        w = np.maximum(w, 0.0) if nonnegative else w
+        shares = (
+            self._find_central(w, b, near, find_shares(self.cells.z, d)),
+            v[:-1] / np.where(self.caps > 0, self.caps, 1.0),
+        )
+        return Vertex(w, b, tuple(Doubt(reach, self.cells.keys, np.clip(own, 0.0, 1.0)) for own in shares))
+
+    def _find_central(self, w: Array, b: float, near: Array, shares: Array) -> Array:
+        """Return optimal shares near given ones: a vertex has few that are neither 0 nor 1, and prices badly.
+
+        By complementary slackness shares are optimal where those of margins off 1 are 0 or 1 and columns of a weight,
+        here or near the optimum, are at the limit, no other above it. Of the solutions of these linear equations the
+        nearest is taken, in units of the room beside shares.
+        """
+        z = self.rows.T @ np.append(w, b)
+        shares = np.where(z < 1 - AT_KINK, 1.0, np.where(z > 1 + AT_KINK, 0.0, shares))
+        sides = np.sign(np.where(w != 0, w, near))
+        used = np.append(sides != 0, self.intercept)
+        wanted = np.append(self.most * sides, 0.0)[used] - self.given[used]
+        room = np.minimum(shares, 1 - shares) * self.caps
+        scaled = self.rows[used] * room
+        missing = wanted - self.rows[used] @ (shares * self.caps)
+        step = np.linalg.lstsq(scaled, missing, rcond=None)[0]
+        return shares + room * step / np.where(self.caps > 0, self.caps, 1.0)
