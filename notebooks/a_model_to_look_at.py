@@ -66,6 +66,20 @@ assert np.allclose(effects.intercept + phi.sum(axis=1), model.decision_function(
 drawn = ExplanationDisplay.from_effects(effects, X.iloc[[0]], shapley=True, n_shown=8)
 
 # %% [markdown]
+# ## How much of a shape do the data decide?
+#
+# Other ensembles are almost as good. What can a function be in *any* ensemble of stumps whose objective is at most 1 %
+# above the best? Each end of a bar is a convex program over all stumps, solved by column generation, and certified. In
+# between is a shade. No such ensemble does without the features whose importance is above 0 at least.
+
+# %%
+simple = LPBoostClassifier(C=0.02).fit(X, y)
+bands = simple.bands(X, y, within=0.01, points=5)
+assert bands.complete
+print("no good ensemble does without:", [bands.feature_names[feature] for feature in bands.needed])
+drawn = ShapeDisplay.from_effects(simple.effects(X), X, bands=bands)
+
+# %% [markdown]
 # ## A page for others
 #
 # All of that, the rules, the certificate in words and how the fit went are in one HTML file, which loads nothing and

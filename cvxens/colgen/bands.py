@@ -17,6 +17,7 @@ other features, or d itself, are constant: of these there are no hypotheses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ from cvxens.errors import InvalidInput, SolverFallbackWarning
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp, check_time, limit_time, time_is_up
 from cvxens.problems import Problem
-from cvxens.problems.duality import balance_exactly
+from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.level_sets import LevelSet, check_penalty
 from cvxens.rounding import EPSILON, sum_error
@@ -48,7 +49,10 @@ MOST_ROUNDS = 60
 """Rounds after which a band stays as wide as it is proven: some five are usual."""
 
 A_ROUND = 4
-"""Columns of either set that enter for a function in a round."""
+"""Columns of either set that enter for each pair of multipliers that is priced."""
+
+SHARES = (0.4, 0.8)
+"""Shares of the best multipliers so far in those that are priced beside a program's own."""
 
 WORTHLESS = 1e-9
 """The price of a level that is worth nothing, relative to what it is if all of it goes into weights."""
@@ -188,6 +192,7 @@ def find_bands(
     points: Mapping[int, Any] | int = N_POINTS,
     start: Iterable[Hypothesis] = (),
     feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
     tol: float = 1e-2,
     max_time: float = inf,
     **options: Any,
@@ -221,6 +226,8 @@ def find_bands(
         Hypotheses to start with, such as those of a model.
     feature_names : sequence of str, optional
         By default x[0], x[1], ...
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each sample counts in the means of functions, 0 or above; by default once.
     tol : float
         How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
     max_time : float
@@ -261,7 +268,10 @@ def find_bands(
         run = column_generation(formulation, make_oracle(X), y, start=start, **options)
         sample = np.asarray(X.toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
-        return _Search(formulation, make_oracle, sample, y, run, within, tol).find(features, points, names)
+        masses = validation.weights(
+            "sample_weight", np.ones(len(sample)) if sample_weight is None else sample_weight, len(sample)
+        )
+        return _Search(formulation, make_oracle, sample, y, masses, run, within, tol).find(features, points, names)
 
 
 class _Set(NamedTuple):
@@ -289,6 +299,7 @@ class _End:
     function: _Function
     reached: float
     bound: float = inf
+    centre: tuple[Any, ...] = ()
 
 
 class _Columns:
@@ -315,6 +326,7 @@ class _Search:
         make_oracle: Callable[[Any], Oracle],
         X: Array,
         y: Any,
+        masses: Array,
         run: Run,
         within: float,
         tol: float,
@@ -330,6 +342,7 @@ class _Search:
         self.formulation = replace(formulation, nonnegative=True)
         self.make_oracle, self.X, self.tol, self.within = make_oracle, X, tol, within
         self.y = formulation.signs(y, len(X))
+        self.shares = masses / masses.sum()
         self.u = np.asarray(run.u)
         used = np.flatnonzero(run.weights).tolist()
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
@@ -423,7 +436,7 @@ class _Search:
     def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
         n, own, others = len(self.X), self._set(self._with_only(d)), self._set(self._without(d))
-        tilts = [balance_exactly((np.arange(n) == row) - 1 / n, np.ones(n)) for row in rows.tolist()]
+        tilts = [balance_exactly((np.arange(n) == row) - self.shares, np.ones(n)) for row in rows.tolist()]
         is_own = np.array([self._is_own(h, v, own, others) for h, v in zip(self.hypotheses, self.H.T, strict=True)])
         columns = _Columns(self.hypotheses, self.H, is_own.astype(bool))
         functions = [_Function(tilt, sign) for tilt in (*tilts, None) for sign in (-1.0, 1.0)]
@@ -437,18 +450,15 @@ class _Search:
                     columns.add(*self._take(column, s, own, others))
         for end in ends:
             # what a unit of the level is worth if all of it goes into weights
-            self._bound(end, columns, own, others, self.u, self.size / abs(self.level))
-        opened = ends
+            price = self.size / abs(self.level)
+            self._bound(end, columns, own, others, price * self.u, price)
         program = self._make_program()
-        for _ in range(MOST_ROUNDS):
-            if not opened or time_is_up():
+        # neighbouring points one after the other: what is best at one of them is not far from it at the next
+        for end in (*ends[::2], *ends[1::2]):
+            if time_is_up():
                 break
-            try:
-                opened, new = self._improve(opened, columns, own, others, program)
-            except TimeUp:
-                break
-            if not sum(columns.add(*one) for one in new):
-                break
+            with suppress(TimeUp):
+                self._improve(end, columns, own, others, program)
         done = all(end.bound - end.reached <= self.tol * self.size for end in ends)
         found = np.array([float(f.coefficients(self.H, is_own) @ self.w) for f in functions[1::2]])
         ranges = [
@@ -470,41 +480,50 @@ class _Search:
             warn(f"{error}; cvxpy models the programs of every round instead", SolverFallbackWarning, stacklevel=5)
             return None
 
-    def _improve(
-        self, ends: Sequence[_End], columns: _Columns, own: _Set, others: _Set, program: LevelProgram | None
-    ) -> tuple[list[_End], list[tuple[Hypothesis, Array, bool]]]:
-        """Improve ends over the columns; return those that are too far from their bounds, and columns that help."""
-        problem = Problem(self.formulation, columns.H, self.y)
-        level_set, (loss, penalty) = LevelSet(problem, self.level), self.formulation.terms
-        w = np.append(self.w, np.zeros(columns.H.shape[1] - len(self.w)))
-        if program is not None:
-            program.add(columns.H[:, program.n_columns :])
-        solver, opened, new = program or level_set, [], []
-        for end in ends:
+    def _improve(self, end: _End, columns: _Columns, own: _Set, others: _Set, program: LevelProgram | None) -> None:
+        """Generate columns for an end until what was reached is near enough to its bound."""
+        loss, penalty = self.formulation.terms
+        balanced = self.y if self.formulation.intercept else None
+        for _ in range(MOST_ROUNDS):
+            if end.bound - end.reached <= self.tol * self.size:
+                return
             check_time()
+            level_set = LevelSet(Problem(self.formulation, columns.H, self.y), self.level)
+            if program is not None:
+                program.add(columns.H[:, program.n_columns :])
             c = end.function.coefficients(columns.H, columns.own)
-            reached = solver.maximise(c)
+            reached = (program or level_set).maximise(c)
+            w = np.append(self.w, np.zeros(len(c) - len(self.w)))
             outer = penalty.repair(reached.w), np.asarray(reached.b)
             if (inside := level_set.move_inside((w, self.b), outer)) is not None:
                 # c is a sum over the sample, and c'w one over the columns
                 lost = sum_error(len(self.y) + len(c), float(np.abs(columns.H).max(initial=1.0)) * 2 * inside[0].sum())
                 end.reached = max(end.reached, float(c @ inside[0]) - lost)
-            u = loss.repair(reached.u, self.y if self.formulation.intercept else None)
-            price = reached.price
+            u, price = loss.repair(reached.u, balanced), reached.price
             if not price > 0:
                 # c'w is at most 0, so the level is worth nothing
                 u, price = self.u, WORTHLESS * self.size / abs(self.level)
-            new += self._bound(end, columns, own, others, u, price)
-            if end.bound - end.reached > self.tol * self.size:
-                opened.append(end)
-        return opened, new
+            at: tuple[Any, Any] = price * u, price
+            new = self._bound(end, columns, own, others, *at)
+            for share in SHARES if end.bound - end.reached > self.tol * self.size else ():
+                mean_u, mean_price = (
+                    share * best + (1 - share) * now for best, now in zip(end.centre, at, strict=True)
+                )
+                new += self._bound(end, columns, own, others, mean_u, mean_price)
+            if not sum(columns.add(*one) for one in new):
+                return
 
     def _bound(
-        self, end: _End, columns: _Columns, own: _Set, others: _Set, u: Array, price: float
+        self, end: _End, columns: _Columns, own: _Set, others: _Set, priced_u: Array, price: float
     ) -> list[tuple[Hypothesis, Array, bool]]:
-        """Bound an end by multipliers and a price of the level; return the columns whose edges are the largest."""
+        """Bound an end by multipliers t u and a price t of the level; return the columns whose edges are the largest.
+
+        The bound is convex in the two, so means of them are as valid, and in-out smoothing prices between the best
+        point so far, the `centre` of an end, and a program's vertex.
+        """
         formulation, function = self.formulation, end.function
         penalty: Any = formulation.terms[1]
+        u = priced_u / price
         s = self.y * (balance_exactly(u, self.y) if formulation.intercept else u)
         raised = columns.H.T @ s + function.coefficients(columns.H, columns.own) / price
         limit = penalty.edge_limit if hasattr(penalty, "edge_limit") else float(raised.max())
@@ -516,20 +535,22 @@ class _Search:
         for part, weights, plus, left_out in ((own, tilted, added, CONSTANTS), (others, s, 0.0, ())):
             if part.oracle is None:
                 continue
-            priced = ask(part.oracle, weights, left_out)
-            bound = priced.outside_bound if left_out and np.isfinite(priced.outside_bound) else priced.edge_bound
+            answer = ask(part.oracle, weights, left_out)
+            bound = answer.outside_bound if left_out and np.isfinite(answer.outside_bound) else answer.edge_bound
             if not np.isfinite(bound):
                 raise InvalidInput("make_oracle", "found one that does not bound edges", "give one such as stumps")
             # s + a / t and c / t are rounded once
             lost = 2 * EPSILON * (float(np.abs(weights).sum()) * getattr(part.oracle, "largest", 1.0) + abs(plus))
             largest = max(largest, bound + plus + lost)
-            for column in priced.columns[:A_ROUND]:
+            for column in answer.columns[:A_ROUND]:
                 hypothesis, values, is_own = self._take(column, weights, own, others)
                 if is_own == (part is own) and float(values @ weights) + plus > limit:
                     found.append((hypothesis, values, is_own))
-        end.bound = min(
-            end.bound, LevelSet(Problem(formulation, columns.H, self.y), self.level).bound(s * self.y, price, largest)
-        )
+        bound = LevelSet(Problem(formulation, columns.H, self.y), self.level).bound(self.y * s, price, largest)
+        if bound < end.bound or not end.centre:
+            # u is shrunk by what t grows by
+            end.centre = priced_u, price / penalty.shrink(Edges(largest, inf))
+        end.bound = min(end.bound, bound)
         return found
 
     def _take(self, column: Column, s: Array, own: _Set, others: _Set) -> tuple[Hypothesis, Array, bool]:
@@ -550,8 +571,8 @@ def _take_ends(ends: Sequence[_End], found: Array) -> tuple[list[float], ...]:
     """Return least, lowest, found, highest and most of ends that come in pairs, the smallest value first."""
     low, high = ends[::2], ends[1::2]
     return (
-        [-end.bound for end in low],
-        [-end.reached for end in low],
+        [0.0 - end.bound for end in low],
+        [0.0 - end.reached for end in low],
         found.tolist(),
         [end.reached for end in high],
         [end.bound for end in high],

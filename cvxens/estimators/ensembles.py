@@ -16,6 +16,7 @@ from scipy.special import softmax
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import (
+    Bands,
     Column,
     Formulation,
     Hypothesis,
@@ -25,8 +26,10 @@ from cvxens.colgen import (
     Run,
     Step,
     column_generation,
+    find_bands,
     formulations,
 )
+from cvxens.colgen.bands import N_POINTS
 from cvxens.colgen.loop import certify_incumbent, state_set
 from cvxens.colgen.masters import CvxpyMaster, HingeMaster, LeastSquaresMaster, fastest_master
 from cvxens.colgen.pricing import with_negations
@@ -44,8 +47,17 @@ from cvxens.estimators.base import (
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
-from cvxens.estimators.samples import Accepts, OracleFactory, Sample, find_accepted, label, make_oracle, recode
-from cvxens.estimators.selection import PricedBySample
+from cvxens.estimators.samples import (
+    Accepts,
+    OracleFactory,
+    Sample,
+    find_accepted,
+    find_feature,
+    label,
+    make_oracle,
+    recode,
+)
+from cvxens.estimators.selection import Choice, Member, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -144,7 +156,7 @@ class Ensemble(Vote):
             sample,
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
-            square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            square_sum=formulation.needs_square_sum,
             **self._offer(sample),
         )
 
@@ -160,26 +172,28 @@ class Ensemble(Vote):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
-        chosen, found = self._choose(sample)
+        choice = self._choose(sample)
+        chosen = choice.attributes
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *found))))
+        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
+        used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
         return {
             # its exact proof would keep the sample
-            "certificate_": run.certificate,
+            "certificate_": used.certificate,
             "history_": run.history,
-            **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
+            **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": at._spread(sample, run.u),
             **chosen,
             **at._appraise(sample, formulation, run),
         }
 
-    def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
-        """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
-        return {}, ()
+    def _choose(self, sample: Any) -> Choice:
+        """Return what is chosen from the sample before the fit."""
+        return Choice()
 
     def _spread(self, sample: Any, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
@@ -252,6 +266,85 @@ class Ensemble(Vote):
             reached = f"the relative gap is {run.certificate.relative_gap:.3g}, tol is {self.tol:g}"
             warn_of(self, f"{run.ending.value}; {reached}", REMEDIES[run.ending])
         return run
+
+    def bands(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        within: float = 0.01,
+        features: Sequence[Any] | None = None,
+        points: Mapping[Any, Any] | int = N_POINTS,
+        tol: float = 1e-2,
+        max_time: float = inf,
+    ) -> Bands:
+        """Find how far each feature's function and importance may differ among all ensembles almost as good as this.
+
+        All ensembles over the hypotheses of the oracle count whose objective is at most that of the best one, plus the
+        share `within` of its size. Functions are as those of `effects`, of the mean 0 over the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of the fit.
+        y : array-like of shape (n_samples,)
+            Their targets, of two classes or of a regression.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        within : float
+            Above 0.
+        features : sequence of str or int, optional
+            The features whose bands are wanted, by name or by index; by default those that have a weight.
+        points : mapping of features to array-like, or int
+            Values of the features at which bands are wanted, of which the nearest in the sample are taken; or so many
+            values of the sample.
+        tol : float
+            How far certified ends may be from those of ensembles that were found, relative to the sum of the weights.
+        max_time : float
+            Seconds after which bands stay as wide as they are proven so far.
+
+        Returns
+        -------
+        cvxens.colgen.Bands
+            For ``ShapeDisplay.from_effects(effects, X, bands=...)``, `report`, and by themselves.
+
+        Raises
+        ------
+        InvalidInput
+            There are several scores, weak learners of several features, side constraints, or a penalty other than l1.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from cvxens import LPBoostClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> model = LPBoostClassifier(C=0.005).fit(X, y)
+        >>> model.bands(X, y, within=0.001, points=2).needed
+        [20]
+        """
+        sample: Any = self._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        if self._parts() != [self]:
+            raise InvalidInput("y", "found several classes, each with an ensemble of its own", "give two classes")
+        formulation, names, n_features = self._formulation(sample), sample.names, sample.X.shape[1]
+        asked = None if features is None else [find_feature("features", one, names, n_features) for one in features]
+        if isinstance(points, Mapping):
+            points = {find_feature("points", one, names, n_features): values for one, values in points.items()}
+        return find_bands(
+            formulation,
+            lambda X: self._oracle(replace(sample, X=X), formulation),
+            sample.X,
+            label(formulation, sample),
+            within=within,
+            features=asked,
+            points=points,
+            start=dict.fromkeys(self.weak_learners_),
+            feature_names=names or None,
+            sample_weight=sample.masses,
+            tol=tol,
+            max_time=max_time,
+            master=SOLVERS[self._check_solver()],
+        )
 
     def _certify(self, sample: Sample, weights: Any, intercept: Any) -> Certificate:
         formulation = self._formulation(sample)
@@ -400,6 +493,23 @@ def certify_ensemble(
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+
+
+def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:
+    """Return a run with the mean of some ensembles in place of its own, certified by the bound that it has found.
+
+    Loss and penalty are convex, so the mean costs at most what the ensembles cost on average, and satisfies what all of
+    them satisfy.
+    """
+    weights: dict[Hypothesis, Array] = {}
+    for member in members:
+        for hypothesis, w in zip(member.learners, member.weights, strict=True):
+            weights[hypothesis] = weights.get(hypothesis, 0.0) + w / len(members)
+    b = np.mean([member.intercept for member in members], axis=0)
+    columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
+    certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
+    certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
+    return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)
 
 
 @final

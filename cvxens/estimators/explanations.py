@@ -64,7 +64,14 @@ class Explained:
         return Effects.from_terms(*found[:2], names, found.outputs, **given)
 
     def report(
-        self, file: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None
+        self,
+        file: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        explain: Any = None,
+        bands: Any = None,
     ) -> None:
         """Write a report for people: one HTML file, to be opened in a browser, that loads nothing from elsewhere.
 
@@ -85,6 +92,8 @@ class Explained:
         explain : sequence of int, optional
             Rows of X whose scores are explained; by default up to 50, from the lowest score to the highest. The
             features of these samples are in the file: mind who reads it.
+        bands : cvxens.colgen.Bands, optional
+            What `bands` of an ensemble has found, to be drawn around its functions.
 
         Raises
         ------
@@ -104,7 +113,7 @@ class Explained:
         """
         from cvxens.report import write_page
 
-        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain)
+        write_page(file, self, X, y, sample_weight=sample_weight, explain=explain, bands=bands)
 
     def _list_terms(self) -> Terms:
         """Return what the scores are sums of."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from cvxens.colgen import Run
+    from cvxens.colgen import Bands, Run
 
 ACROSS = 4
 """The most pictures in a row."""
@@ -72,6 +72,8 @@ class ShapeFunction:
         Of a nominal feature, what its codes 0, 1, ... stand for; empty for a number.
     missing : float, optional
         The function where the value is missing.
+    band : three array-likes of shape (n_points,), optional
+        Values of the feature, and the least and the largest value there of any function that is almost as good.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class ShapeFunction:
     of: str = ""
     levels: Sequence[str] = ()
     missing: float | None = None
+    band: tuple[Array, Array, Array] | None = None
 
     def __post_init__(self) -> None:
         for field in ("knots", "values"):
@@ -261,11 +264,14 @@ class ShapeDisplay:
         return cls._from_panels(panels, n_shown, ylabel, getattr(estimator, "feature_importances_", None)).plot(ax)
 
     @classmethod
-    def from_effects(cls, effects: Effects, X: Any = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
+    def from_effects(
+        cls, effects: Effects, X: Any = None, *, bands: Bands | None = None, n_shown: int = 12, ax: ManyAxes = None
+    ) -> Self:
         """Draw the main effects of a model, of the mean 0 over the samples that they were made on.
 
         They come by importance, and are those of trees of depth 2 and of rules too; a sample `X` is marked below. Those
-        that are 0 but for rounding are left out.
+        that are 0 but for rounding are left out. Around them are their `bands`, which the model's `bands` finds: a bar
+        at every value for which they are proven, and a shade in between.
         """
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
@@ -280,6 +286,10 @@ class ShapeDisplay:
                 for k, of in enumerate(effects.outputs or [""])
             ]
             sizes[main.feature] = size
+        for one in () if bands is None else bands.bands:
+            if one.feature in panels:
+                band = one.points, one.shape.least, one.shape.most
+                panels[one.feature] = [replace(shape, band=band) for shape in panels[one.feature]]
         return cls._from_panels(panels, n_shown, importances=sizes).plot(ax)
 
     @classmethod
@@ -356,7 +366,12 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
     first = panel[0]
     if (values := first.places) is not None:
         _draw_bars(ax, panel, values, styles)
+        if first.band is not None:
+            x, *ends_of_band = first.band
+            _draw_band(ax, np.searchsorted(values, x).astype(np.float64), *ends_of_band, shaded=False)
         return
+    if first.band is not None:
+        _draw_band(ax, *first.band, shaded=True)
     sample = first.known
     ends = np.concatenate([*(shape.knots[[0, -1]] for shape in panel), *([] if sample is None else [sample])])
     for shape, style in zip(panel, styles, strict=True):
@@ -384,6 +399,13 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
         ranks = np.linspace(0, len(sample) - 1, min(RUG, len(sample))).round().astype(int)
         marks = np.sort(sample)[ranks]
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
+
+
+def _draw_band(ax: Axes, x: Array, least: Array, most: Array, *, shaded: bool) -> None:
+    """Draw a bar from the least to the largest value at every place, and a shade in between."""
+    if shaded and len(x) > 1:
+        ax.fill_between(x, least, most, color=PALETTE[0], alpha=0.15, linewidth=0, zorder=0.5)
+    ax.vlines(x, least, most, color="0.2", alpha=0.6, linewidth=1.2, zorder=2.5)
 
 
 def _draw_bars(ax: Axes, panel: Sequence[ShapeFunction], values: Array, styles: Sequence[dict[str, Any]]) -> None:

@@ -78,7 +78,9 @@ class Given:
         return self.raw.iloc[rows] if hasattr(self.raw, "iloc") else self.X[rows]
 
 
-def describe_model(model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, explain: Any = None) -> Content:
+def describe_model(
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, explain: Any = None, bands: Any = None
+) -> Content:
     """Return the content of the report of a fitted model, on samples where there are any."""
     given = Given.from_sample(model, X, y, sample_weight)
     content: Content = {"title": type(model).__name__, "overview": _describe_overview(model, given)}
@@ -92,6 +94,8 @@ def describe_model(model: Any, X: Any = None, y: Any = None, sample_weight: Any 
         content["effects"] = {"lacking": f"This model has no effects to draw: {error.found}."}
         return content
     content["effects"] = _describe_effects(model, effects, given)
+    if bands is not None:
+        _add_bands(content["effects"], effects, bands)
     content["explained"] = _explain(model, effects, given, explain)
     return content
 
@@ -229,6 +233,26 @@ def _describe_effects(model: Any, effects: Effects, given: Given | None) -> Cont
         "pairs": pairs,
         "counts": [orders.count(1), orders.count(2)],
     }
+
+
+def _add_bands(described: Content, effects: Effects, bands: Any) -> None:
+    """Add the bands of features to the functions that are drawn, and what they say in words."""
+    by_feature = {band.feature: band for band in bands.bands}
+    drawn = {effects.feature_names[feature]: band for feature, band in by_feature.items()}
+    for main in described["mains"]:
+        if (band := drawn.get(main["name"])) is not None:
+            ends = band.points, band.shape.least, band.shape.most
+            main["band"] = dict(zip(("x", "least", "most"), map(_numbers, ends), strict=True))
+    needed = [effects.feature_names[feature] for feature in bands.needed]
+    described["bands"] = (
+        f"Shades and bars: what the function can be in any ensemble whose objective is within {bands.within:.3g} of "
+        f"the best, relative; proven at the bars. "
+        + (
+            f"No such ensemble does without {', '.join(needed)}."
+            if needed
+            else "None of these features is in all such ensembles."
+        )
+    )
 
 
 def _column(given: Given, feature: int) -> Array:

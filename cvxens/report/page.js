@@ -181,9 +181,20 @@
     return `What ${main.name} adds to the score: ${words.join("; ")}`;
   }
 
+  // all values that a picture has to have room for
+  const listValues = (main) => [...(main.bars ?? main.lines).flat(), ...(main.band ? [...main.band.least, ...main.band.most] : [])];
+
+  // a bar at every value for which a band is proven, and a shade in between
+  function drawBand(band, x, y, shaded) {
+    const at = (values) => values.map((value, j) => `${x(band.x[j]).toFixed(1)},${y(value).toFixed(1)}`);
+    const outline = [...at(band.most), ...at(band.least).reverse()].join(" ");
+    return [...(shaded ? [svg("polygon", { class: "shade", points: outline })] : []),
+      ...band.x.map((place, j) => svg("line", { class: "band", x1: x(place), x2: x(place), y1: y(band.least[j]), y2: y(band.most[j]) }))];
+  }
+
   function drawShape(main, common) {
     const curves = main.bars ?? main.lines;
-    const range = widen(state.sameScale ? common : extent([...curves.flat(), 0]));
+    const range = widen(state.sameScale ? common : extent([...listValues(main), 0]));
     const y = scale(range, [FLOOR - 4, TOP]);
     const picture = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", tabindex: 0, "aria-label": describeShape(main) });
     picture.append(...yAxis(y, range));
@@ -212,6 +223,7 @@
             height: Math.max(bottom - top, 0.8), fill: color(k) }));
         });
       });
+      if (main.band) picture.append(...drawBand(main.band, (value) => x(main.levels.indexOf(value) + 0.5), y, false));
       picture.append(...xAxis((j) => x(j + 0.5), main.levels.map((_, j) => j), BOTTOM + 14,
         main.levels.map((_, j) => shorten(nameLevel(main, j), Math.max(4, Math.floor(48 / n))))));
       stops = main.levels.map((_, j) => ({ at: x(j + 0.5), tell: () =>
@@ -227,6 +239,7 @@
           picture.append(svg("rect", { class: "density", x: LEFT + j * width, width: width - 0.5, y: BOTTOM - height, height }));
         });
       }
+      if (main.band) picture.append(...drawBand(main.band, x, y, true));
       curves.forEach((values, k) => {
         const path = values.map((value, j) => `${j ? "L" : "M"}${x(main.x[j]).toFixed(1)},${y(value).toFixed(1)}`).join("");
         picture.append(svg("path", { class: "curve", d: path, stroke: color(k),
@@ -291,7 +304,7 @@
 
   function showShapes() {
     if (!effects.mains.length) return lacking("shapes", "No feature acts alone in this model.");
-    const common = extent([...effects.mains.flatMap((main) => (main.bars ?? main.lines).flat()), 0]);
+    const common = extent([...effects.mains.flatMap(listValues), 0]);
     const cards = effects.mains.map((main) => {
       const { picture, readout } = drawShape(main, common);
       return el("figure", { class: "card", id: `term-${main.term}` }, el("h3", {}, main.name), picture, readout,
@@ -311,7 +324,8 @@
     } });
     const left = effects.counts[0] - effects.mains.length;
     const parts = [el("div", { class: "tools" }, el("label", {}, box, " all on one scale"),
-      el("span", { class: "hint" }, `Contribution to the ${effects.score}`)), legend, ...gather("shapes", cards),
+      el("span", { class: "hint" }, `Contribution to the ${effects.score}`)),
+      effects.bands ? el("p", { class: "note" }, effects.bands) : null, legend, ...gather("shapes", cards),
     left > 0 ? el("p", { class: "note" }, `${left} less important functions are left out`) : null];
     return body("shapes").replaceChildren(...parts.filter((part) => part));
   }

@@ -24,7 +24,9 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """Characters that could end the data or begin a tag, as JSON writes them."""
 
 
-def make_page(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None) -> str:
+def make_page(
+    model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, explain: Any = None, bands: Any = None
+) -> str:
     """Return the report of a fitted model as HTML; `report` of the estimators writes it to a file.
 
     The page stands alone: it loads nothing, and its policy lets the browser run its own script and no other. What comes
@@ -34,7 +36,7 @@ def make_page(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = 
     ----------
     model : estimator
         Fitted.
-    X, y, sample_weight, explain
+    X, y, sample_weight, explain, bands
         As of `report`.
 
     Examples
@@ -47,7 +49,7 @@ def make_page(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = 
     (2, False)
     """
     check_is_fitted(model)
-    content = describe_model(model, X, y, sample_weight, explain)
+    content = describe_model(model, X, y, sample_weight, explain, bands)
     data = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character, written in UNSAFE.items():
         data = data.replace(character, written)

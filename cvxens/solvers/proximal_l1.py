@@ -1,9 +1,10 @@
-"""Proximal Newton steps for a smooth loss with an l1 penalty, on the weights that move.
+"""Proximal Newton steps for a smooth loss with an l1 penalty or an elastic net, on the weights that move.
 
 A step minimises a *quadratic model* of the loss plus the penalty itself over the *active* weights, those that are not 0
 or whose edge exceeds the penalty's slope, then searches along the way there (Lee, Sun & Saunders 2014; skglm's
 `ProxNewton` and glmnet are of this kind). Coordinate descent finds the signs of the model's optimum, a Cholesky factor
 the optimum for them, in turn, until the model gains little more: a step beyond that is worth less than the next model.
+The squares of an elastic net are as smooth as the loss, and a part of the model.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class SparsePoint:
 
 @dataclass(frozen=True)
 class SparseProblem:
-    """min loss(y (H W + b)) + weight sum |W|, over free or over nonnegative W."""
+    """min loss(y (H W + b)) + weight sum |W| + square |W|^2, over free or over nonnegative W."""
 
     rows: Array  # H'
     y: Array  # (n_samples, 1)
@@ -167,9 +168,11 @@ class SparseProblem:
     intercept: bool
     loss: Callable[[Array], float]  # from margins (n_samples, n_outputs)
     hessian: Hessian
+    square: float = 0.0
 
     def value(self, at: SparsePoint) -> float:
-        return self.loss(self.y * at.F) + self.weight * float(np.abs(at.W).sum())
+        sizes, squares = float(np.abs(at.W).sum()), float((at.W**2).sum()) if self.square else 0.0
+        return self.loss(self.y * at.F) + self.weight * sizes + self.square * squares
 
     def step(self, at: SparsePoint, U: Array, edges: Array) -> SparsePoint:
         """Minimise the quadratic model over the active weights, and search on the way there.
@@ -178,7 +181,8 @@ class SparseProblem:
         """
         # the gradient of the loss is minus the edges; a zero with an edge within the weight stays one
         j, k = np.nonzero((at.W != 0) | ((edges if self.nonnegative else np.abs(edges)) > self.weight))
-        X, w, r, price = self.rows[j], at.W[j, k], -edges[j, k], np.full(len(j), self.weight)
+        X, w, price = self.rows[j], at.W[j, k], np.full(len(j), self.weight)
+        r = 2 * self.square * w - edges[j, k]
         low = np.full(len(j), 0.0 if self.nonnegative else -np.inf)
         if self.intercept:
             # b are the weights of a column of ones, one an output, without a price
@@ -188,7 +192,10 @@ class SparseProblem:
             low = np.r_[low, np.full(len(each), -np.inf)]
         if not len(w):
             return at
-        v = QuadraticModel(self.hessian(U, X, k), price, low).minimise(w, r)
+        B = self.hessian(U, X, k)
+        # second derivatives of square |W|^2, and of no intercept
+        B.ravel()[:: len(B) + 1][: len(j)] += 2 * self.square
+        v = QuadraticModel(B, price, low).minimise(w, r)
         # the decrease that Lee, Sun & Saunders (2014) measure: r'(v - w) + weight (|v| - |w|), at most 0
         slope = float(r @ (v - w)) + float(price @ (np.abs(v) - np.abs(w)))
         dF = np.stack([(v - w)[k == output] @ X[k == output] for output in range(at.F.shape[1])], axis=1)

@@ -4,19 +4,24 @@ from functools import cache
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
 from sklearn.tree import DecisionTreeClassifier
 
+from cvxens import LPBoostClassifier
 from cvxens.colgen import Formulation, find_bands, formulations
 from cvxens.colgen.oracles import DepthTwoTrees, QuantileStumps, SklearnLearner, Stumps
 from cvxens.errors import InvalidInput
+from cvxens.plotting import ShapeDisplay
 from cvxens.problems import Problem
 from cvxens.problems.level_sets import LevelSet
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.target_losses import AbsoluteError
+from cvxens.report.content import describe_model
 
 
 def draw(n_samples=14, n_features=2, seed=0):
@@ -85,6 +90,7 @@ def find_band(seed, within):
     return X, y, find_bands(FORMULATIONS["soft margin"], Stumps, X, y, within=within, features=[0], points=3, tol=0.5)
 
 
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), sample=st.integers(0, 3), within=st.sampled_from([0.01, 0.3]))
 def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
     X, y, bands = find_band(sample, within)
@@ -158,3 +164,54 @@ def test_other_oracles_of_single_features_have_bands():
     learner = DecisionTreeClassifier(max_depth=1)
     with pytest.raises(InvalidInput, match="oracle"):
         find_bands(formulations.soft_margin(1.0), lambda X: SklearnLearner(learner, X), X, y)
+
+
+def fit_small():
+    """Return a small table, and a classifier of stumps on it."""
+    X, y = draw(n_samples=40, n_features=3, seed=4)
+    frame = pd.DataFrame(X, columns=["age", "dose", "height"])
+    return (
+        frame,
+        np.where(y > 0, "yes", "no"),
+        LPBoostClassifier(C=0.5, tol=1e-8).fit(frame, np.where(y > 0, "yes", "no")),
+    )
+
+
+def test_bands_of_an_estimator_are_around_its_effects():
+    frame, classes, model = fit_small()
+    weights = np.arange(40) % 3
+    for options in ({}, {"sample_weight": weights}):
+        model.fit(frame, classes, **options)
+        bands = model.bands(
+            frame, classes, **options, features=["dose", 0], points={"dose": [0, 3], "age": [1]}, tol=1e-4
+        )
+        effects = model.effects(frame, **options)
+        assert bands.complete
+        assert [bands.feature_names[band.feature] for band in bands.bands] == ["dose", "age"]
+        for band in bands.bands:
+            parts = [main.at(band.points)[:, 0] for main in effects.mains if main.feature == band.feature]
+            values = sum(parts, np.zeros(len(band.points)))
+            assert (band.shape.least <= values + 1e-9).all()
+            assert (values <= band.shape.most + 1e-9).all()
+
+
+def test_bands_are_drawn_and_reported():
+    frame, classes, model = fit_small()
+    bands = model.bands(frame, classes, features=["dose"], points=3)
+    display = ShapeDisplay.from_effects(model.effects(frame), frame, bands=bands, n_shown=3)
+    ax = next(ax for ax in display.axes_ if ax.get_xlabel() == "dose")
+    (lines,) = [one for one in ax.collections if isinstance(one, LineCollection)]
+    ends = np.array([segment[:, 1] for segment in lines.get_segments()])
+    np.testing.assert_allclose(ends, np.stack([bands.bands[0].shape.least, bands.bands[0].shape.most], axis=1))
+    described = describe_model(model, frame, classes, bands=bands)["effects"]
+    main = next(main for main in described["mains"] if main["name"] == "dose")
+    assert main["band"]["x"] == bands.bands[0].points.tolist()
+    assert "does without" in described["bands"] or "None of these" in described["bands"]
+
+
+def test_several_classes_have_no_bands():
+    frame, classes, _ = fit_small()
+    classes = np.where(np.arange(40) < 10, "maybe", classes)
+    model = LPBoostClassifier(C=0.3).fit(frame, classes)
+    with pytest.raises(InvalidInput, match="several classes"):
+        model.bands(frame, classes)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import Formulation, column_generation
-from cvxens.colgen.masters import CvxpyMaster, RowMaster, fastest_master
+from cvxens.colgen.masters import CvxpyMaster, RowMaster, SparseMaster, fastest_master
 from cvxens.colgen.oracles import Stumps
-from cvxens.problems.losses import Logistic, SquaredError
+from cvxens.problems.losses import Logistic, SquaredError, SquaredHinge
 from cvxens.problems.penalties import ElasticNet, RowNorms, SquaredL2
 from cvxens.solvers.proximal_rows import RowModel
 
@@ -52,11 +52,29 @@ def test_runs_end_at_the_optimum(loss, penalty, outputs):
     X, y = random.integers(0, 6, (24, 2)).astype(float), random.choice([-1.0, 1.0], 24)
     formulation = Formulation(loss(random.normal(size=(24, 2)), y), penalty, intercept=True, outputs=outputs)
     labels = y if outputs is None else None
-    assert isinstance(fastest_master(formulation, formulation.signs(labels, 24)), RowMaster)
-    found, known = (
+    fastest = SparseMaster if outputs is None else RowMaster
+    assert isinstance(fastest_master(formulation, formulation.signs(labels, 24)), fastest)
+    found, fast, known = (
         column_generation(formulation, Stumps(X), labels, tol=1e-8, master=master)
-        for master in (RowMaster, CvxpyMaster)
+        for master in (RowMaster, fastest, CvxpyMaster)
     )
+    assert fast.certificate.primal == pytest.approx(known.certificate.primal, rel=1e-6)
     assert found.certificate.proven
     assert found.certificate.holds(1e-7)
     assert found.certificate.primal == pytest.approx(known.certificate.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Logistic(1.0), SquaredHinge(0.7)], ids=["logistic", "squared hinge"])
+def test_elastic_nets_of_weights_above_0_end_at_the_optimum(loss):
+    random = np.random.default_rng(6)
+    X, y = random.integers(0, 6, (24, 2)).astype(float), random.choice([-1.0, 1.0], 24)
+    formulation = Formulation(loss, ElasticNet(0.6, 0.8), intercept=True, nonnegative=True)
+    oracle = Stumps(X, signs=[1, 0])
+    found, known = (
+        column_generation(formulation, oracle, y, tol=1e-8, master=master) for master in (SparseMaster, CvxpyMaster)
+    )
+    assert isinstance(fastest_master(formulation, y), SparseMaster)
+    assert found.certificate.proven
+    assert found.certificate.holds(1e-7)
+    assert found.certificate.primal == pytest.approx(known.certificate.primal, rel=1e-6)
+    assert found.weights.min() >= 0

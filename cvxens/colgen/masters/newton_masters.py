@@ -205,9 +205,10 @@ class ProximalMaster(NewtonMaster, ABC):
     def summarise(self, edges: Array) -> Edges:
         """Return what the penalty needs to know of the edges of the columns so far."""
 
-    @abstractmethod
     def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
         """Bound the optimum over the columns so far and those found last."""
+        best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
+        return self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
 
     def add(self, columns: Sequence[Column]) -> None:
         added = self.restricted.add(columns)
@@ -250,7 +251,7 @@ class ProximalMaster(NewtonMaster, ABC):
 
 @documented
 class SparseMaster(ProximalMaster):
-    """A smooth loss with an l1 penalty, w free or w >= 0, warm-started from the last weights.
+    """A smooth loss with an l1 penalty or an elastic net, w free or w >= 0, warm-started from the last weights.
 
     At u = -loss'(z), scaled until no edge exceeds the weight of the penalty, is the dual bound whose gap stops the
     search.
@@ -258,7 +259,8 @@ class SparseMaster(ProximalMaster):
     Parameters
     ----------
     formulation : Formulation
-        A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty.
+        A loss that has a `curvature`, or on several scores a `hessian`, with an l1 penalty; of one score also with
+        ``sum_j size |w_j| + square |w_j|^2``.
     y : ndarray of shape (n_samples,) or (n_samples, 1)
         Labels -1 and +1; a column of ones for several outputs.
     share : float
@@ -267,26 +269,31 @@ class SparseMaster(ProximalMaster):
     """
 
     source = "Lee, Sun & Saunders 2014"
-    needs = (Needs("curvature", "edge_limit"), Needs("hessian", "edge_limit"))
+    needs = (
+        Needs("curvature", "edge_limit"),
+        Needs("hessian", "edge_limit"),
+        Needs("curvature", "entry_sizes", several=False),
+    )
 
     def state_problem(self) -> SparseProblem:
         formulation, outputs, loss = self.restricted.formulation, self.restricted.problem.outputs, self.loss
+        penalty: Any = self.penalty
+        size, square = penalty.entry_sizes if hasattr(penalty, "entry_sizes") else (penalty.edge_limit, 0.0)
         return SparseProblem(
             self.restricted.H.T,
             self.restricted.y.reshape(-1, 1),
-            self.penalty.edge_limit,
+            size,
             formulation.nonnegative,
             formulation.intercept,
             loss=lambda z: loss.value(z.reshape(-1, *outputs)),
             hessian=find_hessian(loss),
+            square=square,
         )
 
     def summarise(self, edges: Array) -> Edges:
-        # -loss*(-t u) at the t for which the largest edge is the slope of the penalty
-        return Edges(float((edges if self.restricted.formulation.nonnegative else np.abs(edges)).max()), np.inf)
-
-    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
-        return self.restricted.problem.bound(solution.u, Edges(priced.best_edge, np.inf))
+        # -loss*(-t u) at the t for which the largest edge is the slope of an l1 penalty; no column is outside
+        sizes = edges if self.restricted.formulation.nonnegative else np.abs(edges)
+        return Edges(float(sizes.max()), np.inf, lambda: sizes, -np.inf)
 
 
 @documented
@@ -330,10 +337,6 @@ class RowMaster(ProximalMaster):
         sizes = np.abs(edges)
         largest = float(row_sizes(edges, self.penalty.row_norm).max())
         return Edges(largest, float((edges**2).sum()), lambda: sizes, -np.inf)
-
-    def bound_found(self, solution: MasterSolution, priced: Priced) -> float:
-        best, squares = priced.best_edge, sum(column.edge**2 for column in priced.columns)
-        return self.restricted.bound(solution, Priced(priced.columns, best, squares, best))
 
 
 def find_hessian(loss: Any) -> Hessian:
