@@ -205,8 +205,8 @@ class Vote(Limited, Certified):
         the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
         for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
         have no vote elsewhere. Of a model without classes, a line has what is added to the prediction where the test
-        holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines. Features have the names that `fit` was given,
-        else x[0], x[1], ... (x0, x1, ... in trees).
+        holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines.
+        Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
 
         Parameters
         ----------
