@@ -154,7 +154,8 @@ print(f"right on the test part: {kept.score(test, y_test):.3f}")
 # ## Handed on
 #
 # A file without code in it, and a page for those who have to approve the model. In a terminal the same is
-# `cvxens fit titanic.csv --target survived --out titanic.cvxens`, `cvxens predict` and `cvxens report`.
+# `cvxens fit titanic.csv --target survived --model AdditiveClassifier --out titanic.cvxens`, and then
+# `cvxens report titanic.cvxens titanic.csv --out titanic.html`.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:

@@ -108,7 +108,9 @@ class Step:
     seconds: float
 
 
-def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) -> Iterator[Step]:
+def iterate(
+    master: Master, oracle: Oracle, start: Sequence[Hypothesis] = (), *, square_sum: bool = True
+) -> Iterator[Step]:
     """Alternate between master and oracle until no new hypothesis improves an exact solution.
 
     Parameters
@@ -120,6 +122,8 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         of the master's on the whole sample are not added, nor their negations where weights are free.
     start : sequence of Hypothesis
         They enter before the first round, evaluated on the oracle's `sample`.
+    square_sum : bool
+        False if the master's bound needs no sums of squared edges: those that take time are then left out.
 
     Yields
     ------
@@ -157,7 +161,7 @@ def iterate(master: Master, oracle: Oracle, start: Sequence[Hypothesis] = ()) ->
         solved = time.perf_counter()
         priced = columns.price(solution)
         with _one_blas_thread():
-            priced = columns.raise_bounds(priced, solution)
+            priced = columns.raise_bounds(priced if square_sum else priced.without_squares(), solution)
             bound = master.bound(solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced))
         now = time.perf_counter()
@@ -713,7 +717,7 @@ class Search:
     def _iterate(self, limits: Limits, clock: Deadline) -> Ending:
         recorded = len(self.recorder.rows) if self.recorder else 0
         ended_before = self._recorded_ending(limits)
-        for raw_step in iterate(self.master, self.oracle, self.start):
+        for raw_step in iterate(self.master, self.oracle, self.start, square_sum=self.formulation.needs_square_sum):
             step = self._count(raw_step, limits.tol)
             if ended_before is not None:
                 self._restore()

@@ -7,8 +7,8 @@ minimum; those of a maximum change their sign where they leave the loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any, Protocol, Self
@@ -133,7 +133,8 @@ class Priced:
     Parameters
     ----------
     columns : sequence of Column
-        Best first; several per call is normal, none is allowed.
+        Best first; several per call is normal, none is allowed. The first is the best that is not excluded where the
+        bounds are proven and sharp; the others may be the best of those that the oracle has looked at.
     edge_bound : float
         A proven upper bound on the edge of EVERY hypothesis of the oracle's set; inf = heuristic, no proof.
     edge_square_sum : float
@@ -152,13 +153,42 @@ class Priced:
 
     columns: Sequence[Column]
     edge_bound: float = inf
-    edge_square_sum: float = inf
+    edge_square_sum: float = field(default_factory=lambda: inf)
     outside_bound: float = inf
     distinct: bool = False
-    rising_square_sum: float = inf
+    rising_square_sum: float = field(default_factory=lambda: inf)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rising_square_sum", min(self.rising_square_sum, self.edge_square_sum))
+
+    @classmethod
+    def with_squares_later(
+        cls,
+        columns: Sequence[Column],
+        edge_bound: float,
+        outside_bound: float,
+        sum_squares: Callable[[], tuple[float, float]],
+    ) -> Self:
+        """Return an answer whose `edge_square_sum` and `rising_square_sum` are evaluated when they are first read."""
+        priced = cls(columns, edge_bound, outside_bound=outside_bound)
+        known = vars(priced)
+        del known["edge_square_sum"], known["rising_square_sum"]
+        known["_sum_squares"] = sum_squares
+        return priced
+
+    def without_squares(self) -> Self:
+        """Return the answer with inf for sums of squares that have not been evaluated."""
+        if "_sum_squares" not in vars(self):
+            return self
+        return type(self)(self.columns, self.edge_bound, outside_bound=self.outside_bound, distinct=self.distinct)
+
+    def __getattr__(self, name: str) -> float:
+        """Evaluate the sums of squares; it is asked for what an answer does not have."""
+        if name not in ("edge_square_sum", "rising_square_sum") or "_sum_squares" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        every, rising = vars(self).pop("_sum_squares")()
+        vars(self).update(edge_square_sum=every, rising_square_sum=min(every, rising))
+        return float(vars(self)[name])
 
     @property
     def best_edge(self) -> float:

@@ -57,7 +57,7 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.selection import PricedBySample
+from cvxens.estimators.selection import Choice, Member, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -156,7 +156,7 @@ class Ensemble(Vote):
             sample,
             columns_per_round=self._columns_per_round(),
             random_state=self.random_state,
-            square_sum=formulation.terms[1].conjugate(Edges(1.0, inf)) == inf,
+            square_sum=formulation.needs_square_sum,
             **self._offer(sample),
         )
 
@@ -172,26 +172,28 @@ class Ensemble(Vote):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
-        chosen, found = self._choose(sample)
+        choice = self._choose(sample)
+        chosen = choice.attributes
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *found))))
+        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
+        used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
         return {
             # its exact proof would keep the sample
-            "certificate_": run.certificate,
+            "certificate_": used.certificate,
             "history_": run.history,
-            **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
+            **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": at._spread(sample, run.u),
             **chosen,
             **at._appraise(sample, formulation, run),
         }
 
-    def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
-        """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
-        return {}, ()
+    def _choose(self, sample: Any) -> Choice:
+        """Return what is chosen from the sample before the fit."""
+        return Choice()
 
     def _spread(self, sample: Any, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
@@ -491,6 +493,23 @@ def certify_ensemble(
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+
+
+def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:
+    """Return a run with the mean of some ensembles in place of its own, certified by the bound that it has found.
+
+    Loss and penalty are convex, so the mean costs at most what the ensembles cost on average, and satisfies what all of
+    them satisfy.
+    """
+    weights: dict[Hypothesis, Array] = {}
+    for member in members:
+        for hypothesis, w in zip(member.learners, member.weights, strict=True):
+            weights[hypothesis] = weights.get(hypothesis, 0.0) + w / len(members)
+    b = np.mean([member.intercept for member in members], axis=0)
+    columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
+    certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
+    certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
+    return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)
 
 
 @final

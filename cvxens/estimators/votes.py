@@ -41,10 +41,11 @@ class Vote(Limited, Certified):
         intervals over 16 bins), "ramps" (straight lines that begin or end anywhere), "perceptrons", "fourier", "trees"
         (as C4.5 grows them), or a function from X to an oracle, such as ``oracles.Stumps`` or
         ``functools.partial(oracles.Boxes, max_length=2)``; boosting takes values within
-        [-1, 1]. The first six take sparse X; the first two and "trees" take NaN, and data frames with columns of
-        categories, strings or booleans, whose values `features_` then lists: of a feature with gaps there are stumps by
-        which a missing value counts as above and as below, of a nominal one the tests of one level against the rest, or
-        of any levels with ``functools.partial(oracles.Stumps, levels="subsets")``. Classifiers of scikit-learn, as in
+        [-1, 1]. The first six take sparse X, and as "trees" does NaN: a missing value counts as above in some weak
+        learners, as below in others, and there are tests for it. The first two and "trees" take data frames with
+        columns of categories, strings or booleans, whose values `features_` then lists: of a nominal feature there are
+        the tests of one level against the rest, or of any levels with
+        ``functools.partial(oracles.Stumps, levels="subsets")``. Classifiers of scikit-learn, as in
         ``functools.partial(oracles.SklearnLearner, DecisionTreeClassifier(max_depth=2))``, take what they take by
         themselves, and oracles of your own are handed sparse X as it is (CSR or CSC). Those that are sampled or
         learned, such as perceptrons, Fourier features, "trees" and these classifiers, are heuristic: nothing is proven

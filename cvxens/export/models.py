@@ -24,7 +24,7 @@ from cvxens.estimators.rankers import Ranker
 from cvxens.estimators.survival import SurvivalModel
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
-from cvxens.hypotheses import Branch, Interval, LevelStump, Negated, Ramp, Rule, Scaled
+from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.kernels import Kernel
 from cvxens.types import Array
 
@@ -192,10 +192,11 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
             return graph.choose(feature, held, float(sign), float(-sign), float(sign * missing))
         case Branch():
             above, below = _add_learner(hypothesis.above, graph), _add_learner(hypothesis.below, graph)
-            return graph.put("Where", graph.reach(hypothesis.feature, hypothesis.threshold), above, below)
-        case Rule() if all(isinstance(condition, Interval) for condition in hypothesis.intervals):
-            intervals: Any = hypothesis.intervals
-            return graph.put("Where", graph.meet(intervals), float(hypothesis.sign), 0.0)
+            held = graph.reach(hypothesis.feature, hypothesis.threshold)
+            gone: str | float = {1: above, -1: below}.get(hypothesis.missing, 0.0)
+            return graph.choose(hypothesis.feature, held, above, below, gone)
+        case Rule(conditions, sign):
+            return graph.put("Where", graph.meet(conditions), float(sign), 0.0)
         case Ramp():
             beyond = graph.put("Sub", graph.read(hypothesis.feature), hypothesis.threshold)
             part = graph.put("Max", graph.put("Mul", beyond, float(hypothesis.side)), 0.0)
@@ -204,7 +205,7 @@ def _add_learner(hypothesis: Any, graph: Graph) -> str:
         case Negated() | Scaled():
             return graph.put("Mul", _add_learner(hypothesis.hypothesis, graph), float(hypothesis.factor))
     kind = type(hypothesis).__name__
-    found = f"found a {kind} as a weak learner, which is no stump, tree of stumps or rule of intervals"
+    found = f"found a {kind} as a weak learner, which is no stump, tree of stumps or rule"
     raise InvalidInput("model", found, REMEDY)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
+from cvxens.problems.duality import Edges
 from cvxens.problems.expressions import ConstrainedLoss, ExpressionLoss, read_penalty
 from cvxens.problems.losses import Loss
 from cvxens.problems.penalties import Penalty
@@ -138,6 +140,12 @@ class Formulation:
     def has_conjugate(self) -> bool:
         """True if the penalty has a conjugate in numpy, so that there are bounds; a loss has one, or conic proofs."""
         return bool(getattr(self.terms[1], "has_conjugate", True))
+
+    @property
+    def needs_square_sum(self) -> bool:
+        """True if the dual bound needs the sum of squared edges, or might, and not their largest alone."""
+        # where edges are as small as this only a penalty that all hypotheses count in has no bound
+        return bool(self.terms[1].conjugate(Edges(2.0**-200, inf)) == inf)
 
     def with_table(self, shape: tuple[int, ...]) -> Formulation:
         """Return the same with slopes and curvatures of the loss, if that is a smooth expression that has a table."""

@@ -47,3 +47,59 @@ def test_nothing_is_left_when_all_are_inside() -> None:
     priced = Stumps(X).price(np.array([1.0, -2.0, 3.0]), exclude=inside)
     assert list(priced.columns) == []
     assert priced.edge_bound == pytest.approx(4.0)
+
+
+@settings(deadline=None, max_examples=5)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.asarray, sparse.csc_array]), st.sampled_from([(), (2,)]))
+def test_only_the_best_of_all_has_to_be_the_best_of_its_feature(seed, kind, outputs) -> None:
+    """Other stumps are open ones with the edges that they say, and never better; the winner and bounds are the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, 4)).round(3) * (rng.random((500, 4)) < rng.choice([0.5, 0.9, 1.0], 4))
+    s = rng.normal(size=(500, *outputs)) + 0.3 * np.sign(X[:, :1] if outputs else X[:, 0])
+    options = {
+        "signs": rng.integers(-1, 2, 4),
+        "costs": rng.choice([1.0, 2.0], 4),
+        "per_feature": int(rng.integers(1, 4)),
+    }
+    quick, whole = (Stumps(kind(X), exact=exact, **options) for exact in (1, 4))
+    excluded = [column.hypothesis for column in whole.price(s).columns[:3]]
+    for exclude in ([], excluded):
+        found, expected = quick.price(s, exclude), whole.price(s, exclude)
+        assert (found.edge_bound, found.outside_bound) == (expected.edge_bound, expected.outside_bound)
+        assert found.columns[0].hypothesis == expected.columns[0].hypothesis
+        assert found.best_edge == expected.best_edge
+        assert found.edge_square_sum == expected.edge_square_sum
+        hypotheses = [column.hypothesis for column in found.columns]
+        assert len(set(hypotheses)) == len(hypotheses) == len(expected.columns)
+        assert not set(hypotheses) & set(exclude)
+        for column in found.columns:
+            assert np.max(column.values @ s) == pytest.approx(column.edge, abs=1e-12)
+        for own, best in zip(by_feature(found.columns), by_feature(expected.columns), strict=True):
+            assert own <= best * (1 + 1e-12)
+
+
+def by_feature(columns) -> list[float]:
+    """The largest edge of the stumps of each feature, and of the constant."""
+    best: dict[int, float] = {}
+    for column in columns:
+        feature = getattr(getattr(column.hypothesis, "hypothesis", column.hypothesis), "feature", -1)
+        best[feature] = max(best.get(feature, -np.inf), column.edge)
+    return [best[feature] for feature in sorted(best)]
+
+
+def test_sums_of_squares_are_evaluated_when_they_are_read(monkeypatch) -> None:
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    s = np.random.default_rng(1).normal(size=600)
+    asked = []
+    real = Stumps._bound_square_sums
+    monkeypatch.setattr(Stumps, "_bound_square_sums", lambda *given: asked.append(1) or real(*given))
+    priced = Stumps(X).price(s)
+    assert not asked
+    assert priced.without_squares().edge_square_sum == np.inf
+    square_sum = sum(float(stump(X) @ s) ** 2 for stump in all_stumps(X)) + s.sum() ** 2
+    assert priced.edge_square_sum == pytest.approx(square_sum)
+    assert priced.rising_square_sum == priced.edge_square_sum
+    assert len(asked) == 1
+    assert priced.without_squares() is priced
+    with pytest.raises(AttributeError, match="'Priced' object has no attribute 'bound'"):
+        priced.bound  # noqa: B018

@@ -47,7 +47,7 @@ from cvxens import (
 from cvxens.colgen.oracles import Constant, LevelStump, Stump, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
-from cvxens.hypotheses import Branch, Interval, Ramp, Rule, Scaled
+from cvxens.hypotheses import Among, Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
@@ -269,6 +269,23 @@ GAPPED = st.one_of(
     st.builds(LevelStump, st.just(0), st.just(()), st.sampled_from([1, -1]), st.just(1)),
     st.builds(lambda missing: Rule((Interval(0, -1.0, 0.5, missing),), -1), st.booleans()),
     st.builds(
+        lambda ends, levels, inside, missing: Rule(
+            (Interval(0, *ends, missing), Among(1, levels, (), inside, missing)), 1
+        ),
+        st.sampled_from([(-1.0, 0.5), (0.5, np.inf)]),
+        st.sampled_from([(), (1,), (0, 2)]),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(
+        Branch,
+        st.just(0),
+        st.sampled_from([-np.inf, 0.5]),
+        st.sampled_from([Stump(0, 0.5, 1, -1), Constant(-1)]),
+        st.sampled_from([LevelStump(0, (), 1, 1), LevelStump(1, (1,), -1, 1)]),
+        st.sampled_from([-1, 1]),
+    ),
+    st.builds(
         Ramp, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1, 0]), st.sampled_from([-0.3, 2.0])
     ),
     st.builds(Constant, st.sampled_from([1, -1])),
@@ -383,7 +400,7 @@ def test_classes_that_onnx_has_no_type_for():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="pair_rules", tol=0.1), InfiniteEnsembleSVC()])
+@pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="ramps", tol=0.1), InfiniteEnsembleSVC()])
 def test_what_is_not_finite_is_refused(estimator, value, n_classes):
     X, y = sample(n_classes)
     model = clone(estimator).fit(X, y)

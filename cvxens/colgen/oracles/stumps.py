@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from math import inf, ldexp, nextafter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -43,14 +44,17 @@ BITS = 61
 N_BINS = 256
 """The bins that a byte can name."""
 
-N_LANES = 4
-"""Neighbouring samples are summed in so many tables, so that no addition waits for the one before."""
+N_TOGETHER = 4
+"""So many features are summed in bins at a time, or one into so many tables: no addition waits for the one before."""
 
 NO_BOUND = 2**62
 """Above every edge, see `BITS`."""
 
 NONE = -NO_BOUND
 """The size of the best stump where there is none."""
+
+NOTHING_INSIDE = NONE - 1
+"""The bound of a bin without places inside."""
 
 SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
 """What the default of `Stumps.per_feature` is made of: on 20,000 x 20, runs with ten columns a feature for one take a
@@ -94,10 +98,17 @@ class Stumps:
         Into how many parts the thresholds of a feature are cut, by their ranks, the best stump of each of which is
         returned. Scores need many stumps of a feature, so a run takes fewer rounds with several at a time. The default
         is the best one of the feature (1) for samples below 4,000 and where `columns_per_round` is given; on larger
-        ones it is 1 per 2,000 samples, up to 10 of a feature and 200 of all.
+        ones it is 1 per 2,000 samples, up to 10 of a feature and 200 of all. But for the best one they are found as
+        those of features beyond the `exact` best are.
+    exact : int, optional
+        How many of the features with the largest edges are searched through all thresholds, so that the stump of each
+        is its best. Of others, up to 255 thresholds between bins of equal shares are compared (all if there are no
+        more), then those in the two bins beside the best, and in bins that could hold the best stump of all. That is
+        always found, as are the bounds. By default all features of samples below 4,000, and 1 of larger ones: runs take
+        as many rounds.
     square_sum : bool
-        True if `Priced.edge_square_sum` is wanted, as penalties on the squared weights need it for their
-        bound. Without it (inf is returned) features of more than 256 distinct values are priced faster.
+        False if `Priced.edge_square_sum` is never wanted, as penalties on the squared weights want it for their bound:
+        inf is returned. Else it is summed over all thresholds when it is first read.
     features : sequence of Feature, optional
         What the columns are: those with categories hold the codes 0, 1, ... of these. By default all are numeric.
     missing : {"side", "zero"}
@@ -151,6 +162,7 @@ class Stumps:
         columns_per_round: int | None = None,
         square_sum: bool = True,
         per_feature: int | None = None,
+        exact: int | None = None,
         features: Sequence[Feature] | None = None,
         missing: str = "side",
         levels: str = "one",
@@ -169,6 +181,8 @@ class Stumps:
             several = min(self.features.n_samples // SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS // n_features)
             per_feature = max(1, several) if columns_per_round is None else 1
         self.per_feature = whole("per_feature", per_feature)
+        few = self.features.n_samples < 2 * SAMPLES_PER_PART
+        self.exact = whole("exact", (n_features if few else 1) if exact is None else exact)
         every = len(read) * self.per_feature + len(self.tests.tests) * COLUMNS_PER_TEST + 1
         self.columns_per_round = every if columns_per_round is None else whole("columns_per_round", columns_per_round)
         self.square_sum = square_sum
@@ -176,7 +190,7 @@ class Stumps:
         self.sides, self.factors = sides[columns], self.of_features[columns]
         self.negations = not self.sides.any()
         self._gaps = [self.features.missing(k) if kinds.gaps[j] else NOBODY for k, (j, _) in enumerate(read)]
-        self._search = StumpSearch(self.features, every_place=square_sum)
+        self._search = StumpSearch(self.features)
 
     @property
     def statement(self) -> tuple[str, Array] | None:
@@ -210,6 +224,8 @@ class Stumps:
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says.
 
+        Of features beyond the `exact` best it is the best of those that were compared.
+
         Of equal edges the lowest feature and threshold comes first, then tests of levels, the constant last.
         `edge_bound` exceeds the largest edge by what the rounding of `s` to fixed point can have cost, at most
         ``n_samples * 2**-60 * sum |s|``, and of costs and norms that of a few operations; `edge_square_sum` is sharp to
@@ -220,26 +236,27 @@ class Stumps:
         query, n_outputs = self._make_query(weights, known), len(weights.totals)
         tests = self.tests.search(weights.integers, [h for h in known if isinstance(h, LevelStump)], row_norm)
         if row_norm == inf:
-            best = self._search.best(query, self.columns_per_round, self.factors)
+            best, at_cuts = self._search.best(query, self.exact, self.factors)
             total: float = int(np.abs(weights.totals).max())
             error: float = weights.error
             share = 0.0
         else:
-            best = self._search.best_by_rows(query, row_norm)
+            best, at_cuts = self._search.best_by_rows(query, row_norm), None
             total = float(row_sizes(weights.totals.astype(np.float64)[np.newaxis], row_norm)[0])
             # conversions to floats, their powers, the sum of these and its root are rounded
             error, share = weights.error * n_outputs ** (1 / row_norm), (n_outputs + 8) * EPSILON
         if (self.of_features != 1).any():
             share += 8 * EPSILON
+        more: list[tuple[Any, Hypothesis]] = []
+        if self.per_feature > 1 or self.exact < min(self.columns_per_round, self.features.n_features):
+            best, more = self._pick_of_parts(query, at_cuts or self._search.visit_bins(query)[1], best, row_norm)
         open_features = np.flatnonzero(best.places)
         sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
         ranked = open_features[np.argsort(-sizes[open_features], kind="stable")][: self.columns_per_round]
         found: list[tuple[Any, Hypothesis]] = [
             (sizes[j], self._make_stump(j, best.places[j], best.edges[j])) for j in ranked.tolist()
         ]
-        if self.per_feature > 1:
-            more = map_in_threads(lambda j: self._find_more(j, query, best.places[j], row_norm), ranked.tolist())
-            found = [*found, *(pair for of_feature in more for pair in of_feature)]
+        found += more
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()
         every = ((best.largest + error) * self.factors)[self.features.n_distinct > 1].tolist()
@@ -258,13 +275,11 @@ class Stumps:
         columns = [
             Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
         ]
-        square_sum, rising = self._bound_square_sums(weights, best, query, tests)
-        return Priced(
+        return Priced.with_squares_later(
             columns,
             weights.raised(max(every, default=0.0), share),
-            square_sum,
             weights.raised(max(outside, default=0.0), share),
-            rising_square_sum=rising,
+            lambda: self._bound_square_sums(weights, query, tests),
         )
 
     def _make_query(self, weights: FixedPoint, exclude: Collection[Hypothesis]) -> Query:
@@ -294,24 +309,61 @@ class Stumps:
         closed = np.concatenate(places), np.cumsum(counts)
         return Query(weights.integers, totals, present, positives, *closed, self.sides)
 
-    def _find_more(self, reading: int, query: Query, known: int, row_norm: float) -> list[tuple[Any, Hypothesis]]:
-        """Return the best open stumps of the parts of a reading, but for the `known` best of all, with their sizes."""
-        edges, places = self._evaluate_edges(reading, query), self.features.places(reading)
-        sided = np.abs(edges) if self.sides[reading] == 0 else self.sides[reading] * edges
-        outputs = sided.argmax(axis=0)
-        sizes: Any = sided[outputs, np.arange(len(places))]
+    def _pick_of_parts(
+        self, query: Query, at_cuts: AtCuts, best: Best, row_norm: float
+    ) -> tuple[Best, list[tuple[Any, Hypothesis]]]:
+        """Return the best of features where a better one is known now, and the best of their other parts, with sizes.
+
+        In a part the best of the ends of bins is looked for, then of the places in the bins on both its sides.
+        """
+        parts, shut = self._parts, _is_closed(self._parts.features, self._parts.places, query)
+        sizes = self._measure(parts.features, query, at_cuts.below[:, parts.cuts], row_norm)[1]
+        picks = _find_largest(np.where(shut, NONE, sizes), parts.segments)
+        picks = picks[~shut[picks]]
+        features = parts.features[picks]
+        places, below = self._search.look_around(parts.cuts[picks], features, parts.ranges[:, picks], query, at_cuts)
+        edges, sizes = self._measure(features, query, below, row_norm)
+        known = best.places[features]
+        with_known = (parts.ranges[0, picks] <= known) & (known < parts.ranges[1, picks])
+        better = np.flatnonzero(with_known & (sizes > best.sizes[features]))
+        best = Best(*(values.copy() for values in best))
+        of_better = features[better]
+        best.edges[of_better], best.places[of_better] = edges[better], places[better]
+        best.sizes[of_better] = sizes[better]
+        more = [
+            (sizes[k] * self.factors[j] if self.factors[j] != 1 else sizes[k], self._make_stump(j, places[k], edges[k]))
+            for k, j in zip(np.flatnonzero(~with_known).tolist(), features[~with_known].tolist(), strict=True)
+        ]
+        return best, more
+
+    def _measure(self, features: Ints, query: Query, below: Ints, row_norm: float) -> tuple[Ints, NDArray[Any]]:
+        """Return the edges of rising stumps under the outputs where they count, and the sizes of both sides' better.
+
+        `below`, (n_outputs, n_stumps), is the sum of the weights of the samples below.
+        """
+        edges = query.totals[:, features] - 2 * below
+        sides, each = self.sides[features], np.arange(len(features))
         if row_norm < inf:
             # a norm knows no sides
-            outputs, sizes = np.abs(edges).argmax(axis=0), row_sizes(edges.T.astype(np.float64), row_norm)
-        closed = query.closed[query.closed_starts[reading] : query.closed_starts[reading + 1]]
-        parts = np.array_split(np.flatnonzero(~np.isin(places, closed)), self.per_feature)
-        best = [part[sizes[part].argmax()] for part in parts if part.size]
-        factor = self.factors[reading]
-        return [
-            (sizes[k] if factor == 1 else sizes[k] * factor, self._make_stump(reading, places[k], edges[outputs[k], k]))
-            for k in best
-            if places[k] != known
-        ]
+            return edges[np.abs(edges).argmax(axis=0), each], row_sizes(edges.T.astype(np.float64), row_norm)
+        sided = np.where(sides == 0, np.abs(edges), sides * edges)
+        outputs = sided.argmax(axis=0)
+        return edges[outputs, each], sided[outputs, each]
+
+    @cached_property
+    def _parts(self) -> Parts:
+        """The inner ends of bins by feature and part."""
+        bins, starts = self._search.bins, np.full((self.features.n_features, self.per_feature), NO_BOUND)
+        for j in range(self.features.n_features):
+            own = [part[0] for part in np.array_split(self.features.places(j), self.per_feature) if part.size]
+            starts[j, : len(own)] = own
+        inner = [np.arange(a + 1, b - 1) for a, b in pairwise(bins.cut_starts.tolist())]
+        features, cuts = np.repeat(np.arange(len(inner)), [len(own) for own in inner]), np.concatenate(inner)
+        parts = (starts[features] <= bins.cuts[cuts, np.newaxis]).sum(axis=1) - 1
+        segments = np.unique(features * self.per_feature + parts, return_index=True)[1]
+        ends = np.append(starts[:, 1:], np.full((len(starts), 1), NO_BOUND), axis=1)
+        ranges = np.stack([starts[features, parts], ends[features, parts]])
+        return Parts(cuts, features, bins.cuts[cuts], ranges, segments)
 
     def _make_stump(self, reading: int, place: int, edge: int) -> Hypothesis:
         threshold = self.features.threshold(reading, place)
@@ -319,9 +371,7 @@ class Stumps:
         feature, missing = int(self.features.columns[reading]), int(self.read_missing[reading])
         return _with_cost(Stump(feature, threshold, 1 if rises else -1, missing), float(self.factors[reading]))
 
-    def _bound_square_sums(
-        self, weights: FixedPoint, best: Best, query: Query, tests: Sequence[FoundTests]
-    ) -> tuple[float, float]:
+    def _bound_square_sums(self, weights: FixedPoint, query: Query, tests: Sequence[FoundTests]) -> tuple[float, float]:
         """Bound the sum of squared edges, and that of those above 0, which differ in features of one side."""
         if not self.square_sum:
             return inf, inf
@@ -339,15 +389,16 @@ class Stumps:
         length = np.sqrt(n_edges * (1 + rounding))
 
         def bound(of_features: Array) -> float:
-            squares = float((of_features * self.factors**2).sum()) + squares_of_tests
-            squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
-            return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
+            total = float((of_features * self.factors**2).sum()) + squares_of_tests
+            total += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
+            return weights.real_square((np.sqrt(total * (1 + rounding)) + weights.error * length) ** 2)
 
-        rising = best.squares.copy()
+        squares = self._search.sum_squares(query)
+        rising = squares.copy()
         for k in np.flatnonzero(self.sides).tolist():
             edges = self.sides[k] * self._evaluate_edges(k, query).astype(np.float64)
             rising[k] = np.square(np.maximum(edges, 0)).sum()
-        return bound(best.squares), bound(rising)
+        return bound(squares), bound(rising)
 
     def _evaluate_edges(self, reading: int, query: Query) -> Ints:
         """Return the edges of a reading's rising stumps, in the units of the weights, (n_outputs, n_places)."""
@@ -372,6 +423,33 @@ def _check_costs(costs: Any, n_features: int) -> Array:
     if len(checked) != n_features or checked.min() <= 0:
         raise InvalidInput("costs", f"found {costs!r:.100}", f"give a number above 0 for each of {n_features} features")
     return checked
+
+
+class Parts(NamedTuple):
+    """The parts that the places of every feature are cut into, and the inner ends of bins in them, in their order."""
+
+    cuts: Ints  # (n_inner,), which cuts of `Bins` they are
+    features: Ints  # (n_inner,)
+    places: Ints  # (n_inner,)
+    ranges: Ints  # (2, n_inner), the first place of the part that each is in, and the first of the next
+    segments: Ints  # where those of each part start
+
+
+def _is_closed(features: Ints, places: Ints, query: Query) -> NDArray[np.bool_]:
+    """Return True for the places of features that are excluded."""
+    of_closed = np.repeat(np.arange(len(query.sides)), np.diff(query.closed_starts))
+    # no two features share a number
+    stride = 1 + int(max(places.max(initial=0), query.closed.max(initial=0)))
+    return np.isin(features * stride + places, of_closed * stride + query.closed)
+
+
+def _find_largest(sizes: Array, segments: Ints) -> Ints:
+    """Return where the largest entry of every segment is, the first of equal ones."""
+    if not len(segments):
+        return np.empty(0, np.int64)
+    lengths = np.diff(np.append(segments, len(sizes)))
+    largest = np.flatnonzero(sizes == np.repeat(np.maximum.reduceat(sizes, segments), lengths))
+    return largest[np.unique(np.repeat(np.arange(len(segments)), lengths)[largest], return_index=True)[1]]
 
 
 class FixedPoint(NamedTuple):
@@ -432,6 +510,7 @@ class Bins(NamedTuple):
     rows: NDArray[np.int32]  # the samples that are listed, ascending; first all samples, shared by who lists all
     row_starts: Ints
     rest: Ints  # (n_binned,), the bin of all samples that are not listed; -1 if all of known values are
+    n_samples: int
 
 
 class _FeatureBins(NamedTuple):
@@ -466,7 +545,7 @@ def cut_into_bins(features: SortedFeatures, chosen: Ints) -> Bins:
         [everyone, *(b.rows[: len(b.rows) * own] for b, own in zip(by_feature, some, strict=True))], np.int32
     )
     row_starts = np.where(some, row_starts[1:-1], 0)
-    return Bins(chosen, cuts, cut_starts, mixed, codes, code_starts, rows, row_starts, rest)
+    return Bins(chosen, cuts, cut_starts, mixed, codes, code_starts, rows, row_starts, rest, features.n_samples)
 
 
 def _join(parts: Sequence[NDArray], kind: DTypeLike) -> tuple[NDArray, Ints]:
@@ -517,7 +596,7 @@ class Best(NamedTuple):
     places: Ints  # where it is; 0 if no place is open
     sizes: NDArray[Any]  # the edge of its better side there, or of its only one: what is ranked; `NONE` at place 0
     largest: NDArray[Any]  # the largest size, closed or open
-    squares: Array  # the sum of squared edges over the places that were visited
+    squares: Array  # the sum of squared edges over the places that were visited; it says nothing if not all were
 
     def merge_outputs(self) -> Best:
         """Return the best of all outputs, of equal sizes the lowest place, all shapes (n_features,); squares add up."""
@@ -551,78 +630,108 @@ class SortedScan(NamedTuple):
 
     features: Ints
     cuts: Ints
-    cut_starts: Ints
+    cut_starts: Ints  # (n_scanned,)
     starts: Ints
     rows: NDArray[np.int32]
     changes: NDArray[np.bool_]
     has_zeros: NDArray[np.bool_]
 
 
-class BinBounds(NamedTuple):
-    """The sum of the weights before every bin of the scanned features, and a bound on the edges inside."""
+class AtCuts(NamedTuple):
+    """What the bins tell of a query: for every cut, those of `Bins`, arrays of shape (n_outputs, n_cuts)."""
 
-    slots: Ints  # (n_binned,), which scanned feature a binned one is, -1 if it is none
-    below: Ints  # (n_outputs, n_scanned, n_bins)
-    reach: Ints  # shaped as `below`, of the sizes of edges; below all sizes if there are none
+    below: Ints  # the sum of the weights before the cut
+    reach: Ints  # at least the sizes of the edges inside the bin that starts there; below all sizes if there are none
 
 
 class StumpSearch:
     """The search over one sample: the bins and sorted features are prepared before any weights are known.
 
-    Features of at most 256 distinct values are exact in bins. The others are scanned: all the way if `every_place`, as
-    the sum of squared edges requires, else only through bins where an edge could reach the best one known. Inside a
-    bin, `below` stays between its value at the start plus the negative weights of the bin, and that plus the positive.
+    All places of features of at most 256 distinct values are ends of bins. The others are scanned too, through bins
+    where an edge could reach the best one known. Inside a bin, `below` stays between its value at the start plus the
+    negative weights of the bin, and that plus the positive.
     """
 
-    def __init__(self, features: SortedFeatures, *, every_place: bool) -> None:
-        wide = features.n_distinct > N_BINS
+    def __init__(self, features: SortedFeatures) -> None:
         self.features, self.n_features = features, features.n_features
-        self.bins = cut_into_bins(features, np.flatnonzero(~wide | (not every_place)))
-        self.scan = _prepare_scan(features, np.flatnonzero(wide), None if every_place else self.bins)
-        self.slots = np.where(wide, np.cumsum(wide) - 1, -1)[self.bins.features]
-        self.known = (N_BINS, NONE - 1) if not every_place else (1, NO_BOUND)
+        self.bins = cut_into_bins(features, np.arange(self.n_features))
+        wide = np.flatnonzero(features.n_distinct > N_BINS)
+        self.groups = _group_features(self.bins)
+        self.scan = _prepare_scan(features, wide, self.bins)
 
-    def best(self, query: Query, count: int, factors: Array) -> Best:
-        """Return the best open stump of every feature over all outputs.
+    def best(self, query: Query, exact: int, factors: Array) -> tuple[Best, AtCuts]:
+        """Return the best open stump of every feature over all outputs, and what is known at the ends of bins.
 
-        It is exact for those features whose sizes, times their factors, are the `count` largest.
+        It is exact for those features whose sizes, times their factors, are the `exact` largest, at least one. For
+        others it is the best that was visited, at the ends of all bins and inside those of large bounds.
         """
-        n_bins, reach = self.known
-        shape = len(query.totals), len(self.scan.features), n_bins
-        bounds = BinBounds(self.slots, np.zeros(shape, np.int64), np.full(shape, reach))
-        best = query.empty_answer()
-        n_outputs, n_threads = len(query.totals), threads_for(query.integers.size * self.n_features)
-
-        def visit_bins(tasks: slice) -> None:
-            _visit_bins((tasks.start, tasks.stop), query, self.bins, bounds, best)
-
-        def visit_places(tasks: slice) -> None:
-            _visit_places((tasks.start, tasks.stop), query, self.scan, bounds, best)
-
-        map_slices(visit_bins, n_outputs * len(self.bins.features), n_threads, guided=True)
-        # a bin can be left out if its bound is below the best edge of its feature, or below the `count` best of all
+        best, at_cuts = self.visit_bins(query)
+        # a bin can be left out if its bound is below the best edge of its feature, or below the `exact` best of all
         top = best.sizes.max(axis=0)
-        rank = max(self.n_features - count, 0)
+        rank = max(self.n_features - exact, 0)
         least = np.partition(top * factors, rank)[rank : rank + 1] / factors
         # what floats round off the least one that counts is left to be visited
         least = np.clip(least - np.abs(least) * 4 * EPSILON, NONE, NO_BOUND).astype(np.int64)
-        floor = np.maximum(top, least)[self.scan.features]
-        bounds.reach[bounds.reach < floor[:, np.newaxis]] = NONE - 1
-        map_slices(visit_places, n_outputs * len(self.scan.features), n_threads, guided=True)
-        return best.merge_outputs()
+        self._visit_places(query, at_cuts, best, np.maximum(top, least))
+        return best.merge_outputs(), at_cuts
+
+    def visit_bins(self, query: Query) -> tuple[Best, AtCuts]:
+        """Compare the edges at the ends of all bins, output by output."""
+        at_cuts = AtCuts(*np.empty((2, len(query.totals), len(self.bins.cuts)), np.int64))
+        best = query.empty_answer()
+
+        def visit(tasks: slice) -> None:
+            _visit_bins((tasks.start, tasks.stop), query, self.bins, self.groups, at_cuts, best)
+
+        map_slices(visit, len(query.totals) * (len(self.groups) - 1), self._count_threads(query), guided=True)
+        return best, at_cuts
+
+    def sum_squares(self, query: Query) -> Array:
+        """Return the sums of squared edges over all places and outputs, shape (n_features,)."""
+        best, at_cuts = self.visit_bins(query)
+        at_cuts.reach[at_cuts.reach != NOTHING_INSIDE] = NO_BOUND
+        self._visit_places(query, at_cuts, best, np.full(self.n_features, NONE))
+        return np.asarray(best.squares.sum(axis=0))
+
+    def look_around(self, cuts: Ints, features: Ints, ranges: Ints, query: Query, at_cuts: AtCuts) -> tuple[Ints, Ints]:
+        """Return the best open places in the bins on both sides of open cuts, and the sums of the weights before.
+
+        Places are those within `ranges`, (2, n_cuts); the best are those under the output where the edge at the cut has
+        the largest size.
+        """
+        places, below = self.bins.cuts[cuts], np.ascontiguousarray(at_cuts.below[:, cuts])
+        if len(self.scan.features):
+            wide = np.flatnonzero(self.features.n_distinct[features] > N_BINS)
+
+            def visit(tasks: slice) -> None:
+                chosen = wide[tasks]
+                _look_around(chosen, cuts, features, ranges, query, self.scan, at_cuts, places, below)
+
+            map_slices(visit, len(wide), self._count_threads(query), guided=True)
+        return places, below
+
+    def _visit_places(self, query: Query, at_cuts: AtCuts, best: Best, floor: Ints) -> None:
+        """Compare the edges inside the bins whose bounds reach the `floor` of their feature and the best edge known."""
+
+        def visit(tasks: slice) -> None:
+            _visit_places((tasks.start, tasks.stop), query, self.scan, at_cuts, floor, best)
+
+        map_slices(visit, len(query.totals) * len(self.scan.features), self._count_threads(query), guided=True)
+
+    def _count_threads(self, query: Query) -> int:
+        return threads_for(query.integers.size * self.n_features)
 
     @cached_property
     def every_scan(self) -> SortedScan:
         """All features, to be scanned all the way."""
-        return _prepare_scan(self.features, np.arange(self.n_features), None)
+        return _prepare_scan(self.features, np.arange(self.n_features), self.bins)
 
     def best_by_rows(self, query: Query, order: float) -> Best:
         """Return the best open stump of every feature, and its size, by the norm of its edges over the outputs.
 
         A norm knows no sides: weights over several outputs have either sign.
         """
-        weights, n_threads = np.ascontiguousarray(query.integers.T), threads_for(query.integers.size * self.n_features)
-        shape = self.n_features
+        weights, shape = np.ascontiguousarray(query.integers.T), self.n_features
         nothing = np.full(shape, -inf)
         best = Best(np.zeros(shape, np.int64), np.zeros(shape, np.int64), nothing, nothing.copy(), np.zeros(shape))
 
@@ -631,93 +740,128 @@ class StumpSearch:
 
         # made before threads ask for it
         assert len(self.every_scan.features) == shape
-        map_slices(visit, shape, n_threads, guided=True)
+        map_slices(visit, shape, self._count_threads(query), guided=True)
         return best
 
 
-def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins | None) -> SortedScan:
-    """Prepare the `chosen` features for a scan between the cuts of `bins`, or all the way."""
-    if bins is None:
-        sizes = np.diff(features.starts)[chosen]
-        cuts, cut_starts = np.stack([np.zeros_like(sizes), sizes], axis=1).ravel(), 2 * np.arange(len(chosen))
-    else:
-        cuts, cut_starts = bins.cuts, bins.cut_starts[chosen]
+def _prepare_scan(features: SortedFeatures, chosen: Ints, bins: Bins) -> SortedScan:
+    """Prepare the `chosen` features, of all in `bins`, for a scan between the cuts."""
     rows = features.entry_rows if len(chosen) else np.empty(0, np.int32)
     changes = features.changes if len(chosen) else np.empty(0, np.bool_)
-    return SortedScan(chosen, cuts, cut_starts, features.starts, rows, changes, features.has_zeros)
+    return SortedScan(chosen, bins.cuts, bins.cut_starts[chosen], features.starts, rows, changes, features.has_zeros)
+
+
+def _group_features(bins: Bins) -> Ints:
+    """Return where groups of features start, and the last one ends, that are summed at a time.
+
+    They are `N_TOGETHER` neighbours that list all samples, or single ones.
+    """
+    all_listed = np.diff(bins.code_starts) == bins.n_samples
+    groups = [0]
+    while (start := groups[-1]) < len(all_listed):
+        groups.append(start + (N_TOGETHER if all_listed[start : start + N_TOGETHER].sum() == N_TOGETHER else 1))
+    return np.array(groups)
 
 
 @njit(cache=True, nogil=True)
-def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
+def _visit_bins(tasks: tuple[int, int], query: Query, bins: Bins, groups: Ints, at_cuts: AtCuts, best: Best) -> None:
     """Compare the edges at the cuts between bins; note the bounds of what is inside the bins."""
+    n_groups = len(groups) - 1
+    tables = np.empty((N_TOGETHER, 2 * N_BINS), np.int64)
     for task in range(tasks[0], tasks[1]):
-        _visit_bins_of_feature(task, query, bins, bounds, best)
+        o, group = task // n_groups, task % n_groups
+        first, last = groups[group], groups[group + 1]
+        if last - first == N_TOGETHER:
+            _sum_together(query.integers[o], first, bins, tables)
+        else:
+            _sum_alone(o, first, query, bins, tables)
+        for f in range(first, last):
+            _visit_bins_of_feature(o, f, query, bins, tables[f - first], at_cuts, best)
 
 
 @njit(cache=True)
-def _visit_bins_of_feature(task: int, query: Query, bins: Bins, bounds: BinBounds, best: Best) -> None:
-    """Visit the bins of one feature under the weights of one output."""
-    o, f = task // len(bins.features), task % len(bins.features)
+def _sum_together(weights: Ints, f: int, bins: Bins, tables: Ints) -> None:
+    """Sum the weights >= 0 of every bin, and from `N_BINS` on those < 0, for four features that list all samples.
+
+    A weight is read, and its sign found, once for the four, whose additions do not wait for one another.
+    """
+    n, start = len(weights), bins.code_starts[f]
+    codes = bins.codes[start : start + 4 * n]
+    a, b, c, d = codes[:n], codes[n : 2 * n], codes[2 * n : 3 * n], codes[3 * n :]
+    tables[:] = 0
+    of_a, of_b, of_c, of_d = tables[0], tables[1], tables[2], tables[3]
+    for i in range(n):
+        weight = weights[i]
+        # unsigned indices are not wrapped
+        half = np.uint64(weight >> 63) & np.uint64(N_BINS)
+        of_a[np.uint64(a[i]) + half] += weight
+        of_b[np.uint64(b[i]) + half] += weight
+        of_c[np.uint64(c[i]) + half] += weight
+        of_d[np.uint64(d[i]) + half] += weight
+
+
+@njit(cache=True)
+def _sum_alone(o: int, f: int, query: Query, bins: Bins, tables: Ints) -> None:
+    """Sum the weights of the bins of one feature, as `_sum_together` does, into the first table."""
+    weights = query.integers[o]
+    codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
+    rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
+    tables[:] = 0
+    for i in range(len(codes)):
+        # neighbours in different tables, so that none waits for the one before
+        weight = weights[rows[i]]
+        half = np.uint64(weight >> 63) & np.uint64(N_BINS)
+        tables[i % N_TOGETHER, np.uint64(codes[i]) + half] += weight
+    sums = tables[0]
+    for k in range(1, N_TOGETHER):
+        sums += tables[k]
+    if bins.rest[f] >= 0:
+        present, positives = query.present[o, bins.features[f]], query.positives[o, bins.features[f]]
+        sums[bins.rest[f]] = positives - sums[:N_BINS].sum()
+        sums[N_BINS + bins.rest[f]] = present - positives - sums[N_BINS:].sum()
+
+
+@njit(cache=True)
+def _visit_bins_of_feature(o: int, f: int, query: Query, bins: Bins, sums: Ints, at_cuts: AtCuts, best: Best) -> None:
+    """Visit the bins of one feature under the weights of one output, whose sums are known."""
     size, edge, place, largest, squares = NONE, 0, 0, NONE, 0.0
-    own = slice(bins.cut_starts[f], bins.cut_starts[f + 1])
-    cuts, mixed = bins.cuts[own], bins.mixed[own]
-    feature, slot = bins.features[f], bounds.slots[f]
+    first, end = bins.cut_starts[f], bins.cut_starts[f + 1] - 1
+    feature = bins.features[f]
     side, total = query.sides[feature], query.totals[o, feature]
     shut = _list_closed(feature, query)
-    sums = _sum_bins(o, f, query, bins, slot >= 0)
     below = 0
-    for b in range(len(cuts) - 1):
-        here = total - 2 * below
-        if b > 0:
+    for cut in range(first, end):
+        here, rises, falls = total - 2 * below, sums[cut - first], sums[N_BINS + cut - first]
+        if cut > first:
             squares += float(here) * float(here)
             if _size(here, side) >= size:
-                size, edge, place, largest = _compare((size, edge, place, largest), (here, side), cuts[b], shut)
-        if slot >= 0:
-            # inside the bin `below` gains some of these weights only
-            reach = max(_size(here - 2 * sums[0, b], side), _size(here - 2 * sums[1, b], side))
-            bounds.below[o, slot, b] = below
-            bounds.reach[o, slot, b] = reach if mixed[b] else NONE - 1
-        below += sums[0, b] + sums[1, b]
+                size, edge, place, largest = _compare((size, edge, place, largest), (here, side), bins.cuts[cut], shut)
+        # inside the bin `below` gains some of these weights only
+        reach = max(_size(here - 2 * rises, side), _size(here - 2 * falls, side))
+        at_cuts.below[o, cut] = below
+        at_cuts.reach[o, cut] = reach if bins.mixed[cut] else NOTHING_INSIDE
+        below += rises + falls
+    at_cuts.below[o, end], at_cuts.reach[o, end] = below, NOTHING_INSIDE
     best.edges[o, feature], best.places[o, feature] = edge, place
     best.sizes[o, feature], best.largest[o, feature], best.squares[o, feature] = size, largest, squares
 
 
-@njit(cache=True)
-def _sum_bins(o: int, f: int, query: Query, bins: Bins, split: bool) -> Ints:
-    """Sum the weights >= 0 and those < 0 in every bin (all and none if not `split`), shape (2, n_bins)."""
-    weights, n_bins = query.integers[o], bins.cut_starts[f + 1] - bins.cut_starts[f] - 1
-    codes = bins.codes[bins.code_starts[f] : bins.code_starts[f + 1]]
-    rows = bins.rows[bins.row_starts[f] : bins.row_starts[f] + len(codes)]
-    width, if_negative = (1 + split) * n_bins, np.uint64(split * n_bins)
-    lanes = np.zeros((N_LANES, width), np.int64)
-    for i in range(len(codes)):
-        # neighbours in different lanes, so that none waits for the one before; unsigned indices are not wrapped
-        weight = weights[rows[i]]
-        lanes[i % N_LANES, np.uint64(codes[i]) + (np.uint64(weight >> 63) & if_negative)] += weight
-    sums = np.zeros(2 * n_bins, np.int64)
-    for lane in range(N_LANES):
-        for k in range(width):
-            sums[k] += lanes[lane, k]
-    if bins.rest[f] >= 0:
-        present = query.present[o, bins.features[f]]
-        all_of = query.positives[o, bins.features[f]] if split else present
-        sums[bins.rest[f]] = all_of - sums[:n_bins].sum()
-        sums[n_bins + bins.rest[f]] = present - all_of - sums[n_bins:].sum()
-    return sums.reshape((2, n_bins))
-
-
 @njit(cache=True, nogil=True)
-def _visit_places(tasks: tuple[int, int], query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
+def _visit_places(
+    tasks: tuple[int, int], query: Query, scan: SortedScan, at_cuts: AtCuts, floor: Ints, best: Best
+) -> None:
     """Compare the edges inside all bins that could hold the best stump of their feature."""
     for task in range(tasks[0], tasks[1]):
-        _visit_places_of_feature(task, query, scan, bounds, best)
+        _visit_places_of_feature(task, query, scan, at_cuts, floor, best)
 
 
 @njit(cache=True)
-def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: BinBounds, best: Best) -> None:
+def _visit_places_of_feature(
+    task: int, query: Query, scan: SortedScan, at_cuts: AtCuts, floor: Ints, best: Best
+) -> None:
     """Visit the places of one feature under the weights of one output."""
     o, f = task // len(scan.features), task % len(scan.features)
-    feature = scan.features[f]
+    feature, first = scan.features[f], scan.cut_starts[f]
     size, edge, place = best.sizes[o, feature], best.edges[o, feature], best.places[o, feature]
     largest, squares, side = best.largest[o, feature], best.squares[o, feature], query.sides[feature]
     entries = slice(scan.starts[feature], scan.starts[feature + 1])
@@ -725,9 +869,10 @@ def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: 
     shut = _list_closed(feature, query)
     weights, total = query.integers[o], query.totals[o, feature]
     zeros = _weight_of_zeros(weights, query.present[o, feature], rows) if scan.has_zeros[feature] else 0
-    for b in range(bounds.reach.shape[2]):
-        if bounds.reach[o, f, b] >= size:
-            below, cut = bounds.below[o, f, b], scan.cut_starts[f] + b
+    cut = first
+    while scan.cuts[cut] < len(rows):
+        if at_cuts.reach[o, cut] >= max(size, floor[feature]):
+            below = at_cuts.below[o, cut]
             for k in range(scan.cuts[cut] + 1, scan.cuts[cut + 1]):
                 row = rows[k - 1]
                 below += weights[row] if row < len(weights) else zeros
@@ -736,8 +881,65 @@ def _visit_places_of_feature(task: int, query: Query, scan: SortedScan, bounds: 
                     squares += float(here) * float(here)
                     if _size(here, side) >= size:
                         size, edge, place, largest = _compare((size, edge, place, largest), (here, side), k, shut)
+        cut += 1
     best.edges[o, feature], best.places[o, feature] = edge, place
     best.sizes[o, feature], best.largest[o, feature], best.squares[o, feature] = size, largest, squares
+
+
+@njit(cache=True, nogil=True)
+def _look_around(
+    chosen: Ints,
+    cuts: Ints,
+    features: Ints,
+    ranges: Ints,
+    query: Query,
+    scan: SortedScan,
+    at_cuts: AtCuts,
+    places: Ints,
+    sums: Ints,
+) -> None:
+    """Move the chosen of the places, and the sums of the weights before them, to better places in the bins around."""
+    n_outputs, n_samples = query.integers.shape
+    for m in chosen:
+        feature, cut = features[m], cuts[m]
+        entries = slice(scan.starts[feature], scan.starts[feature + 1])
+        rows, changes = scan.rows[entries], scan.changes[entries]
+        side, shut = query.sides[feature], _list_closed(feature, query)
+        o, size = 0, NONE
+        for output in range(n_outputs):
+            own = _size(query.totals[output, feature] - 2 * at_cuts.below[output, cut], side)
+            if own > size:
+                o, size = output, own
+        weights, total = query.integers[o], query.totals[o, feature]
+        found = cut
+        for b in (cut - 1, cut):
+            zeros = _weight_inside(o, b, rows, query, scan, at_cuts) if scan.has_zeros[feature] else 0
+            below = at_cuts.below[o, b]
+            for k in range(scan.cuts[b] + 1, scan.cuts[b + 1]):
+                row = rows[k - 1]
+                below += weights[row] if row < n_samples else zeros
+                if changes[k] and ranges[0, m] <= k < ranges[1, m]:
+                    own = _size(total - 2 * below, side)
+                    if own > size and k not in shut:
+                        size, places[m], found = own, k, b
+        if places[m] != scan.cuts[cut]:
+            for output in range(n_outputs):
+                zeros = _weight_inside(output, found, rows, query, scan, at_cuts) if scan.has_zeros[feature] else 0
+                below = at_cuts.below[output, found]
+                for row in rows[scan.cuts[found] : places[m]]:
+                    below += query.integers[output, row] if row < n_samples else zeros
+                sums[output, m] = below
+
+
+@njit(cache=True)
+def _weight_inside(o: int, cut: int, rows: NDArray[np.int32], query: Query, scan: SortedScan, at_cuts: AtCuts) -> int:
+    """Return what the listed samples of a bin leave of its weight: that of the entry of all zeros, if it has it."""
+    weights = query.integers[o]
+    rest = at_cuts.below[o, cut + 1] - at_cuts.below[o, cut]
+    for row in rows[scan.cuts[cut] : scan.cuts[cut + 1]]:
+        if row < len(weights):
+            rest -= weights[row]
+    return rest
 
 
 @njit(cache=True, nogil=True)
