@@ -225,6 +225,11 @@ class TargetSample(Weighted):
 
     targets: Array  # (n_kept,)
 
+    @property
+    def outcomes(self) -> tuple[str, Array]:
+        """What rules are described by: the mean of the targets."""
+        return "mean", self.targets
+
     @classmethod
     def read(
         cls, estimator: Any, X: Any, y: Any, accepts: Accepts, *, sample_weight: Any = None, reset: bool = True
