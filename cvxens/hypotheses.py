@@ -316,7 +316,7 @@ def _fill(answers: Array, values: NDArray, missing: float) -> Array:
 class Branch:
     """The hypothesis h(x) = above(x) if x[feature] >= threshold else below(x): a tree, of stumps one of depth 2.
 
-    Texts have the ways to the leaves of one sign.
+    Texts have the ways to the leaves of one sign. The threshold -inf asks whether the value is known.
 
     Examples
     --------
@@ -327,16 +327,21 @@ class Branch:
     array([ 1., -1.,  1., -1.])
     >>> print(Branch(0, 0.5, Constant(-1), -tree))
     x[0] < 0.5 and x[2] >= 1 -> +1
+    >>> print(Branch(0, 0.5, Stump(0, 2.0, 1, -1), Constant(-1), missing=1))
+    x[0] >= 2 -> +1
     """
 
     feature: int
     threshold: float  # a sample on it counts as above
     above: Hypothesis
     below: Hypothesis
+    missing: int = 0  # +1 where a missing value counts as above, -1 as below, 0 where h is 0 for it
 
     def __call__(self, X: Any, /) -> Array:
-        above = column(X, self.feature) >= np.float64(self.threshold)
-        return np.where(above, self.above(X), self.below(X))
+        values = column(X, self.feature)
+        above, gone = values >= np.float64(self.threshold), find_missing(values)
+        found = np.where(above | gone if self.missing > 0 else above, self.above(X), self.below(X))
+        return np.where(gone, 0.0, found) if self.missing == 0 else found
 
     def __neg__(self) -> Branch:
         return replace(self, above=negate(self.above), below=negate(self.below))
@@ -351,7 +356,9 @@ class Branch:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The leaves, as rules whose sum the tree is; ways that no x can take are left out."""
-        return tuple(Rule(leaf, sign) for leaf, sign in _list_leaves(self, ()) if all(i.low < i.high for i in leaf))
+        ways = [(leaf, sign) for leaf, sign in _list_leaves(self, ()) if all(i.low < i.high or i.missing for i in leaf)]
+        always = (-inf, inf, True)
+        return tuple(Rule(tuple(simplify(i) for i in leaf if i[1:] != always), sign) for leaf, sign in ways)
 
     @property
     def sign(self) -> int:
@@ -389,6 +396,24 @@ class Interval(NamedTuple):
         elif self.low == -inf:
             text = f"{name} < {self.high:.6g}"
         return f"({text} or missing)" if self.missing else text
+
+
+def simplify(interval: Interval) -> Interval | Among:
+    """Return an interval, or, where it is about missing values alone, the condition that says so.
+
+    Examples
+    --------
+    >>> for interval in (Interval(0, 1.0, inf, True), Interval(0, -inf, inf), Interval(0, 2.0, 2.0, True)):
+    ...     print(simplify(interval))
+    (x[0] >= 1 or missing)
+    x[0] is not missing
+    x[0] is missing
+    """
+    if interval.low >= interval.high and interval.missing:
+        return Among(interval.feature, (), missing=True)
+    if interval.low == -inf and interval.high == inf and not interval.missing:
+        return Among(interval.feature, (), inside=False)
+    return interval
 
 
 class Among(NamedTuple):
@@ -462,33 +487,44 @@ def _list_tests(hypothesis: Any, share: float) -> Iterator[tuple[int, float]]:
         yield hypothesis.feature, share
         for half in (hypothesis.above, hypothesis.below):
             yield from _list_tests(half, share / 2)
-    else:
-        step: Step = hypothesis.step
-        if step.above != step.below:
-            yield step.feature, share
+    elif (root := _as_branch(hypothesis)) is not None:
+        yield root.feature, share
 
 
 def _list_leaves(hypothesis: Any, intervals: tuple[Interval, ...]) -> Iterator[tuple[tuple[Interval, ...], int]]:
     """Yield the conditions and signs of the leaves of a tree below some, what is above a threshold first."""
+    root = _as_branch(hypothesis)
+    if root is None:
+        yield intervals, int(hypothesis.step.above)
+        return
+    upper = Interval(root.feature, root.threshold, inf, root.missing > 0)
+    lower = Interval(root.feature, -inf, root.threshold, root.missing < 0)
+    yield from _list_leaves(root.above, _narrow(intervals, upper))
+    yield from _list_leaves(root.below, _narrow(intervals, lower))
+
+
+def _as_branch(hypothesis: Any) -> Branch | None:
+    """Return a tree as its uppermost split with what is above and below it; None for a constant."""
     if isinstance(hypothesis, Branch):
-        feature, threshold = hypothesis.feature, hypothesis.threshold
-        above, below = hypothesis.above, hypothesis.below
-    else:
-        step: Step = hypothesis.step
-        if step.above == step.below:
-            yield intervals, int(step.above)
-            return
-        feature, threshold = step.feature, step.threshold
-        above, below = Constant(int(step.above)), Constant(int(step.below))
-    yield from _list_leaves(above, _narrow(intervals, Interval(feature, threshold, inf)))
-    yield from _list_leaves(below, _narrow(intervals, Interval(feature, -inf, threshold)))
+        return hypothesis
+    if isinstance(hypothesis, LevelStump) and not hypothesis.levels:
+        # it is sign where the value is missing: below the threshold -inf, which all others reach
+        sign = hypothesis.sign
+        return Branch(hypothesis.feature, -inf, Constant(-sign), Constant(sign), -1)
+    feature, threshold, above, below, missing = hypothesis.step
+    if above == below:
+        return None
+    # a missing value has the value of one side, or of none
+    way = 0 if missing == 0 else 1 if missing == above else -1
+    return Branch(feature, threshold, Constant(int(above)), Constant(int(below)), way)
 
 
 def _narrow(intervals: tuple[Interval, ...], new: Interval) -> tuple[Interval, ...]:
     """Return the conditions with another one, which narrows one of the same feature."""
     known = {interval.feature: interval for interval in intervals}
-    old = known.get(new.feature, Interval(new.feature, -inf, inf))
-    known[new.feature] = Interval(new.feature, max(old.low, new.low), min(old.high, new.high))
+    old = known.get(new.feature, Interval(new.feature, -inf, inf, missing=True))
+    both = max(old.low, new.low), min(old.high, new.high), old.missing and new.missing
+    known[new.feature] = Interval(new.feature, *both)
     return tuple(known.values())
 
 

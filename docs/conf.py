@@ -1,5 +1,6 @@
 """The site: `make docs` writes it to docs/_build/html; it is read from disk, without a network."""
 
+import os
 import re
 import shutil
 import sys
@@ -76,6 +77,12 @@ llms_txt_summary = (
 llms_txt_uri_template = "{docname}.html"
 
 NOTEBOOKS = HERE / "notebooks"
+
+# kernels of notebooks say nothing of how they are connected
+settings = HERE / "_build" / "ipython" / "profile_default"
+settings.mkdir(parents=True, exist_ok=True)
+(settings / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+os.environ["IPYTHONDIR"] = str(settings.parent)
 
 
 def write_notebooks(quick: bool) -> None:

@@ -29,7 +29,7 @@ ROOMS = {
     "problems": BASE | {"certificates"},
     "hypotheses": BASE | {"features", "trees"},
     "proofs": BASE | {"hypotheses", "certificates", "problems"},
-    "effects": BASE | {"hypotheses", "features"},
+    "effects": BASE | {"hypotheses", "features", "trees"},
     "kernels": BASE | {"hypotheses", "certificates", "problems", "features", "trees"},
     "features": BASE,
     "trees": BASE,

@@ -247,6 +247,32 @@ def test_a_tree_is_the_sum_of_its_leaves_and_its_text_has_those_of_one_sign(tree
     assert tree.feature in features
 
 
+WAYS = st.sampled_from([1, -1])
+SPLITS_OF_GAPS = st.one_of(
+    st.builds(Constant, WAYS),
+    st.builds(Stump, st.integers(0, 1), st.integers(-1, 1).map(float), WAYS, WAYS),
+    st.builds(LevelStump, st.integers(0, 1), st.just(()), WAYS, st.just(1)),
+)
+
+
+@given(
+    st.builds(Branch, st.integers(0, 1), st.sampled_from([-inf, 0.0, 1.0]), SPLITS_OF_GAPS, SPLITS_OF_GAPS, WAYS),
+    st.integers(0, 1),
+    WAYS,
+)
+def test_trees_send_missing_values_to_either_side(half, feature, way):
+    grid = np.array([[a, b] for a in (-1, 0, 0.5, 1, np.nan) for b in (-1, 0, 0.5, 1, np.nan)])
+    values = grid[:, half.feature]
+    above = np.where(np.isnan(values), half.missing > 0, values >= half.threshold)
+    assert (half(grid) == np.where(above, half.above(grid), half.below(grid))).all()
+    tree = Branch(feature, 0.5, half, Constant(-1), way)
+    assert (sum(rule(grid) for rule in tree.rules) == tree(grid)).all()
+    assert (sum(rule.holds(grid).astype(int) for rule in tree.rules) == 1).all()
+    silent = Branch(feature, 0.5, half, Constant(-1))
+    assert (silent(grid) == np.where(np.isnan(grid[:, feature]), 0, tree(grid))).all()
+    assert (sum(rule(grid) for rule in silent.rules) == silent(grid)).all()
+
+
 def test_intervals_of_rules_are_written_as_people_write_them():
     rule = Rule((Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1)
     assert str(rule) == "0.5 <= x[0] < 2 and x[1] < 3 and x[2] >= 4 -> +1, else 0"

@@ -314,7 +314,7 @@ def report(model: str, data: str | None, out: Path, rows: Sequence[int]) -> int:
     with printing_warnings(data or model), writing("--out", out):
         fitted.report(out, X, y, explain=list(rows) or None)
     told = "" if X is None else f" on {len(X)} samples"
-    click.echo(f"report of a {type(fitted).__name__}{told}; saved to {out}")
+    click.echo(f"report of {type(fitted).__name__}{told}; saved to {out}")
     return 0
 
 

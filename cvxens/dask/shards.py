@@ -163,6 +163,8 @@ class ShardedSample:
         The sum of the weights.
     names : tuple of str
         Of the features, where they have any.
+    persisted : bool
+        True if the shards, and what is derived of them, are kept.
 
     Examples
     --------
@@ -183,11 +185,13 @@ class ShardedSample:
         ends: tuple[Array, Array],
         total_weight: float,
         names: tuple[str, ...] = (),
+        *,
+        persisted: bool = True,
     ) -> None:
         self.workers, self.shards = workers, tuple(shards)
         self.shape, self.classes, self.cuts, self.names = shape, classes, cuts, names
         self.low, self.high = ends
-        self.total_weight = total_weight
+        self.total_weight, self.persisted = total_weight, persisted
 
     @classmethod
     def from_collections(
@@ -223,7 +227,7 @@ class ShardedSample:
         ends = workers.reduce([delayed(find_ends, pure=False)(shard) for shard in shards], combine_extremes)
         shape = int(offsets[-1]), n_features
         total = to_float(census.total_weight)
-        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names)
+        return cls(workers, shards, shape, classes, cuts, (ends[0], -ends[1]), total, names, persisted=persist)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -237,12 +241,23 @@ class ShardedSample:
         answers = [delayed(_evaluate, pure=False)(shard, hypothesis) for shard in self.shards]
         return np.concatenate(self.workers.compute(answers))
 
-    def ask(self, question: Callable[..., Any], *told: Any, combine: Callable[[Sequence[Any]], Any] = add) -> Any:
-        """Ask every shard a question, a pure function of it and of what is told, and combine the answers."""
+    def ask(
+        self,
+        question: Callable[..., Any],
+        *told: Any,
+        combine: Callable[[Sequence[Any]], Any] = add,
+        of: Sequence[Any] | None = None,
+    ) -> Any:
+        """Ask shards, or what was derived of them, a pure function of each and of what is told; combine the answers."""
         handed = delayed(told, pure=False, traverse=False)
-        return self.workers.reduce(
-            [delayed(_answer, pure=False)(question, shard, handed) for shard in self.shards], combine
-        )
+        asked = self.shards if of is None else of
+        return self.workers.reduce([delayed(_answer, pure=False)(question, each, handed) for each in asked], combine)
+
+    def derive(self, function: Callable[..., Any], *told: Any) -> list[Any]:
+        """Return a pure function of every shard, kept where the shard is for as long as somebody refers to it."""
+        handed = delayed(told, pure=False, traverse=False)
+        found = [delayed(_answer, pure=False)(function, shard, handed) for shard in self.shards]
+        return self.workers.persist(found) if self.persisted else found
 
 
 def _answer(question: Callable[..., Any], shard: Shard, told: tuple[Any, ...]) -> Any:

@@ -15,6 +15,7 @@ from cvxens.effects.functions import Interaction, MainEffect
 from cvxens.effects.pieces import Table, merge_tables, take_apart
 from cvxens.effects.purification import purify, purify_further
 from cvxens.errors import InvalidInput
+from cvxens.trees.tables import Feature
 from cvxens.types import Array
 
 MOST_CELLS = 2**20
@@ -172,9 +173,7 @@ class Effects:
         >>> effects.tell_value(0, 1.0), effects.tell_value(0, np.nan)
         ('grey', 'missing')
         """
-        if np.isnan(value):
-            return "missing"
-        return self.levels[feature][int(value)] if feature in self.levels else f"{value:.4g}"
+        return Feature(self.feature_names[feature], self.levels.get(feature)).tell(value)
 
     def __call__(self, X: Any) -> Array:
         """Return the scores of samples X (n_samples, n_features): (n_samples,) or (n_samples, n_outputs)."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from cvxens import validation
-from cvxens.colgen import Formulation, Hypothesis
+from cvxens.colgen import Formulation
 from cvxens.estimators.base import BinaryClassifier, ClassWeighted, Regressor
+from cvxens.estimators.early_stopping import StoppedEarly
 from cvxens.estimators.ensembles import Ensemble, EnsembleClassifier
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Probabilities
 from cvxens.estimators.regressors import make_absolute, make_huber, measure_deviation
 from cvxens.estimators.samples import OracleFactory, Sample, TargetSample, offers
-from cvxens.estimators.selection import AUTO, PricedBySample
+from cvxens.estimators.selection import AUTO, Choice, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.problems.losses import Logistic, Loss, SquaredError
 from cvxens.problems.penalties import L1
@@ -35,22 +36,32 @@ class Additive(PricedBySample, Constrained):
         True if there are pairs of features among the weak learners, False for single features alone; "auto" tries both
         where C is chosen, and takes pairs only if they score better, and takes them where C is given. With oracles that
         have `pairs`.
+    average : bool
+        True, where C is chosen, for the mean of the ensembles at C_ and at all other prices, with pairs and without,
+        that score worse by a standard error of the difference at most: a sum of somewhat more terms that errs less
+        often. False for the one at C_. With `one_standard_error` there is no mean either.
 
     Attributes
     ----------
     pairs_ : bool
         True if there are pairs among the weak learners that were chosen from.
+    certificate_ : Certificate
+        How far the objective at C_ is at most from the optimum over all hypotheses of the oracle. A mean of ensembles,
+        each of which is optimal at its own price, is further from that than `tol`; what it costs is certified all the
+        same.
     """
 
     _: KW_ONLY
     C: float | str = AUTO
     pairs: bool | str = AUTO
+    average: bool = True
     oracle: str | OracleFactory = "additive"
     pairs_: bool = field(init=False)
 
     def _check(self, sample: Any) -> None:
         if not isinstance(self.pairs, bool | np.bool_):
             validation.one_of("pairs", self.pairs, [AUTO])
+        validation.instance("average", self.average, bool, np.bool_)
         super()._check(sample)
 
     def _alternatives(self) -> list[dict[str, Any]]:
@@ -59,9 +70,12 @@ class Additive(PricedBySample, Constrained):
             return [{"pairs_": bool(self.pairs)}]
         return [{"pairs_": pairs} for pairs in ((False, True) if open_to_pairs else (False,))]
 
-    def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
-        chosen, learners = super()._choose(sample)
-        return {"pairs_": self._alternatives()[-1]["pairs_"], **chosen}, learners
+    def _choose(self, sample: Any) -> Choice:
+        choice = super()._choose(sample)
+        return replace(choice, attributes={"pairs_": self._alternatives()[-1]["pairs_"], **choice.attributes})
+
+    def _averages(self) -> bool:
+        return bool(self.average) and not self.one_standard_error
 
     def _offer(self: Any, sample: Any) -> dict[str, Any]:
         return {**super()._offer(sample), "pairs": self.pairs_}  # type: ignore[misc]
@@ -81,7 +95,9 @@ class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassif
         sum |w| + C sum_i ln(1 + exp(-y_i f(x_i))),
 
     proven over all of them. Few have a weight, which `get_rules` and `cvxens.plotting` show, and the scores are log
-    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before.
+    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before; and
+    the mean of the optimal ensembles at prices that score about as well is taken, whose distance from the optimum at C_
+    is certified, too.
 
     Examples
     --------
@@ -119,7 +135,7 @@ LOSSES: Mapping[str, Callable[[Array, Array, float | None], Loss]] = {
 
 @final
 @estimator
-class AdditiveRegressor(Additive, Ensemble, Regressor):
+class AdditiveRegressor(Additive, StoppedEarly, Ensemble, Regressor):
     """Regression on all steps, lines and pairs of features at once, sparse, with a price that fits the sample.
 
     The prediction is a sum of functions of single features and of pairs, ``f(x) = b + sum_j w_j h_j(x)`` over the
@@ -129,7 +145,8 @@ class AdditiveRegressor(Additive, Ensemble, Regressor):
 
     proven over all of them. With m the mean absolute deviation of the targets from their median, the loss of r is
     ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; or |r|. So C has no
-    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show.
+    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen, and a mean taken, as
+    by `AdditiveClassifier`.
 
     Parameters
     ----------

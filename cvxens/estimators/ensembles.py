@@ -44,6 +44,7 @@ from cvxens.estimators.base import (
     multipliers_of_fit,
     refuse_intercept,
 )
+from cvxens.estimators.early_stopping import StoppedEarly, Watch
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
@@ -57,7 +58,7 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.selection import PricedBySample
+from cvxens.estimators.selection import Choice, Member, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -172,26 +173,35 @@ class Ensemble(Vote):
         # of several sub-problems, the weak learners of each are with its own classifier
         warm = self.warm_start and not vars(self).get("estimators_")
         known = recode(getattr(self, "weak_learners_", ()), sample.features) if warm else ()
-        chosen, found = self._choose(sample)
+        choice = self._choose(sample)
+        chosen = choice.attributes
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
+        watch = at._watch = at._watch_over(sample)
+        sample = sample if watch is None else watch.rest
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *found))))
+        run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
+        members = choice.members if watch is None or watch.best is None else [watch.best]
+        used = average(formulation, oracle, sample, run, members) if members else run
         return {
             # its exact proof would keep the sample
-            "certificate_": run.certificate,
+            "certificate_": used.certificate,
             "history_": run.history,
-            **at._ensemble_of(formulation, run.columns, run.weights, run.intercept, lambda: run.variables),
+            **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": at._spread(sample, run.u),
             **chosen,
             **at._appraise(sample, formulation, run),
         }
 
-    def _choose(self, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
-        """Return attributes that are chosen from the sample before the fit, and weak learners found on the way."""
-        return {}, ()
+    def _watch_over(self, sample: Any) -> Watch | None:
+        """Return what follows a fit to a part of a sample; None for a fit to the whole."""
+        return None
+
+    def _choose(self, sample: Any) -> Choice:
+        """Return what is chosen from the sample before the fit."""
+        return Choice()
 
     def _spread(self, sample: Any, u: Array) -> Array:
         """Return the multipliers of the given samples from those of a run."""
@@ -244,12 +254,13 @@ class Ensemble(Vote):
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
+            stop |= watch is not None and watch.tell(step)
             # the next round has begun by now, unless this was the last one
             if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
-        y = label(formulation, sample)
+        y, watch = label(formulation, sample), vars(self).get("_watch")
         limits: dict[str, Any] = {
             "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
@@ -380,7 +391,7 @@ class OfAnyFormulation(Ensemble):
 
 
 @dataclass(eq=False, repr=False)
-class EnsembleClassifier(Ensemble, Classifier):
+class EnsembleClassifier(StoppedEarly, Ensemble, Classifier):
     """An ensemble that classifies, and has proofs in rational numbers."""
 
     def prove(
@@ -491,6 +502,24 @@ def certify_ensemble(
     square_sum = priced.rising_square_sum if formulation.nonnegative else priced.edge_square_sum
     bound = restricted.problem.bound(u, Edges(priced.edge_bound, square_sum))
     return certify_incumbent(formulation, restricted, Incumbent(columns, solution, bound, u, priced))
+
+
+def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, members: Sequence[Member]) -> Run:
+    """Return a run with the mean of some ensembles in place of its own, certified by the bound that it has found.
+
+    Loss and penalty are convex, so the mean costs at most what the ensembles cost on average, and satisfies what all of
+    them satisfy.
+    """
+    weights: dict[Hypothesis, Array] = {}
+    for member in members:
+        for hypothesis, w in zip(member.learners, member.weights, strict=True):
+            weights[hypothesis] = weights.get(hypothesis, 0.0) + w / len(members)
+    b = np.mean([member.intercept for member in members], axis=0)
+    columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
+    certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
+    if len(members) > 1:
+        certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
+    return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)
 
 
 @final

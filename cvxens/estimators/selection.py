@@ -65,6 +65,26 @@ PATIENCE = 3
 """Prices with worse scores than the best one's, after which higher ones are not tried: they take longest."""
 
 
+@dataclass(frozen=True, eq=False)
+class Member:
+    """An ensemble that a mean may be taken of: its weak learners with their weights, and its intercept."""
+
+    learners: Sequence[Hypothesis]
+    weights: Array
+    intercept: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What is chosen from a sample before the fit."""
+
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    learners: Sequence[Hypothesis] = ()
+    """Weak learners found on the way, to start from."""
+    members: Sequence[Member] = ()
+    """The ensembles whose mean is taken in place of that of the fit, whose bound holds for it; none for the latter."""
+
+
 @dataclass(eq=False, repr=False)
 class PricedBySample:
     """An ensemble whose price of a sample's loss is given, or chosen from the sample.
@@ -99,10 +119,10 @@ class PricedBySample:
     C_: float | None = field(init=False)
     cv_results_: dict[str, Any] | None = field(init=False)
 
-    def _choose(self: Any, sample: Any) -> tuple[dict[str, Any], Sequence[Hypothesis]]:
+    def _choose(self: Any, sample: Any) -> Choice:
         """Return the attributes that say what the price is, and weak learners to start from at that price."""
         if not isinstance(self.C, str):
-            return {"C_": self._given_price(sample), "cv_results_": None}, ()
+            return Choice({"C_": self._given_price(sample), "cv_results_": None})
         validation.one_of("C", self.C, [AUTO])
         folds, score, trials = self._split(sample), _make_scorer(self), Trials()
         with rounds_of(self) as rounds:
@@ -112,11 +132,23 @@ class PricedBySample:
                 path = _Path(at, sample, folds, score, lambda told: rounds.tell(f"choosing C, {told}"))
                 trials.extend(path.search(), {name.rstrip("_"): value for name, value in alternative.items()})
         best = trials.best(one_standard_error=bool(self.one_standard_error))
-        chosen = {f"{name}_": value for name, value in trials.params[best].items()}
-        return {**chosen, "cv_results_": trials.tabulate()}, trials.learners[best]
+        near = trials.find_near(best) if self._averages() else [best]
+        members = [trials.trials[k].member for k in near]
+        # the hypotheses of an alternative are some of those of later ones
+        params = {**trials.params[max(near)], "C": trials.params[best]["C"]}
+        chosen = {f"{name}_": value for name, value in params.items()}
+        start = dict.fromkeys(hypothesis for member in members for hypothesis in member.learners)
+        return Choice({**chosen, "cv_results_": trials.tabulate()}, tuple(start), members if len(members) > 1 else ())
+
+    def _averages(self) -> bool:
+        """Return True if the mean over all prices that score about as well as the best is taken."""
+        return False
 
     def _alternatives(self) -> list[dict[str, Any]]:
-        """Return what else is chosen with the price, as the values of fitted attributes, the simplest first."""
+        """Return what else is chosen with the price, as the values of fitted attributes.
+
+        The simplest comes first: the hypotheses of each are some of those of the next.
+        """
         return [{}]
 
     def _given_price(self, sample: Any) -> float | None:
@@ -177,7 +209,12 @@ class Trial:
     price: float
     scores: list[float]  # of the folds
     gap: float  # the largest certified one
-    learners: Sequence[Hypothesis]  # those of the whole sample that have a weight
+    member: Member  # that of the whole sample, with the weak learners that have a weight
+
+    @property
+    def learners(self) -> Sequence[Hypothesis]:
+        """The weak learners of the whole sample."""
+        return self.member.learners
 
     @property
     def score(self) -> float:
@@ -213,6 +250,19 @@ class Trials:
         first = int(means.argmax())
         within = self.trials[first].standard_error if one_standard_error else 0.0
         return int((means >= means[first] - within).argmax())
+
+    def find_near(self, best: int) -> list[int]:
+        """Return the numbers of those whose scores are below the best one's by a standard error at most, and its own.
+
+        That of the mean over folds of the difference: much of what scores vary by, from fold to fold, they share.
+        """
+        scores = np.array([trial.scores for trial in self.trials])
+        fallen = scores[best] - scores
+        n_folds = scores.shape[1]
+        errors = fallen.std(axis=1, ddof=1) / n_folds**0.5 if n_folds > 1 else np.zeros(len(scores))
+        found: list[int] = np.flatnonzero(fallen.mean(axis=1) <= errors).tolist()
+        # an ensemble without weak learners adds no term, and what it lacks of an intercept is chance
+        return [k for k in found if k == best or self.learners[k]]
 
     def tabulate(self) -> dict[str, Any]:
         """Lay out what was found, a row per trial."""
@@ -253,7 +303,8 @@ class _Path:
                 before[k] = _list_learners(run)
                 gaps.append(run.certificate.relative_gap)
                 scores.append(self.score(self.sample, test, run.decision_function(self.sample.X[np.flatnonzero(test)])))
-            found.append(Trial(price, scores, max(gaps), own))
+            weights = np.array([w for w in whole.weights if np.any(w)])
+            found.append(Trial(price, scores, max(gaps), Member(own, weights, whole.intercept)))
             self.tell(f"C={price:.3g}, {len(own)} weak learners, score {found[-1].score:.4g}")
             price *= growth
         return found

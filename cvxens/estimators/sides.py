@@ -21,6 +21,7 @@ from cvxens.features import column
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import TINY
+from cvxens.trees import Feature
 from cvxens.types import Array
 
 MOST_GROUPS = 20
@@ -206,9 +207,11 @@ def find_groups(sample: Any, name: Any) -> Groups:
         remedy = "give fit the groups as `sensitive_features`, or the constraint the name of a feature"
         raise InvalidInput("sensitive_features", "found none for a constraint that names no groups", remedy)
     else:
-        values = column(sample.X, find_feature("constraints", name, sample.names, sample.X.shape[1]))
-        levels, of_sample = np.unique(values, return_inverse=True)
-        found = Groups([f"{level:g}" for level in levels.tolist()], of_sample)
+        feature = find_feature("constraints", name, sample.names, sample.X.shape[1])
+        # all missing values are one level
+        levels, of_sample = np.unique(column(sample.X, feature), return_inverse=True)
+        kind = sample.features[feature] if sample.features else Feature(str(name))
+        found = Groups([kind.tell(level) for level in levels.tolist()], of_sample)
     if not 2 <= len(found.labels) <= MOST_GROUPS:
         what = "all of `sensitive_features`" if name is None else f"{name!r:.100}"
         found_groups = f"found {len(found.labels)} groups by {what}"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Interval
+from cvxens.hypotheses import Among, Interval
 from cvxens.types import Array
 
 
@@ -89,7 +89,7 @@ class Graph:
         """Add the truth values (n,) of `x[feature] >= threshold`."""
         return self.put("GreaterOrEqual", self.read(feature), threshold)
 
-    def choose(self, feature: int, held: str, inside: float, outside: float, missing: float) -> str:
+    def choose(self, feature: int, held: str, inside: float | str, outside: float | str, missing: float | str) -> str:
         """Add the values (n,) `inside` where a truth value of a feature holds, else `outside`; `missing` at NaN."""
         values = self.put("Where", held, inside, outside)
         return self.put("Where", self.put("IsNaN", self.read(feature)), missing, values) if self.gaps else values
@@ -109,7 +109,28 @@ class Graph:
         """Add the truth values (n,) that all of a row (n, n_columns) hold."""
         return self.put("Equal", self._count(self.put("Not", truths)), 0.0)
 
-    def meet(self, intervals: Sequence[Interval]) -> str:
+    def fill(self, feature: int, truths: str, *, missing: bool) -> str:
+        """Put a truth value where a feature is missing into those (n,) of all samples."""
+        if not self.gaps:
+            return truths
+        gone = self.put("IsNaN", self.read(feature))
+        return self.put("Or", truths, gone) if missing else self.put("And", truths, self.put("Not", gone))
+
+    def meet(self, conditions: Sequence[Interval | Among]) -> str:
+        """Add the truth values (n,) that all of some conditions hold, of which there is one."""
+        intervals = [condition for condition in conditions if isinstance(condition, Interval)]
+        held = [self._meet_intervals(intervals)] if intervals else []
+        for condition in conditions:
+            if isinstance(condition, Among):
+                found = self.find(condition.feature, condition.levels)
+                found = found if condition.inside else self.put("Not", found)
+                held.append(self.fill(condition.feature, found, missing=condition.missing))
+        first, *rest = held
+        for other in rest:
+            first = self.put("And", first, other)
+        return first
+
+    def _meet_intervals(self, intervals: Sequence[Interval]) -> str:
         """Add the truth values (n,) of `low <= x[feature] < high` for all of some intervals, of which there is one."""
         features, lows, highs, missing = map(np.array, zip(*intervals, strict=True))
         values = self.put("Gather", "X", features, axis=1)

@@ -35,6 +35,18 @@ class Feature:
         """The number of categories, 0 for a numeric feature."""
         return len(self.categories or ())
 
+    def tell(self, value: float) -> str:
+        """Return a value, or the code of a category, as people read it.
+
+        Examples
+        --------
+        >>> Feature("age").tell(71.25), Feature("sky", ("blue", "grey")).tell(1.0), Feature("age").tell(np.nan)
+        ('71.25', 'grey', 'missing')
+        """
+        if np.isnan(value):
+            return "missing"
+        return f"{value:.4g}" if self.categories is None else self.categories[int(value)]
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -27,7 +27,7 @@ def test_a_model_is_reported_on_samples(capsys, tmp_path, model, data):
     out = tmp_path / "model.html"
     status, told, err = run(capsys, "report", model, data, "--out", out, "--explain", 4, "--explain", 0)
     assert (status, err) == (0, "")
-    assert told == f"report of a LPBoostClassifier on 30 samples; saved to {out}\n"
+    assert told == f"report of LPBoostClassifier on 30 samples; saved to {out}\n"
     content = content_of(out)
     assert [sample["name"] for sample in content["explained"]["samples"]] == ["4", "0"]
     assert content["explained"]["samples"][0]["target"] in {"good", "bad"}
@@ -36,7 +36,7 @@ def test_a_model_is_reported_on_samples(capsys, tmp_path, model, data):
 
 def test_without_data_no_sample_is_in_the_page(capsys, tmp_path, model):
     out = tmp_path / "model.html"
-    assert run(capsys, "report", model, "--out", out)[1] == f"report of a LPBoostClassifier; saved to {out}\n"
+    assert run(capsys, "report", model, "--out", out)[1] == f"report of LPBoostClassifier; saved to {out}\n"
     assert content_of(out)["explained"] is None
 
 

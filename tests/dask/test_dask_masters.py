@@ -68,7 +68,7 @@ def test_multipliers_of_samples_in_doubt_come_back_from_their_numbers():
     for own, other in zip((of_classes, totals), sample.ask(sum_edges, back, stumps.places), strict=True):
         assert np.array_equal(own, other)
     # the prices of the cells and what is settled are the prices of all that are not above the kink
-    z = y * np.column_stack([Stump(0, 0.1, 1)(X), Stump(2, -0.1, -1)(X)]) @ np.array([0.5, 0.5])
+    z = y * (np.column_stack([Stump(0, 0.1, 1)(X), Stump(2, -0.1, -1)(X)]) @ np.array([0.5, 0.5]))
     assert np.ldexp(float(split.cells.prices.sum() + split.totals.sum()), -50) == pytest.approx(0.2 * (z <= 1.5).sum())
 
 

@@ -17,7 +17,7 @@ PAGES = [
 ]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", flags=re.DOTALL)
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
-EXAMPLES = [(f"{page.stem}-{k}", *found) for page in PAGES for k, found in enumerate(BLOCK.findall(page.read_text()))]
+EXAMPLES = {str(page.relative_to(DOCS)): found for page in PAGES if (found := BLOCK.findall(page.read_text()))}
 FILES = sorted((DOCS / "do" / "files").glob("*.py"))
 
 
@@ -27,16 +27,18 @@ def test_there_are_pages_and_examples() -> None:
     assert len(FILES) == 5
 
 
-@pytest.mark.parametrize(("code", "expected"), [each[1:] for each in EXAMPLES], ids=[each[0] for each in EXAMPLES])
-def test_an_example_prints_what_stands_below_it(code: str, expected: str) -> None:
-    """Words are the same to the letter, numbers to four digits; a block without output only has to run."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "page", "exec"), {})
-    if expected:
-        assert NUMBER.sub("#", printed.getvalue()) == NUMBER.sub("#", expected)
-        found, wanted = ([float(n) for n in NUMBER.findall(text)] for text in (printed.getvalue(), expected))
-        assert found == pytest.approx(wanted, rel=1e-3)
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_examples_print_what_stands_below_them(page: str) -> None:
+    """Those of a page run one after the other; words are the same to the letter, numbers to four digits."""
+    known: dict[str, object] = {}
+    for code, expected in EXAMPLES[page]:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page, "exec"), known)
+        if expected:
+            assert NUMBER.sub("#", printed.getvalue()) == NUMBER.sub("#", expected)
+            found, wanted = ([float(n) for n in NUMBER.findall(text)] for text in (printed.getvalue(), expected))
+            assert found == pytest.approx(wanted, rel=1e-3)
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])

@@ -251,6 +251,14 @@ conditions = st.one_of(
 learners_of_gaps = st.one_of(
     st.builds(Stump, feature, cut, sign, missing),
     st.builds(LevelStump, feature, levels, sign, missing),
+    st.builds(
+        Branch,
+        feature,
+        st.sampled_from([-np.inf, 1.0]),
+        st.builds(Stump, feature, cut, sign, st.sampled_from([-1, 1])),
+        st.builds(LevelStump, feature, st.just(()), sign, st.just(1)),
+        missing,
+    ),
     st.builds(Rule, st.lists(conditions, max_size=2, unique_by=lambda i: i.feature).map(tuple), sign),
 )
 

@@ -14,7 +14,7 @@ from cvxens.estimators.selection import FOLD_TOL, Trial, Trials, _is_past
 RNG = np.random.default_rng(4)
 X = RNG.integers(0, 2, (60, 6)).astype(float)
 Y = np.where(X[:, 0] + X[:, 1] + 1.2 * RNG.normal(size=60) > 1, "yes", "no")
-MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")]
+MODELS = [AdditiveClassifier(oracle="stumps", average=False), LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -45,7 +45,7 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model):
 def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
     t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    chosen = AdditiveRegressor(loss, oracle="stumps", cv=folds).fit(X, t)
+    chosen = AdditiveRegressor(loss, oracle="stumps", cv=folds, average=False).fit(X, t)
     table = chosen.cv_results_
     row = len(table["params"]) // 2
     error = mean_squared_error if loss == "squared" else mean_absolute_error
@@ -61,7 +61,7 @@ def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
 def test_pairs_are_taken_where_they_score_better(tmp_path):
     A = np.random.default_rng(0).normal(size=(60, 2)).round(1)
     product = AdditiveClassifier(cv=2).fit(A, A[:, 0] * A[:, 1] > 0)
-    line = AdditiveClassifier(cv=2).fit(A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0)
+    line = AdditiveClassifier(cv=2, average=False).fit(A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0)
     assert (product.pairs_, line.pairs_) == (True, False)
     assert set(product.cv_results_["param_pairs"]) == {True, False}
     assert product.score(A, A[:, 0] * A[:, 1] > 0) > 0.9
@@ -75,17 +75,19 @@ def test_folds_are_of_samples_as_they_were_given():
     # 40 samples of two kinds, each with both classes: folds of samples that are merged would have one class of a kind
     A = np.repeat([[0.0], [1.0]], 20, axis=0)
     labels = np.r_[np.arange(20) < 6, np.arange(20) < 14]
-    first, second = (AdditiveClassifier(cv=4).fit(A, labels) for _ in range(2))
+    first, second = (AdditiveClassifier(cv=4, average=False).fit(A, labels) for _ in range(2))
     assert first.C_ == second.C_
     assert first.score(A, labels) == 0.7
     assert first.cv_results_["mean_test_score"].max() > -0.67
-    weighted = AdditiveClassifier(cv=4).fit(np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)])
+    weighted = AdditiveClassifier(cv=4, average=False).fit(
+        np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)]
+    )
     assert_allclose(weighted.decision_function(A), first.decision_function(A))
 
 
 def test_every_sub_problem_has_its_price_and_pairs():
     A, labels = load_iris(return_X_y=True)
-    model = AdditiveClassifier(cv=2, oracle="quantile_stumps").fit(A[::4, :2], labels[::4])
+    model = AdditiveClassifier(cv=2, oracle="quantile_stumps", average=False).fit(A[::4, :2], labels[::4])
     assert len(set(model.C_)) > 1
     assert model.pairs_ == [False] * 3
     assert len(model.cv_results_) == 3
@@ -108,6 +110,40 @@ def test_within_a_standard_error_the_simplest_is_taken():
     assert not _is_past([])
 
 
+@pytest.mark.parametrize("several", [False, True], ids=["two classes", "targets"])
+def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
+    random = np.random.default_rng(5)
+    A = X + 0.3 * random.normal(size=X.shape).round(1)
+    t = A[:, 0] + A[:, 1] + random.normal(size=60)
+    kind, y = (AdditiveRegressor, t) if several else (AdditiveClassifier, Y)
+    mean = kind(cv=3).fit(A[:, :3], y)
+    table = mean.cv_results_
+    scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
+    fallen = scores[:, [table["mean_test_score"].argmax()]] - scores
+    near = fallen.mean(axis=0) <= fallen.std(axis=0, ddof=1) / 3**0.5
+    members = [
+        kind(C=C, pairs=pairs, tol=FOLD_TOL).fit(A[:, :3], y)
+        for C, pairs in zip(table["param_C"][near], table["param_pairs"][near], strict=True)
+    ]
+    assert len(members) > 1
+    score = "predict" if several else "decision_function"
+    expected = np.mean([getattr(member, score)(A[:, :3]) for member in members], axis=0)
+    assert_allclose(getattr(mean, score)(A[:, :3]), expected, atol=0.1)
+    assert mean.pairs_ == table["param_pairs"][near].any()
+    # the objective at C_ is that of the formulation, and the bound that of its optimum over the same set
+    best = kind(C=mean.C_, pairs=bool(mean.pairs_), tol=1e-6).fit(A[:, :3], y)
+    certificate = mean.certificate_
+    assert certificate.proven
+    assert certificate.dual <= best.certificate_.primal < certificate.primal
+    assert_allclose(certificate.dual, best.certificate_.primal, rtol=2e-3)
+    if not several:
+        loss = mean.C_ * np.logaddexp(0, np.where(y == "yes", -1, 1) * mean.decision_function(A[:, :3])).sum()
+        assert_allclose(certificate.primal, np.abs(mean.weights_).sum() + loss)
+    # loss and penalty are convex
+    apart = [m.set_params(C=mean.C_).certify(A[:, :3], y).primal for m in members]
+    assert certificate.primal <= (1 + 2 * FOLD_TOL) * np.mean(apart)
+
+
 def test_what_is_given_is_not_chosen():
     model = LPBoostClassifier().fit(X, Y)
     assert model.C_ == 100 / 60
@@ -127,6 +163,7 @@ def test_what_is_given_is_not_chosen():
         ({"scoring": ["accuracy"]}, "scoring"),
         ({"one_standard_error": 2}, "one_standard_error"),
         ({"pairs": "few"}, "pairs"),
+        ({"average": 3}, "average"),
     ],
 )
 def test_what_cannot_be_chosen_by_is_refused(wrong, named):

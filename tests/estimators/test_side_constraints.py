@@ -171,6 +171,8 @@ def test_groups_are_those_of_a_feature_or_of_a_column():
     f = by_feature.decision_function(inside)
     assert abs(f[SEX == "f"].mean() - f[SEX == "m"].mean()) <= 0.2
     assert list(by_feature.prices_) == ["mean score of sex 0 above that of 1", "mean score of sex 1 above that of 0"]
+    named = clone(SOFT).set_params(constraints=[EqualMeanScores("sex", 0.2)], tol=1e-2).fit(inside.assign(sex=SEX), Y)
+    assert list(named.prices_) == ["mean score of sex f above that of m", "mean score of sex m above that of f"]
     beside = pd.DataFrame({"sex": SEX, "age": AGE})
     model = clone(SOFT).set_params(constraints=[EqualMeanScores("age", 0.1), EqualMeanScores("sex", 0.3)], tol=1e-3)
     f = model.fit(X, Y, sensitive_features=beside).decision_function(X)

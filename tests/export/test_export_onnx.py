@@ -24,6 +24,7 @@ from cvxens import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
     AdditiveClassifier,
+    AdditiveRegressor,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
@@ -47,7 +48,7 @@ from cvxens import (
 from cvxens.colgen.oracles import Constant, LevelStump, Stump, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.export import to_onnx
-from cvxens.hypotheses import Branch, Interval, Ramp, Rule, Scaled
+from cvxens.hypotheses import Among, Branch, Interval, Ramp, Rule, Scaled
 from cvxens.kernels import HistogramIntersection, SimplifiedStump
 from cvxens.kernels import Stump as StumpKernel
 from cvxens.solvers.additive import AdditiveModel
@@ -269,6 +270,23 @@ GAPPED = st.one_of(
     st.builds(LevelStump, st.just(0), st.just(()), st.sampled_from([1, -1]), st.just(1)),
     st.builds(lambda missing: Rule((Interval(0, -1.0, 0.5, missing),), -1), st.booleans()),
     st.builds(
+        lambda ends, levels, inside, missing: Rule(
+            (Interval(0, *ends, missing), Among(1, levels, (), inside, missing)), 1
+        ),
+        st.sampled_from([(-1.0, 0.5), (0.5, np.inf)]),
+        st.sampled_from([(), (1,), (0, 2)]),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(
+        Branch,
+        st.just(0),
+        st.sampled_from([-np.inf, 0.5]),
+        st.sampled_from([Stump(0, 0.5, 1, -1), Constant(-1)]),
+        st.sampled_from([LevelStump(0, (), 1, 1), LevelStump(1, (1,), -1, 1)]),
+        st.sampled_from([-1, 1]),
+    ),
+    st.builds(
         Ramp, st.just(0), st.sampled_from([-1.0, 0.5]), st.sampled_from([1, -1, 0]), st.sampled_from([-0.3, 2.0])
     ),
     st.builds(Constant, st.sampled_from([1, -1])),
@@ -383,7 +401,7 @@ def test_classes_that_onnx_has_no_type_for():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="pair_rules", tol=0.1), InfiniteEnsembleSVC()])
+@pytest.mark.parametrize("estimator", [LPBoostClassifier(oracle="ramps", tol=0.1), InfiniteEnsembleSVC()])
 def test_what_is_not_finite_is_refused(estimator, value, n_classes):
     X, y = sample(n_classes)
     model = clone(estimator).fit(X, y)
@@ -457,14 +475,37 @@ REFUSED = {
     "kernels of given ranges": (RhoSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)), "was given ranges; leave them open"),
     "SupervisedKernelRLSClassifier": (SupervisedKernelRLSClassifier(n_experts=3), "a SupervisedKernelRLSClassifier"),
     "SupervisedKernelRLSRegressor": (SupervisedKernelRLSRegressor(n_experts=3), "a SupervisedKernelRLSRegressor"),
-    "LPBoostRanker": (LPBoostRanker(tol=0.1), "a LPBoostRanker, whose scores are of no classes"),
-    "LPBoostRegressor": (LPBoostRegressor(tol=0.1), "a LPBoostRegressor, whose scores are of no classes"),
-    "ColumnGenerationRegressor": (ColumnGenerationRegressor(tol=0.1), "a ColumnGenerationRegressor, whose scores"),
-    "ColumnGenerationSurvival": (ColumnGenerationSurvival(tol=0.1), "a ColumnGenerationSurvival, whose scores"),
-    "InfiniteEnsembleSVR": (InfiniteEnsembleSVR(), "a InfiniteEnsembleSVR, whose scores"),
     "another library's": (LogisticRegression(), "a LogisticRegression, which is not made of"),
     "a pipeline": (make_pipeline(LPBoostClassifier(tol=0.1)), "a Pipeline, which is not made of"),
 }
+
+
+PREDICTORS = {
+    "AdditiveRegressor": AdditiveRegressor(C=1.0),
+    "LPBoostRanker": LPBoostRanker(tol=0.1),
+    "LPBoostRegressor": LPBoostRegressor(tol=0.1, oracle="pair_rules"),
+    "quantiles": LPBoostRegressor("quantile", quantile=[0.2, 0.5, 0.9], tol=0.1),
+    "ColumnGenerationRegressor": ColumnGenerationRegressor(tol=0.1, oracle="depth_two_trees"),
+    "ColumnGenerationSurvival": ColumnGenerationSurvival(tol=0.1),
+    "InfiniteEnsembleSVR": InfiniteEnsembleSVR(),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_models_without_classes_predict_alike(name):
+    X, y = sample(2)
+    t = np.abs(X[:, 0] * X[:, 1]) + (y == "a")
+    model = clone(PREDICTORS[name]).fit(X, t)
+    run = session(model)
+    assert [each.name for each in run.get_outputs()] == ["scores"]
+    (scores,) = run.run(None, {"X": X})
+    if name == "InfiniteEnsembleSVR":
+        np.testing.assert_allclose(scores, model.predict(X), rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(scores, model.predict(X), strict=True)
+    X[3, 1] = np.inf
+    with pytest.raises(InvalidArgument, match="within the ranges of the model"):
+        run.run(None, {"X": X})
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -477,7 +518,13 @@ def test_what_cannot_be_exported(name):
 
 
 def test_every_estimator_is_exported_or_refused():
-    exported = (*STUMPS.values(), *ADDITIVE.values(), CGEnsSLSClassifier(), *(kind() for kind in EXPANSIONS))
+    exported = (
+        *STUMPS.values(),
+        *PREDICTORS.values(),
+        *ADDITIVE.values(),
+        CGEnsSLSClassifier(),
+        *(kind() for kind in EXPANSIONS),
+    )
     tried = {type(estimator).__name__ for estimator in exported}
     refused = {type(estimator).__name__ for estimator, _ in REFUSED.values()}
     assert tried | refused >= {name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}

@@ -1,6 +1,6 @@
-"""Random samples with ties, offsets and weights of 0: oracles over several features beside lists of all hypotheses.
+"""Random samples with ties, gaps and weights of 0: oracles over several features beside lists of all hypotheses.
 
-Every hypothesis of a set is written down by plain loops over thresholds and signs, and evaluated sample by sample. Held
+Every hypothesis of a set is written down by plain loops over tests and signs, and evaluated sample by sample. Held
 against it are the number of hypotheses, the edges, the bounds with and without exclusions, the sum of squares, and the
 optimum of a hinge loss with an l1 penalty over the whole set, by cvxpy.
 
@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 
 from cvxens.colgen import column_generation, formulations, oracles
-from cvxens.hypotheses import Branch, Constant, Interval, Rule, Stump, negate
+from cvxens.hypotheses import Among, Branch, Constant, Interval, LevelStump, Rule, Stump, negate
 
 ROUNDING = 1e-11
 """What sums of a few numbers below 10 are off by, with much to spare."""
@@ -55,10 +55,12 @@ def draw(number):
     X = random.integers(0, random.integers(2, 5), (n, d)).astype(float)
     if random.random() < 0.2:
         X[:, random.integers(d)] = 1.0
-    if not np.ptp(X, axis=0).any():
-        return None
     if random.random() < 0.2:
         X += random.choice([-1e12, 0.0, 1e12], d)
+    if random.random() < 0.4:
+        X[(random.random(X.shape) < 0.4) & (random.random(d) < 0.7)] = np.nan
+    if all(len(np.unique(values)) < 2 for values in X.T):
+        return None
     pairs = list(combinations(range(d), 2))
     options = {
         "n_bins": int(random.integers(2, 6)),
@@ -73,7 +75,7 @@ def draw(number):
     oracle = make(X, **options)
     allowed = [(a, b) for a, b in pairs if options["interactions"] is None or (a, b) in options["interactions"]]
     allowed = [pair for pair in allowed if pair not in options["forbidden"]]
-    listed = list(enumerate_all(thresholds_of(X, oracle), {*allowed, *((b, a) for a, b in allowed)}))
+    listed = list(enumerate_all(list_tests(X, oracle), {*allowed, *((b, a) for a, b in allowed)}))
     sided = [(h, value, side_of(h, options.get("signs", np.zeros(d)))) for h, value in listed]
     sided = [each for each in sided if each[2] is not None]
     if options["constant"]:
@@ -89,107 +91,173 @@ def side_of(hypothesis, signs):
     """The sign that a rule must have to rise where it is to rise, 0 for both, None for neither."""
     if not signs.any():
         return 0.0
-    wanted = {signs[i.feature] * (1 if i.high == inf else -1) for i in hypothesis.intervals} - {0}
+    wanted = {signs[i.feature] * (1 if i.high == inf else -1) for i in hypothesis.intervals if isinstance(i, Interval)}
+    wanted -= {0}
     return None if len(wanted) > 1 else float(wanted.pop()) if wanted else 0.0
 
 
-def thresholds_of(X, oracle):
-    """All middles between neighbouring values of every feature; where there are too many for the bins, the oracle's."""
+@dataclass(frozen=True)
+class Test:
+    """The test x[feature] >= threshold, which missing values pass, +1, or fail, -1; 0 where there are none.
+
+    Of the threshold -inf, it is whether the value is known.
+    """
+
+    feature: int
+    threshold: float
+    way: int
+
+    def __call__(self, x):
+        value = x[self.feature]
+        return self.way > 0 if np.isnan(value) else value >= self.threshold
+
+    def as_stump(self, sign):
+        """Return the hypothesis that is `sign` where it holds."""
+        if self.threshold == -inf:
+            return LevelStump(self.feature, (), -sign, 1)
+        return Stump(self.feature, self.threshold, sign, self.way)
+
+    def as_tree(self, above, below):
+        """Return the tree of two halves."""
+        if isinstance(above, Constant) and isinstance(below, Constant):
+            return self.as_stump(above.sign)
+        return Branch(self.feature, self.threshold, above, below, self.way)
+
+    def as_condition(self, above):
+        """Return the condition that it holds, or does not."""
+        if self.threshold == -inf:
+            return Among(self.feature, (), inside=False) if above else Among(self.feature, (), missing=True)
+        missing = self.way == (1 if above else -1)
+        return Interval(self.feature, *((self.threshold, inf) if above else (-inf, self.threshold)), missing)
+
+
+def list_tests(X, oracle):
+    """All tests of every feature, at all middles between neighbouring values; if these are too many, the oracle's."""
     found = []
     for j, own in enumerate(oracle.binned.thresholds):
-        values = np.unique(X[:, j])
+        values = np.unique(X[~np.isnan(X[:, j]), j])
         middles = ((values[:-1] + values[1:]) / 2).tolist()
         assert set(own.tolist()) <= set(middles)
-        found.append(own.tolist())
+        gaps = np.isnan(X[:, j]).any()
+        tests = [Test(j, t, way) for way in ((-1, 1) if gaps else (0,)) for t in own.tolist()]
+        found.append([Test(j, -inf, -1), *tests] if gaps and values.size else tests)
     return found
 
 
-def list_trees(thresholds, allowed):
+def list_cells(tests):
+    """A value of each cell between the thresholds of the tests of one feature, and a missing one if there are any."""
+    cuts = sorted({test.threshold for test in tests} - {-inf})
+    return [
+        *(cuts[:1] and [np.nextafter(cuts[0], -inf)]),
+        *(cuts or [0.0]),
+        *([np.nan] if any(t.way for t in tests) else []),
+    ]
+
+
+def narrow(tests, cells, root, above):
+    """The tests and the cells of every feature in one half: those that split it, each in another way.
+
+    Of tests of the root's feature that split it alike, one that sends missing values as the root does comes first, then
+    that of the highest threshold.
+    """
+    kept, left, ways = [list(own) for own in tests], [list(own) for own in cells], set()
+    f = root.feature
+    left[f] = [value for value in cells[f] if root({f: value}) == above]
+    kept[f] = []
+    for test in sorted(tests[f], key=lambda t: (t.way != root.way, -t.threshold)):
+        way = tuple(bool(test({f: value})) for value in left[f])
+        if len(set(way)) > 1 and not {way, tuple(not part for part in way)} & ways:
+            ways.add(way)
+            kept[f].append(test)
+    return kept, left
+
+
+def list_trees(tests, allowed, cells=None):
     """Every tree of depth 1 or 2 that has no split without effect, one of its two signs."""
-    for f, own in enumerate(thresholds):
-        for t in own:
-            above = [None, *splits(f, thresholds, allowed, lambda u, t=t: u > t)]
-            below = [None, *splits(f, thresholds, allowed, lambda u, t=t: u < t)]
-            for up in above:
-                for down in below:
-                    for sign in (1, -1):
-                        if up is None and down is None:
-                            if sign < 0:
-                                yield Stump(f, t, 1), lambda x, f=f, t=t: 1.0 if x[f] >= t else -1.0
-                            continue
-                        tree = Branch(f, t, as_half(up, 1), as_half(down, sign))
-                        yield (
-                            tree,
-                            lambda x, f=f, t=t, up=up, down=down, sign=sign: (
-                                vote(up, x) if x[f] >= t else sign * vote(down, x)
-                            ),
-                        )
-
-
-def list_deep_trees(thresholds, allowed):
-    """Every tree of depth 1 to 3 that has no split without effect, one of its two signs."""
-    for f, own in enumerate(thresholds):
-        for t in own:
-            halves = []
-            for beside in (lambda u, t=t: u > t, lambda u, t=t: u < t):
-                # what is left in a half: of the root's feature the thresholds beside its own, and who may meet it
-                left = [
-                    [u for u in of_g if beside(u)] if g == f else of_g if (f, g) in allowed else []
-                    for g, of_g in enumerate(thresholds)
-                ]
-                halves.append([(Constant(1), lambda x: 1.0), *list_trees(left, allowed)])
-            for (above, vote_above), (below, vote_below), sign in product(*halves, (1, -1)):
-                if isinstance(above, Constant) and isinstance(below, Constant):
-                    if sign < 0:
-                        yield Stump(f, t, 1), lambda x, f=f, t=t: 1.0 if x[f] >= t else -1.0
-                    continue
+    cells = cells or [list_cells(own) for own in tests]
+    for root in (test for own in tests for test in own):
+        halves = []
+        for side in (True, False):
+            kept, _ = narrow(tests, cells, root, side)
+            halves.append([None, *(t for g, own in enumerate(kept) for t in own if meet(root, g, allowed))])
+        for up, down, sign in product(*halves, (1, -1)):
+            if up is not None or down is not None or sign < 0:
                 yield (
-                    Branch(f, t, above, below if sign > 0 else negate(below)),
-                    lambda x, f=f, t=t, up=vote_above, down=vote_below, sign=sign: (
-                        up(x) if x[f] >= t else sign * down(x)
+                    root.as_tree(as_half(up, 1), as_half(down, sign)),
+                    lambda x, root=root, up=up, down=down, sign=sign: vote(up, x) if root(x) else sign * vote(down, x),
+                )
+
+
+def list_deep_trees(tests, allowed):
+    """Every tree of depth 1 to 3 that has no split without effect, one of its two signs."""
+    cells = [list_cells(own) for own in tests]
+    for root in (test for own in tests for test in own):
+        halves = []
+        for side in (True, False):
+            kept, left = narrow(tests, cells, root, side)
+            kept = [own if meet(root, g, allowed) else [] for g, own in enumerate(kept)]
+            halves.append([(Constant(1), lambda x: 1.0), *list_trees(kept, allowed, left)])
+        for (above, vote_above), (below, vote_below), sign in product(*halves, (1, -1)):
+            if not isinstance(above, Constant) or not isinstance(below, Constant) or sign < 0:
+                yield (
+                    root.as_tree(above, below if sign > 0 else negate(below)),
+                    lambda x, root=root, up=vote_above, down=vote_below, sign=sign: (
+                        up(x) if root(x) else sign * down(x)
                     ),
                 )
 
 
-def splits(f, thresholds, allowed, beside):
-    """The splits below a root that asks f: of other features any, of f itself those on the side of the half."""
-    return [(g, u) for g, own in enumerate(thresholds) for u in own if ((f, g) in allowed if g != f else beside(u))]
+def meet(root, g, allowed):
+    """True if a feature may be asked below a root."""
+    return g == root.feature or (root.feature, g) in allowed
 
 
 def as_half(split, sign):
-    return Constant(sign) if split is None else Stump(*split, sign)
+    return Constant(sign) if split is None else split.as_stump(sign)
 
 
 def vote(split, x):
-    return 1.0 if split is None or x[split[0]] >= split[1] else -1.0
+    return 1.0 if split is None or split(x) else -1.0
 
 
-def list_rules(thresholds, allowed):
+def list_rules(tests, allowed):
     """Every rule of one or two half-lines."""
-    lines = [(f, t, side) for f, own in enumerate(thresholds) for t in own for side in (True, False)]
+    lines = [(test, side) for own in tests for test in own for side in (True, False)]
     for a in lines:
         yield as_rule([a])
     for a, b in combinations(lines, 2):
-        if (a[0], b[0]) in allowed:
+        if (a[0].feature, b[0].feature) in allowed:
             yield as_rule([a, b])
 
 
 def as_rule(lines):
-    intervals = tuple(Interval(f, t, np.inf) if above else Interval(f, -np.inf, t) for f, t, above in lines)
-    return Rule(intervals, 1), lambda x: float(all((x[f] >= t) == above for f, t, above in lines))
+    conditions = tuple(test.as_condition(above) for test, above in lines)
+    return Rule(conditions, 1), lambda x: float(all(test(x) == above for test, above in lines))
 
 
-def list_boxes(thresholds, allowed):
-    """Every conjunction of one to three intervals, one end of which is finite."""
+def list_boxes(tests, allowed):
+    """Every conjunction of one to three intervals, with and without missing values, or of these alone."""
     by_feature = []
-    for f, own in enumerate(thresholds):
-        ends = [-np.inf, *own, np.inf]
-        by_feature.append([Interval(f, a, b) for a, b in combinations(ends, 2) if (a, b) != (-np.inf, np.inf)])
+    for f, own in enumerate(tests):
+        gaps = any(test.way for test in own)
+        ends = [-inf, *sorted({test.threshold for test in own} - {-inf}), inf]
+        runs = [Interval(f, a, b, missing) for a, b in combinations(ends, 2) for missing in {False, gaps}]
+        runs.remove(Interval(f, -inf, inf, gaps))
+        if gaps:
+            runs.remove(Interval(f, -inf, inf))
+            runs += [Among(f, (), inside=False), Among(f, (), missing=True)]
+        by_feature.append(runs)
     for length in (1, 2, 3):
-        for features in combinations(range(len(thresholds)), length):
+        for features in combinations([f for f, own in enumerate(tests) if own], length):
             if all(pair in allowed for pair in combinations(features, 2)):
                 for box in product(*(by_feature[f] for f in features)):
-                    yield Rule(box, 1), lambda x, box=box: float(all(i.low <= x[i.feature] < i.high for i in box))
+                    yield Rule(box, 1), lambda x, box=box: float(all(is_within(i, x[i.feature]) for i in box))
+
+
+def is_within(condition, value):
+    if np.isnan(value):
+        return condition.missing
+    return condition.low <= value < condition.high if isinstance(condition, Interval) else not condition.missing
 
 
 KINDS = [

@@ -5,7 +5,7 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from interactions import KINDS, check, check_pricing, draw, list_boxes, list_rules, list_trees, thresholds_of
+from interactions import KINDS, check, check_pricing, draw, list_boxes, list_rules, list_tests, list_trees
 
 from cvxens.colgen import Formulation, column_generation, formulations
 from cvxens.colgen.oracles import Boxes, DepthTwoTrees, PairRules
@@ -58,7 +58,7 @@ def test_penalties_on_squares_reach_the_optimum_over_all_as_they_are_written(mak
     X = random.integers(0, 3, (30, 2)).astype(float)
     y = np.where(X[:, 0] * X[:, 1] + random.normal(size=30) > 1, 1.0, -1.0)
     oracle = make(X, n_bins=n_bins)
-    listed = list(enumerate_all(thresholds_of(X, oracle), {(0, 1), (1, 0)}))
+    listed = list(enumerate_all(list_tests(X, oracle), {(0, 1), (1, 0)}))
     H = np.array([[*(value(row) for _, value in listed), 1.0] for row in X.tolist()])
     assert oracle.n_hypotheses == H.shape[1]
     run = column_generation(formulations.svm(0.3), oracle, y, tol=1e-7)
@@ -77,7 +77,7 @@ def test_penalties_on_rows_of_weights_reach_the_optimum_over_all(make, enumerate
     X = random.integers(0, 3, (30, 2)).astype(float)
     L = np.column_stack([X[:, 0] * X[:, 1], X[:, 0] - X[:, 1]]) + random.normal(size=(30, 2))
     oracle = make(X, n_bins=3)
-    listed = list(enumerate_all(thresholds_of(X, oracle), {(0, 1), (1, 0)}))
+    listed = list(enumerate_all(list_tests(X, oracle), {(0, 1), (1, 0)}))
     H = np.array([[*(value(row) for _, value in listed), 1.0] for row in X.tolist()])
     W = cp.Variable((H.shape[1], 2))
     optimum = cp.Minimize(0.25 * cp.sum_squares(L - H @ W) + 2.0 * cp.sum(cp.norm(W, 2, axis=1)))
@@ -89,10 +89,13 @@ def test_penalties_on_rows_of_weights_reach_the_optimum_over_all(make, enumerate
 
 @pytest.mark.parametrize("make", [make for _, make, _ in KINDS])
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
-def test_numbers_that_are_not_finite_are_refused(make, wrong):
+def test_numbers_that_are_not_finite_are_refused_but_for_gaps(make, wrong):
     X, s = np.arange(12.0).reshape(6, 2), np.ones(6)
     with pytest.raises(InvalidInput, match="s: found"):
         make(X).price(np.where(np.arange(6) == 2, wrong, s))
-    X[3, 1] = wrong
+    X[3:, 1] = wrong
+    if np.isnan(wrong):
+        assert make(X).price(X[:, 0] - 3.0).edge_bound < np.inf
+        X[:, 1], X[:, 0] = np.nan, 1.0
     with pytest.raises(InvalidInput, match="X: found"):
         make(X)

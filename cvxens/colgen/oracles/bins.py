@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from bisect import insort
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import cached_property
 from itertools import combinations
 from math import inf
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
-from cvxens.features import SortedFeatures, column
-from cvxens.hypotheses import Constant, Hypothesis
+from cvxens.features import SortedFeatures, check_features, column, count_missing
+from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, LevelStump, Stump, simplify
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 from cvxens.validation import sample_prices, whole
+
+Ints: TypeAlias = NDArray[np.int64]
 
 MOST_BINS = 256
 """The bins that a byte can name."""
@@ -58,17 +60,22 @@ class BinnedFeatures:
         sample_weight: Any = None,
         order: Literal["C", "F"] = "C",
         columns: Sequence[int] | None = None,
+        uncut: Collection[int] = (),
     ) -> Self:
         """Cut every feature into at most `n_bins` bins, a distinct value each, or of nearly equal masses of samples.
 
         If the features are some `columns` of X, they may have missing values, of which the code is one beyond the last.
+        Those that are `uncut` have one bin.
         """
         features = SortedFeatures(X, columns)
         masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
         if masses is not None and (masses == masses[0]).all():
             masses = None
         most = min(whole("n_bins", n_bins, least=2), MOST_BINS - (columns is not None)) - 1
-        thresholds = [choose_thresholds(features, j, most, masses) for j in range(features.n_features)]
+        thresholds = [
+            np.zeros(0) if j in uncut else choose_thresholds(features, j, most, masses)
+            for j in range(features.n_features)
+        ]
         codes = np.empty((features.n_samples, features.n_features), np.uint8, order=order)
         for k, own in enumerate(thresholds):
             values = np.asarray(column(features.X, int(features.columns[k])), np.float64)
@@ -83,20 +90,173 @@ class BinnedFeatures:
         return len(self.thresholds)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """The number of thresholds of every feature, shape (n_features,)."""
         return np.array([len(own) for own in self.thresholds], np.int64)
 
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """Where the bins of every feature start in a list of all, and where the last ones end, (n_features + 1,)."""
-        return np.append(0, np.cumsum(self.counts + 1))
-
     def place(self, feature: int, threshold: float) -> int:
         """Return the place of a threshold, from 1 to the number of the feature's; 0 if it is none of them."""
-        own = self.thresholds[feature] if 0 <= feature < self.n_features else np.zeros(0)
-        k = int(np.searchsorted(own, threshold))
-        return k + 1 if k < len(own) and own[k] == threshold else 0
+        return find_place(self.thresholds[feature], threshold)
+
+
+def find_place(thresholds: Array, threshold: float) -> int:
+    """Return the place of a threshold among some, ascending, from 1 on; 0 if it is none of them."""
+    k = int(np.searchsorted(thresholds, threshold))
+    return k + 1 if k < len(thresholds) and thresholds[k] == threshold else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """A binned sample in which every feature with gaps is read twice: missing values below its others, and above them.
+
+    So each test of one threshold that sends missing values to either side is one of a reading, and the sums over bins
+    know nothing of gaps. In the reading of missing values below, the first threshold is -inf: it tells them from all
+    others.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [2.0], [np.nan]])
+    >>> readings = Readings.from_bins(BinnedFeatures.from_samples(X, 4, columns=[0]), np.array([True]))
+    >>> readings.thresholds, readings.codes.tolist()
+    ([array([-inf,   1.]), array([1.])], [[1, 0], [2, 1], [0, 1]])
+    >>> print(readings.make_split(0, 1, 1), readings.make_split(0, 2, 1), readings.make_split(1, 1, 1), sep="; ")
+    x[0] is missing -> -1; x[0] >= 1, not missing -> +1; x[0] >= 1, or missing -> +1
+    """
+
+    features: Ints  # (n_readings,), which feature each reads
+    ways: Ints  # (n_readings,), -1 where missing values are below, +1 where above, 0 where there are none
+    thresholds: list[Array]  # by reading, ascending
+    codes: NDArray[np.uint8]  # (n_samples, n_readings), how many thresholds are at or below each value
+
+    @classmethod
+    def from_bins(cls, binned: BinnedFeatures, gaps: NDArray[np.bool_]) -> Self:
+        """Read a binned sample, of which some features have `gaps`: values whose bin is one beyond the last."""
+        if not gaps.any():
+            none = np.zeros(binned.n_features, np.int64)
+            return cls(np.arange(binned.n_features), none, binned.thresholds, binned.codes)
+        features = np.repeat(np.arange(binned.n_features), 1 + gaps)
+        second = np.append(False, features[1:] == features[:-1])
+        ways = np.where(gaps[features], np.where(second, 1, -1), 0)
+        codes, thresholds = binned.codes[:, features], []
+        for k, (j, way) in enumerate(zip(features.tolist(), ways.tolist(), strict=True)):
+            own = binned.thresholds[j]
+            missing = binned.codes[:, j] == len(own) + 1
+            if way < 0:
+                # where no value is known, nothing is told apart
+                own = own if missing.all() else np.append(-np.inf, own)
+                codes[:, k] = np.where(missing, 0, codes[:, k] + (len(own) > 0))
+            elif way > 0:
+                codes[missing, k] = len(own)
+            thresholds.append(own)
+        return cls(features, ways, thresholds, codes)
+
+    @property
+    def n_readings(self) -> int:
+        """The number of readings."""
+        return len(self.thresholds)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """The number of thresholds of every reading, shape (n_readings,)."""
+        return np.array([len(own) for own in self.thresholds], np.int64)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the bins of every reading start in a list of all, and where the last ones end, (n_readings + 1,)."""
+        return np.append(0, np.cumsum(self.counts + 1))
+
+    @cached_property
+    def twins(self) -> Ints:
+        """The other reading of the same feature, -1 where there is none, (n_readings,)."""
+        return np.where(self.ways, np.arange(self.n_readings) - self.ways, -1)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], int]:
+        keys = zip(self.features.tolist(), self.ways.tolist(), strict=True)
+        return {key: k for k, key in enumerate(keys)}
+
+    def find(self, feature: int, way: int, threshold: float) -> tuple[int, int] | None:
+        """Return the reading that has a test, and the place of its threshold, from 1 on; None if there is none."""
+        k = self._numbers.get((feature, way))
+        place = 0 if k is None else find_place(self.thresholds[k], threshold)
+        return None if k is None or not place else (k, place)
+
+    def make_split(self, reading: int, place: int, sign: int) -> Stump | LevelStump:
+        """Return the hypothesis that is `sign` at and above a threshold of a reading, else -sign."""
+        feature, way, threshold = self._read(reading, place)
+        if threshold == -inf:
+            return LevelStump(feature, (), -sign, 1)
+        return Stump(feature, threshold, sign, way)
+
+    def find_split(self, hypothesis: Any) -> tuple[int, int, int] | None:
+        """Return reading, place and sign of what `make_split` makes; None for any other hypothesis."""
+        match hypothesis:
+            case Stump(feature, threshold, sign, way):
+                found = self.find(feature, way, threshold)
+            case LevelStump(feature, (), sign, 1):
+                found, sign = self.find(feature, -1, -inf), -sign
+            case _:
+                return None
+        return None if found is None else (*found, sign)
+
+    def make_branch(self, reading: int, place: int, above: Hypothesis, below: Hypothesis) -> Hypothesis:
+        """Return a tree by its halves above and below a threshold of a reading; a split where they are constants."""
+        if isinstance(above, Constant) and isinstance(below, Constant):
+            return self.make_split(reading, place, above.sign)
+        feature, way, threshold = self._read(reading, place)
+        return Branch(feature, threshold, above, below, way)
+
+    def find_branch(self, hypothesis: Any) -> tuple[int, int, Hypothesis, Hypothesis] | None:
+        """Return reading, place and halves of what `make_branch` makes; None for any other hypothesis."""
+        if isinstance(hypothesis, Branch):
+            found = self.find(hypothesis.feature, hypothesis.missing, hypothesis.threshold)
+            return None if found is None else (*found, hypothesis.above, hypothesis.below)
+        split = self.find_split(hypothesis)
+        return None if split is None else (*split[:2], Constant(split[2]), Constant(-split[2]))
+
+    def make_condition(self, reading: int, place: int, above: int) -> Interval | Among:
+        """Return the condition that a value is at or above a threshold of a reading, or that it is below."""
+        feature, way, threshold = self._read(reading, place)
+        ends = (threshold, inf) if above else (-inf, threshold)
+        return simplify(Interval(feature, *ends, missing=way == (1 if above else -1)))
+
+    def find_condition(self, condition: Interval | Among) -> tuple[int, int, int] | None:
+        """Return reading, place and side of what `make_condition` makes; None for any other condition."""
+        feature = condition.feature
+        if isinstance(condition, Among):
+            found = self.find(feature, -1, -inf) if not condition.levels else None
+            # of known values, or of missing ones
+            return None if found is None else (*found, int(not condition.missing))
+        above = condition.high == inf
+        if above == (condition.low == -inf):
+            return None
+        side = 1 if above else -1
+        way = 0 if (feature, 0) in self._numbers and not condition.missing else side if condition.missing else -side
+        found = self.find(feature, way, condition.low if above else condition.high)
+        return None if found is None else (*found, int(above))
+
+    def _read(self, reading: int, place: int) -> tuple[int, int, float]:
+        return int(self.features[reading]), int(self.ways[reading]), float(self.thresholds[reading][place - 1])
+
+
+@njit(cache=True)
+def find_places(g: int, root: tuple[int, int, bool], twins: Ints, counts: Ints) -> tuple[int, int]:
+    """Return the places of a reading, from one to below another, that split one half of the samples by a root's test.
+
+    `root` is its reading and place, and True for what is at or above it. Of tests of one feature by its two readings,
+    those that split the half as another one of them does are left out.
+    """
+    f, place, above = root
+    if g == f:
+        return (place + 1, counts[g] + 1) if above else (1, place)
+    if f < 0 or twins[f] != g:
+        return 1, counts[g] + 1
+    if f < g:
+        # the root has missing values below, and its place is one more than in the other reading. Above there are none;
+        # below, each threshold from the root's on tells missing values from all others, as the root's reading does
+        return (1, 1) if above else (1, max(place - 1, 1))
+    # the root has missing values above: there, each threshold up to the root's tells them from all others
+    return (place + 1, counts[g] + 1) if above else (1, 1)
 
 
 def choose_thresholds(features: SortedFeatures, feature: int, most: int, masses: Array | None) -> Array:
@@ -161,15 +321,17 @@ def _list_pairs(argument: str, groups: Groups, n_features: int) -> Iterable[tupl
         yield from combinations(members.tolist(), 2)
 
 
+@dataclass(eq=False, repr=False)
 class BinnedOracle:
     """An oracle over hypotheses of several features at a time, with thresholds between bins.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite, at least one feature that varies.
+        Finite, or NaN where missing, at least one feature that varies.
     n_bins : int
-        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values.
+        At most so many bins per feature, 2 to 256; all middle thresholds of features with at most as many values. Where
+        values are missing they have a bin of their own, beside at most 255.
     interactions : collection of groups of features, optional
         Any two features of a hypothesis are of one group, such as ``[(0, 1), (2, 3, 4)]``; by default any two.
     forbidden : collection of groups of features
@@ -180,26 +342,35 @@ class BinnedOracle:
         At most so many columns are returned; by default all that were found.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the bins; by default 1.
+    nominal : collection of int
+        Columns of codes of levels, which have no order: no hypothesis asks for more than whether they are known.
     """
 
-    largest = 1.0
+    largest: ClassVar[float] = 1.0
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        n_bins: int = 64,
-        interactions: Groups | None = None,
-        forbidden: Groups = (),
-        constant: bool = True,
-        columns_per_round: int | None = None,
-        sample_weight: Any = None,
-    ) -> None:
-        self.binned = BinnedFeatures.from_samples(X, n_bins, sample_weight=sample_weight)
+    X: InitVar[Any]
+    _: KW_ONLY
+    n_bins: int = 64
+    interactions: Groups | None = None
+    forbidden: Groups = ()
+    constant: bool = True
+    columns_per_round: int | None = None
+    sample_weight: InitVar[Any] = None
+    nominal: Collection[int] = ()
+
+    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+        X = check_features(X, gaps=True)
+        gaps = count_missing(X) > 0
+        columns = range(X.shape[1]) if gaps.any() else None
+        given: Any = {"sample_weight": sample_weight, "columns": columns, "uncut": self.nominal}
+        self.binned = BinnedFeatures.from_samples(X, self.n_bins, **given)
+        self.readings = Readings.from_bins(self.binned, gaps)
+        if not self.readings.counts.any():
+            raise InvalidInput("X", "found constant features only", "give at least one feature that varies")
         self.sample = self.binned.sample
-        self.constant = constant
-        self.columns_per_round = None if columns_per_round is None else whole("columns_per_round", columns_per_round)
-        self.allowed = find_allowed(self.binned.n_features, interactions, forbidden)
+        if self.columns_per_round is not None:
+            self.columns_per_round = whole("columns_per_round", self.columns_per_round)
+        self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)
 
     def _answer(
         self,

@@ -4,7 +4,8 @@ Every box of at most `max_length` conditions is one over a list of so many featu
 a table of bins. The cells with positive weights alone bound the edges of all boxes over these features, as do the
 negative ones. So lists are searched in the order of their bounds, until none that is left has one above the best edge.
 Within a list, the intervals of one feature after another are tried, those of the last one at once: the best run of
-consecutive bins is found by one pass (Bentley 1984); a table that is bounded by less than the best edge is left.
+consecutive bins is found by one pass (Bentley 1984); a table that is bounded by less than the best edge is left. Where
+values are missing, they are a last cell of their feature, which each interval may have beside its bins, or alone.
 Weights are integers (`FixedPoint`), whose sums are the same in every order.
 """
 
@@ -12,22 +13,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, combinations
 from math import comb, inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedOracle, Groups, is_over, measure_edges
+from cvxens.colgen.oracles.bins import BinnedOracle, is_over, measure_edges
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Hypothesis, Interval, Rule
+from cvxens.hypotheses import Among, Hypothesis, Interval, Rule, simplify
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
@@ -48,14 +49,15 @@ BOUNDED_AT_A_TIME = 1024
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class Boxes(BinnedOracle):
     """All conjunctions of at most `max_length` intervals, and the constant, by branch and bound.
 
     A box is 1 or -1 where ``low <= x_j < high`` for each of its features and 0 elsewhere (`Rule`); the ends are
-    thresholds between the bins, or infinite. A search to its end is exact. One that ends before, by `max_nodes`,
-    `max_seconds` or the time limit of a fit, answers with the best boxes so far, and with the bounds of what it has not
-    searched: proofs hold, with a larger gap. Sums of squares are not known, so nothing is proven under penalties on
-    squares.
+    thresholds between the bins, or infinite. Each condition on a feature with gaps holds for missing values or does
+    not, and may be on these alone. A search to its end is exact. One that ends before, by `max_nodes`, `max_seconds` or
+    the time limit of a fit, answers with the best boxes so far, and with the bounds of what it has not searched: proofs
+    hold, with a larger gap. Sums of squares are not known, so nothing is proven under penalties on squares.
 
     Parameters
     ----------
@@ -84,51 +86,41 @@ class Boxes(BinnedOracle):
     always -> -1 0.2
     """
 
-    source = "Eckstein & Goldberg 2012; Bentley 1984"
-    negations = True
+    source: ClassVar[str] = "Eckstein & Goldberg 2012; Bentley 1984"
+    negations: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        X: Any,
-        max_length: int = 3,
-        *,
-        n_bins: int = 16,
-        interactions: Groups | None = None,
-        forbidden: Groups = (),
-        constant: bool = True,
-        columns_per_round: int = 20,
-        max_nodes: int | None = None,
-        max_seconds: float = inf,
-        sample_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            X,
-            n_bins=n_bins,
-            interactions=interactions,
-            forbidden=forbidden,
-            constant=constant,
-            columns_per_round=columns_per_round,
-            sample_weight=sample_weight,
-        )
-        self.max_length = whole("max_length", max_length)
-        self.max_nodes = None if max_nodes is None else whole("max_nodes", max_nodes)
-        self.max_seconds = validation.limit("max_seconds", max_seconds)
-        self._by_length = _list_features(np.flatnonzero(self.binned.counts), self.allowed, self.max_length)
-        self.lists = _keep_longest(self._by_length, self.allowed & (self.binned.counts > 0), self.max_length)
-        n_cells = int(np.append(self.binned.counts + 1, 1)[self.lists].prod(axis=1, dtype=np.float64).max())
+    max_length: int = 3
+    _: KW_ONLY
+    n_bins: int = 16
+    columns_per_round: int = 20
+    max_nodes: int | None = None
+    max_seconds: float = inf
+
+    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+        super().__post_init__(X, sample_weight)
+        self.max_length = whole("max_length", self.max_length)
+        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
+        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
+        n_features = self.binned.n_features
+        varying = np.bincount(self.readings.features, self.readings.counts) > 0
+        # the features of a list that is shorter have one bin
+        gaps = np.bincount(self.readings.features, self.readings.ways != 0, minlength=n_features + 1) > 0
+        self._axes = Axes(np.append(self.binned.counts + 1, 1), gaps.astype(np.int64))
+        self._codes = np.vstack([self.binned.codes.T, np.zeros((1, len(self.binned.codes)), np.uint8)])
+        self._by_length = _list_features(np.flatnonzero(varying), self.allowed, self.max_length)
+        self.lists = _keep_longest(self._by_length, self.allowed & varying, self.max_length)
+        n_cells = int((self._axes.n_bins + self._axes.gaps)[self.lists].prod(axis=1, dtype=np.float64).max())
         if n_cells > MOST_CELLS:
-            found = f"found {n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
+            found = f"found {self.n_bins} bins of {self.max_length} features, which make tables of {n_cells:,} cells"
             most = int(MOST_CELLS ** (1 / self.max_length))
             raise InvalidInput("n_bins", found, f"give at most {most}, or a smaller max_length")
-        # the features of a list that is shorter have one bin
-        self._codes = np.vstack([self.binned.codes.T, np.zeros((1, len(self.binned.codes)), np.uint8)])
-        self._n_bins = np.append(self.binned.counts + 1, 1)
 
     @property
     def n_hypotheses(self) -> int:
         """The number of boxes, h and -h counted once."""
-        # of so many bins the intervals that are not all of them
-        proper = (self.binned.counts + 1) * (self.binned.counts + 2) // 2 - 1
+        # of so many bins the intervals, with gaps each one also with missing values, and these alone; but for all cells
+        n_bins, gaps = self._axes
+        proper = n_bins * (n_bins + 1) // 2 * (1 + gaps) + gaps - 1
         return int(sum(proper[lists].prod(axis=1).sum() for lists in self._by_length)) + self.constant
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
@@ -171,6 +163,7 @@ class Boxes(BinnedOracle):
 
         The weights are those of one output (1, n_samples), or of several that a norm ranks.
         """
+        order = None if row_norm == inf else row_norm
         kept = np.flatnonzero(integers.any(axis=0))
         weights, codes = np.ascontiguousarray(integers[:, kept]), self._codes[:, kept]
         n_threads = threads_for(weights.size * len(self.lists))
@@ -185,20 +178,17 @@ class Boxes(BinnedOracle):
             lists, own = self.lists[here], bounds[here]
 
             def bound(part: slice, lists: Ints = lists, own: NDArray = own) -> None:
-                if row_norm == inf:
-                    _bound_lists(lists[part], codes, weights[0], self._n_bins, own[part])
-                else:
-                    _bound_lists_by_rows(lists[part], codes, weights, self._n_bins, row_norm, own[part])
+                _bound_lists(lists[part], codes, weights, self._axes, order, own[part])
 
             map_slices(bound, len(lists), n_threads, guided=True)
-        order = np.argsort(-bounds, kind="stable")[: self.max_nodes]
+        ranked = np.argsort(-bounds, kind="stable")[: self.max_nodes]
         found: dict[Rule, float] = {}
         best, done = bounds.dtype.type(0), 0
-        while done < len(order) and bounds[order[done]] > best and not (done and is_over(ends_at)):
-            chosen = order[done : done + AT_A_TIME]
+        while done < len(ranked) and bounds[ranked[done]] > best and not (done and is_over(ends_at)):
+            chosen = ranked[done : done + AT_A_TIME]
             chosen = chosen[bounds[chosen] > best]
             answers = Answers(
-                np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 2), np.int64)
+                np.zeros(len(chosen), bounds.dtype), np.zeros((len(chosen), self.max_length, 3), np.int64)
             )
             shut = _join_closed([self._close_within(k, closed) for k in chosen.tolist()], self.max_length)
 
@@ -210,10 +200,7 @@ class Boxes(BinnedOracle):
                 answers: Answers = answers,
             ) -> None:
                 tasks, lists = (part.start, part.stop), self.lists[chosen]
-                if row_norm == inf:
-                    _search_lists(tasks, lists, codes, weights[0], self._n_bins, shut, int(floor), answers)
-                else:
-                    _search_lists_by_rows(tasks, lists, codes, weights, self._n_bins, shut, row_norm, floor, answers)
+                _search_lists(tasks, lists, codes, weights, self._axes, shut, order, floor, answers)
 
             map_slices(search, len(chosen), n_threads, guided=True)
             for k, edge, box in zip(chosen.tolist(), answers.edges.tolist(), answers.boxes.tolist(), strict=True):
@@ -221,40 +208,50 @@ class Boxes(BinnedOracle):
                     found[self._make_rule(k, box, 1 if edge > 0 else -1)] = abs(edge)
                     best = max(best, bounds.dtype.type(abs(edge)))
             done += len(chosen)
-        left = np.delete(bounds, order[:done])
+        left = np.delete(bounds, ranked[:done])
         return found, max(best, left.max(initial=0)).item()
 
     def _make_rule(self, k: int, box: list[list[int]], sign: int) -> Rule:
-        intervals = []
-        for feature, (low, high) in zip(self.lists[k].tolist(), box, strict=True):
-            own = self.binned.thresholds[feature] if feature < self.binned.n_features else np.zeros(0)
-            if low > 0 or high < len(own):
-                ends = float(own[low - 1]) if low > 0 else -inf, float(own[high]) if high < len(own) else inf
-                intervals.append(Interval(feature, *ends))
-        return Rule(tuple(intervals), sign)
+        conditions = []
+        for feature, (first, last, missing) in zip(self.lists[k].tolist(), box, strict=True):
+            n_bins, gap = (int(each[feature]) for each in self._axes)
+            if (first, last, missing) != (0, n_bins - 1, gap):
+                own = self.binned.thresholds[feature]
+                low = -inf if first == 0 and last >= 0 else float(own[first - 1]) if first else inf
+                high = float(own[last]) if 0 <= last < len(own) else inf
+                conditions.append(simplify(Interval(feature, low, high, bool(missing))))
+        return Rule(tuple(conditions), sign)
 
     def _write(self, rule: Hypothesis) -> Box | None:
-        """Return the first and last bin of every feature that a rule has an interval of; None for no box of the set."""
+        """Return the run of every feature that a rule has a condition on; None for no box of the set."""
         if not isinstance(rule, Rule) or not 1 <= len(rule.intervals) <= self.max_length:
             return None
         box: Box = {}
         for condition in rule.intervals:
-            if not isinstance(condition, Interval) or condition.missing:
+            run = self._write_run(condition)
+            if run is None or condition.feature in box:
                 return None
-            feature, low, high, _ = condition
-            if feature >= self.binned.n_features:
-                return None
-            first = self.binned.place(feature, low) if low > -inf else 0
-            after = self.binned.place(feature, high) if high < inf else len(self.binned.thresholds[feature]) + 1
-            if (low > -inf and not first) or not after or feature in box:
-                return None
-            box[feature] = first, after - 1
+            box[condition.feature] = run
         return box
 
-    def _close_within(self, k: int, closed: list[Box]) -> list[list[tuple[int, int]]]:
+    def _write_run(self, condition: Interval | Among) -> Run | None:
+        feature, missing = condition.feature, int(condition.missing)
+        if feature >= self.binned.n_features or missing > self._axes.gaps[feature]:
+            return None
+        n_bins = int(self._axes.n_bins[feature])
+        if isinstance(condition, Among):
+            return None if condition.levels else (0, -1, 1) if missing else (0, n_bins - 1, 0)
+        low, high = condition.low, condition.high
+        first = self.binned.place(feature, low) if low > -inf else 0
+        after = self.binned.place(feature, high) if high < inf else n_bins
+        return None if (low > -inf and not first) or not after else (first, after - 1, missing)
+
+    def _close_within(self, k: int, closed: list[Box]) -> list[list[Run]]:
         """Return the boxes that are closed in a list of features, by its features, the one of everything among them."""
         own = self.lists[k].tolist()
-        whole_range = {feature: (0, int(self._n_bins[feature]) - 1) for feature in own}
+        whole_range = {
+            feature: (0, int(self._axes.n_bins[feature]) - 1, int(self._axes.gaps[feature])) for feature in own
+        }
         inside = [box for box in closed if box.keys() <= whole_range.keys()]
         return [[(whole_range | box)[feature] for feature in own] for box in [{}, *inside]]
 
@@ -266,14 +263,26 @@ class Boxes(BinnedOracle):
     def _sum_over(self, box: Box, integers: Ints) -> Ints:
         """Return the edges of a box over the outputs, (n_outputs,)."""
         held = np.full(integers.shape[1], True)
-        for feature, (first, last) in box.items():
-            held &= (self._codes[feature] >= first) & (self._codes[feature] <= last)
+        for feature, (first, last, missing) in box.items():
+            codes, n_bins = self._codes[feature], self._axes.n_bins[feature]
+            # what is missing is the cell beyond the bins
+            held &= ((codes >= first) & (codes <= last)) | ((codes == n_bins) & bool(missing))
         edges: Ints = integers[:, held].sum(axis=1)
         return edges
 
 
-Box: TypeAlias = dict[int, tuple[int, int]]
-"""The first and the last bin of each feature that is not whole."""
+Run: TypeAlias = tuple[int, int, int]
+"""The first and the last bin of an interval of one feature, and 1 if missing values are with it; (0, -1, 1): alone."""
+
+Box: TypeAlias = dict[int, Run]
+"""The run of each feature that is not whole."""
+
+
+class Axes(NamedTuple):
+    """The cells of the features, and of none, which shorter lists have in their place."""
+
+    n_bins: Ints  # (n_features + 1,), of known values
+    gaps: Ints  # (n_features + 1,), 1 where missing values have one cell more, the last
 
 
 def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list[Ints]:
@@ -312,64 +321,91 @@ class Answers(NamedTuple):
     """The best open box of every list of a call, (n_lists, ...)."""
 
     edges: NDArray  # of sign +1, or the norm of its edges times the sign of the largest; 0 where there is none
-    boxes: Ints  # (n_lists, max_length, 2), the first and the last bin of every feature
+    boxes: Ints  # (n_lists, max_length, 3), the run of every feature
 
 
 class Shut(NamedTuple):
     """The boxes that must not be answered with, list by list."""
 
-    boxes: Ints  # (n_closed, max_length, 2)
+    boxes: Ints  # (n_closed, max_length, 3)
     starts: Ints  # (n_lists + 1,)
 
 
-def _join_closed(by_list: list[list[list[tuple[int, int]]]], length: int) -> Shut:
+def _join_closed(by_list: list[list[list[Run]]], length: int) -> Shut:
     starts = np.append(0, np.cumsum([len(own) for own in by_list]))
-    return Shut(np.array([box for own in by_list for box in own], np.int64).reshape(-1, length, 2), starts)
+    return Shut(np.array([box for own in by_list for box in own], np.int64).reshape(-1, length, 3), starts)
+
+
+# The kernels are for one output, whose edges are whole numbers and `order` None, or for a norm of this order over the
+# edges of several. A branch on None is decided when a kernel is compiled.
 
 
 @njit(cache=True)
 def _sum_cells(
-    features: Ints, codes: NDArray[np.uint8], weights: Ints, n_bins: Ints, cells: NDArray[np.uint64], table: Ints
-) -> int:
-    """Add the weights up by the bins of several features, and return how many cells the table has."""
+    features: Ints, codes: NDArray[np.uint8], weights: Ints, axes: Axes, cells: NDArray[np.uint64], table: Ints
+) -> None:
+    """Add the weights (n_outputs, n_samples) up by the cells of several features, (n_outputs, n_cells)."""
     cells[:] = 0
-    size = 1
     for g in features:
-        width = np.uint64(n_bins[g])
-        size *= n_bins[g]
-        own = codes[g]
+        width = np.uint64(axes.n_bins[g] + axes.gaps[g])
+        code = codes[g]
         for i in range(len(cells)):
-            cells[i] = cells[i] * width + np.uint64(own[i])
-    table[:size] = 0
-    for i in range(len(cells)):
-        table[cells[i]] += weights[i]
-    return size
-
-
-@njit(cache=True, nogil=True)
-def _bound_lists(lists: Ints, codes: NDArray[np.uint8], weights: Ints, n_bins: Ints, bounds: Ints) -> None:
-    """Bound the edges of all boxes of lists of features by the cells of one sign."""
-    most = 1
-    for k in range(len(lists)):
-        most = max(most, _count_cells(lists[k], n_bins))
-    cells, table = np.empty(len(weights), np.uint64), np.empty(most, np.int64)
-    for k in range(len(lists)):
-        size = _sum_cells(lists[k], codes, weights, n_bins, cells, table)
-        positive, negative = 0, 0
-        for value in table[:size]:
-            if value > 0:
-                positive += value
-            else:
-                negative -= value
-        bounds[k] = max(positive, negative)
+            cells[i] = cells[i] * width + np.uint64(code[i])
+    table[:] = 0
+    for o in range(len(weights)):
+        sums, own = table[o], weights[o]
+        for i in range(len(cells)):
+            sums[cells[i]] += own[i]
 
 
 @njit(cache=True)
-def _count_cells(features: Ints, n_bins: Ints) -> int:
+def _count_cells(features: Ints, axes: Axes) -> int:
     size = 1
     for g in features:
-        size *= n_bins[g]
+        size *= axes.n_bins[g] + axes.gaps[g]
     return size
+
+
+@njit(cache=True)
+def _measure(edges: Ints, order: float | None) -> Any:
+    """Return the size of the edges over the outputs, and the sign of the largest of them."""
+    if order is None:
+        return abs(edges[0]), 1 if edges[0] >= 0 else -1
+    size, most = measure_edges(edges.astype(np.float64), 0, order)
+    return size, 1 if most >= 0 else -1
+
+
+@njit(cache=True)
+def _bound_cells(table: Ints, order: float | None, edges: Ints) -> Any:
+    """Bound the sizes of the edges of all that is made of cells: by those of one sign alone, under each output."""
+    for o in range(len(table)):
+        positive, negative = 0, 0
+        for value in table[o]:
+            positive += max(value, 0)
+            negative -= min(value, 0)
+        edges[o] = max(positive, negative)
+    return _measure(edges, order)[0]
+
+
+@njit(cache=True, nogil=True)
+def _bound_lists(
+    lists: Ints, codes: NDArray[np.uint8], weights: Ints, axes: Axes, order: float | None, bounds: NDArray
+) -> None:
+    """Bound the edges of all boxes of lists of features."""
+    n_outputs, n_samples = weights.shape
+    most = 1
+    for k in range(len(lists)):
+        most = max(most, _count_cells(lists[k], axes))
+    cells, tables, edges = (
+        np.empty(n_samples, np.uint64),
+        np.empty(n_outputs * most, np.int64),
+        np.empty(n_outputs, np.int64),
+    )
+    for k in range(len(lists)):
+        size = _count_cells(lists[k], axes)
+        table = tables[: n_outputs * size].reshape(n_outputs, size)
+        _sum_cells(lists[k], codes, weights, axes, cells, table)
+        bounds[k] = _bound_cells(table, order, edges)
 
 
 @njit(cache=True, nogil=True)
@@ -378,197 +414,150 @@ def _search_lists(
     lists: Ints,
     codes: NDArray[np.uint8],
     weights: Ints,
-    n_bins: Ints,
+    axes: Axes,
     shut: Shut,
-    floor: int,
+    order: float | None,
+    floor: Any,
     answers: Answers,
 ) -> None:
     """Find the best open box of lists of features; one of an edge of at most `floor` need not be found."""
-    cells = np.empty(len(weights), np.uint64)
+    n_outputs, n_samples = weights.shape
+    cells = np.empty(n_samples, np.uint64)
     for task in range(tasks[0], tasks[1]):
-        table = np.empty(_count_cells(lists[task], n_bins), np.int64)
-        _sum_cells(lists[task], codes, weights, n_bins, cells, table)
+        features = lists[task]
+        table = np.empty((n_outputs, _count_cells(features, axes)), np.int64)
+        _sum_cells(features, codes, weights, axes, cells, table)
         closed = shut.boxes[shut.starts[task] : shut.starts[task + 1]]
-        answers.edges[task] = _search_table(table, lists[task], n_bins, closed, floor, answers.boxes[task])
+        size, sign = _search_table(table, features, axes, closed, order, floor, answers.boxes[task])
+        answers.edges[task] = sign * size if size > floor else 0
 
 
 @njit(cache=True)
-def _search_table(table: Ints, features: Ints, n_bins: Ints, closed: Ints, floor: int, best_box: Ints) -> int:
-    """Return the sum over the best open box of a table, into `best_box`; 0 if there is none above the floor.
+def _search_table(
+    table: Ints, features: Ints, axes: Axes, closed: Ints, order: float | None, floor: Any, best_box: Ints
+) -> Any:
+    """Return the size and sign of the best open box of a table, into `best_box`; the floor if none is above it.
 
-    At each level the intervals of one dimension are tried, by their first bin and then their last, and `sums` has the
-    table of the dimensions after it, summed over the intervals so far.
+    At each level the runs of one dimension are tried, and `sums` has the table of the dimensions after it, summed over
+    the run so far; those of the last dimension are tried at once.
     """
-    n_levels = len(features)
-    edge, size = 0, floor
-    box = np.zeros((n_levels, 2), np.int64)
-    if n_levels == 1:
-        return _scan(table, box, 0, closed, edge, size, best_box)
-    level, width = 0, len(table) // n_bins[features[0]]
-    sums = np.zeros((n_levels - 1, width), np.int64)
+    n_outputs, last = len(table), len(features) - 1
+    n_last, gap_last = axes.n_bins[features[last]], axes.gaps[features[last]]
+    size, sign, edges = floor, 1, np.empty(n_outputs, np.int64)
+    box = np.zeros((last + 1, 3), np.int64)
+    if last == 0:
+        return _search_runs(table, n_last, gap_last, box, closed, order, size, sign, best_box)
+    level, width = 0, table.shape[1] // (axes.n_bins[features[0]] + axes.gaps[features[0]])
+    sums = np.zeros((last, n_outputs, width), np.int64)
     box[0, 1] = -1
     while level >= 0:
-        box[level, 1] += 1
-        n_here, own = n_bins[features[level]], sums[level]
-        if box[level, 1] == n_here:
-            box[level, 0] += 1
-            box[level, 1] = box[level, 0]
-            if box[level, 0] == n_here:
-                level -= 1
-                if level >= 0:
-                    width *= n_bins[features[level + 1]]
-                continue
-        above, start = table if level == 0 else sums[level - 1], box[level, 1] * width
-        new, positive, negative = box[level, 0] == box[level, 1], 0, 0
-        for k in range(width):
-            own[k] = above[start + k] + (0 if new else own[k])
-            positive += max(own[k], 0)
-            negative -= min(own[k], 0)
-        if max(positive, negative) <= size:
+        n_here = axes.n_bins[features[level]]
+        if not _move_run(box[level], n_here, axes.gaps[features[level]]):
+            level -= 1
+            if level >= 0:
+                width *= axes.n_bins[features[level + 1]] + axes.gaps[features[level + 1]]
             continue
-        if level == n_levels - 2:
-            edge = _scan(own[:width], box, n_levels - 1, closed, edge, size, best_box)
-            size = max(size, abs(edge))
+        above, own = table if level == 0 else sums[level - 1], sums[level]
+        _add_run(box[level], n_here, above, width, own, edges)
+        if _measure(edges, order)[0] <= size:
+            continue
+        if level == last - 1:
+            size, sign = _search_runs(own, n_last, gap_last, box, closed, order, size, sign, best_box)
         else:
             level += 1
-            width //= n_bins[features[level]]
-            box[level, 0], box[level, 1] = 0, -1
-    return edge
+            width //= axes.n_bins[features[level]] + axes.gaps[features[level]]
+            box[level, 0], box[level, 1], box[level, 2] = 0, -1, 0
+    return size, sign
 
 
 @njit(cache=True)
-def _scan(values: Ints, box: Ints, level: int, closed: Ints, edge: int, size: int, best_box: Ints) -> int:
-    """Return the edge of the best open box after all intervals of the last dimension; in one pass if that is open."""
-    found = edge
-    for sign in (1, -1):
-        total, start, most, first, last = 0, 0, size, -1, -1
-        for k in range(len(values)):
-            if total <= 0:
-                total, start = 0, k
-            total += sign * values[k]
-            if total > most:
-                most, first, last = total, start, k
-        if first < 0:
-            continue
-        box[level, 0], box[level, 1] = first, last
-        if _is_closed(box, closed):
-            # all intervals, as the second best may be anywhere
-            most, first = size, -1
-            for low in range(len(values)):
-                total = 0
-                for high in range(low, len(values)):
-                    total += sign * values[high]
-                    if total > most:
-                        box[level, 0], box[level, 1] = low, high
-                        if not _is_closed(box, closed):
-                            most, first, last = total, low, high
-            if first < 0:
-                continue
-            box[level, 0], box[level, 1] = first, last
-        size, found = most, sign * most
-        for k in range(len(box)):
-            best_box[k, 0], best_box[k, 1] = box[k, 0], box[k, 1]
-    return found
+def _move_run(run: Ints, n_bins: int, gap: int) -> bool:
+    """Move on to the next run: by the last bin, then the first one, then with missing values; False after all."""
+    run[1] += 1
+    if run[1] == n_bins:
+        run[0] += 1
+        run[1] = run[0]
+        if run[0] == n_bins:
+            if run[2] == gap:
+                return False
+            # missing values alone come first
+            run[0], run[1], run[2] = 0, -1, 1
+    return True
+
+
+@njit(cache=True)
+def _add_run(run: Ints, n_bins: int, above: Ints, width: int, sums: Ints, bounds: Ints) -> None:
+    """Sum cells of a dimension over a run, from the sums over the run before it, and bound what is made of the sums.
+
+    The first `width` of each row of `sums` are those of the dimensions after it.
+    """
+    start, missing = run[1] * width, n_bins * width
+    for o in range(len(sums)):
+        own, cells = sums[o], above[o]
+        if run[0] >= run[1]:
+            # a series of runs begins with nothing, or with missing values
+            for k in range(width):
+                own[k] = cells[missing + k] if run[2] else 0
+        positive, negative = 0, 0
+        for k in range(width):
+            value = own[k] + (cells[start + k] if start >= 0 else 0)
+            own[k] = value
+            positive += max(value, 0)
+            negative -= min(value, 0)
+        bounds[o] = max(positive, negative)
+
+
+@njit(cache=True)
+def _search_runs(
+    values: Ints,
+    n_bins: int,
+    gap: int,
+    box: Ints,
+    closed: Ints,
+    order: float | None,
+    size: Any,
+    sign: int,
+    best_box: Ints,
+) -> Any:
+    """Return the size and sign of the best open box after all runs of the last dimension, if any is above `size`."""
+    last = len(box) - 1
+    if order is None:
+        is_open = True
+        for turn in (1, -1):
+            total, start, most, first, end = 0, 0, 0, 0, -1
+            for k in range(n_bins):
+                if total <= 0:
+                    total, start = 0, k
+                total += turn * values[0, k]
+                if total > most:
+                    most, first, end = total, start, k
+            missing = 0
+            if gap and turn * values[0, n_bins] > 0:
+                most, missing = most + turn * values[0, n_bins], 1
+            if most > size:
+                box[last, 0], box[last, 1], box[last, 2] = first, end, missing
+                if _is_closed(box, closed):
+                    is_open = False
+                else:
+                    size, sign = most, turn
+                    best_box[:] = box
+        if is_open:
+            return size, sign
+    # all runs, as the second best may be anywhere
+    sums, unused, run = np.zeros((len(values), 1), np.int64), np.zeros(len(values), np.int64), box[last]
+    run[0], run[1], run[2] = 0, -1, 0
+    while _move_run(run, n_bins, gap):
+        _add_run(run, n_bins, values, 1, sums, unused)
+        here, turn = _measure(sums[:, 0], order)
+        if here > size and not _is_closed(box, closed):
+            size, sign = here, turn
+            best_box[:] = box
+    return size, sign
 
 
 @njit(cache=True)
 def _is_closed(box: Ints, closed: Ints) -> bool:
-    for k in range(len(closed)):
-        same = True
-        for level in range(len(box)):
-            if closed[k, level, 0] != box[level, 0] or closed[k, level, 1] != box[level, 1]:
-                same = False
-        if same:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _bound_lists_by_rows(
-    lists: Ints, codes: NDArray[np.uint8], weights: Ints, n_bins: Ints, order: float, bounds: NDArray
-) -> None:
-    """Bound the norms of the edges over the outputs of all boxes of lists of features, by the cells of one sign."""
-    n_outputs, n_samples = weights.shape
-    most = 1
-    for k in range(len(lists)):
-        most = max(most, _count_cells(lists[k], n_bins))
-    cells, table, sizes = np.empty(n_samples, np.uint64), np.empty((1, most), np.int64), np.empty(n_outputs)
-    for k in range(len(lists)):
-        for o in range(n_outputs):
-            size = _sum_cells(lists[k], codes, weights[o], n_bins, cells, table[0])
-            sizes[o] = _bound_cells(table[:, :size], 0, 0, size)
-        bounds[k] = measure_edges(sizes, 0, order)[0]
-
-
-@njit(cache=True)
-def _bound_cells(table: Ints, output: int, start: int, stop: int) -> float:
-    """Return the larger one of the sums of the positive cells of one output, and of the negative ones."""
-    positive, negative = 0, 0
-    for k in range(start, stop):
-        positive += max(table[output, k], 0)
-        negative -= min(table[output, k], 0)
-    return float(max(positive, negative))
-
-
-@njit(cache=True, nogil=True)
-def _search_lists_by_rows(
-    tasks: tuple[int, int],
-    lists: Ints,
-    codes: NDArray[np.uint8],
-    weights: Ints,
-    n_bins: Ints,
-    shut: Shut,
-    order: float,
-    floor: float,
-    answers: Answers,
-) -> None:
-    """Find the open box of lists of features whose edges over the outputs have the largest norm, if above `floor`.
-
-    As `_search_table`, but that the intervals of the last dimension are tried one by one too.
-    """
-    n_outputs, n_samples = weights.shape
-    cells, edges = np.empty(n_samples, np.uint64), np.empty(n_outputs)
-    for task in range(tasks[0], tasks[1]):
-        features = lists[task]
-        n_levels, n_cells = len(features), _count_cells(features, n_bins)
-        table = np.empty((n_outputs, n_cells), np.int64)
-        for o in range(n_outputs):
-            _sum_cells(features, codes, weights[o], n_bins, cells, table[o])
-        closed = shut.boxes[shut.starts[task] : shut.starts[task + 1]]
-        # below each level the sums over the intervals so far, of the bins of the dimensions after it
-        sums = np.zeros((n_levels, n_outputs, n_cells), np.int64)
-        box = np.zeros((n_levels, 2), np.int64)
-        box[0, 1] = -1
-        size, level, width = floor, 0, n_cells // n_bins[features[0]]
-        while level >= 0:
-            box[level, 1] += 1
-            n_here = n_bins[features[level]]
-            if box[level, 1] == n_here:
-                box[level, 0] += 1
-                box[level, 1] = box[level, 0]
-                if box[level, 0] == n_here:
-                    level -= 1
-                    if level >= 0:
-                        width *= n_bins[features[level + 1]]
-                    continue
-            above, start = table if level == 0 else sums[level - 1], box[level, 1] * width
-            new = box[level, 0] == box[level, 1]
-            for o in range(n_outputs):
-                for k in range(width):
-                    sums[level, o, k] = above[o, start + k] + (0 if new else sums[level, o, k])
-            if level < n_levels - 1:
-                for o in range(n_outputs):
-                    edges[o] = _bound_cells(sums[level], o, 0, width)
-                if measure_edges(edges, 0, order)[0] > size:
-                    level += 1
-                    width //= n_bins[features[level]]
-                    box[level, 0], box[level, 1] = 0, -1
-                continue
-            for o in range(n_outputs):
-                edges[o] = float(sums[level, o, 0])
-            here, most = measure_edges(edges, 0, order)
-            if here > size and not _is_closed(box, closed):
-                size = here
-                answers.edges[task] = here if most >= 0 else -here
-                for k in range(n_levels):
-                    answers.boxes[task, k, 0], answers.boxes[task, k, 1] = box[k, 0], box[k, 1]
+    found = False
+    for other in closed:
+        found = found or (other == box).all()
+    return found

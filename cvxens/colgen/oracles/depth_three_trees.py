@@ -14,22 +14,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property, partial
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from cvxens import validation
-from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, Groups, is_over, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, is_over, sum_pairs
 from cvxens.colgen.oracles.depth_two_trees import rank_splits
 from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
+from cvxens.hypotheses import Constant, Hypothesis
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.validation import whole
@@ -37,9 +38,12 @@ from cvxens.validation import whole
 Ints: TypeAlias = NDArray[np.int64]
 
 Written: TypeAlias = tuple[int, ...]
-"""A tree but for its sign: feature and place of its root, its upper and its lower half, and the product of their signs.
-A half is written like that too, with feature and place of either split as its halves, (-1, 0) for none; a constant has
-no features, and a stump constants of opposite signs."""
+"""A tree but for its sign: reading and place of its root, its upper and its lower half, and the product of their signs.
+A half is written like that too, with reading and place of either split as its halves, (-1, 0) for none; a constant has
+no readings, and a stump constants of opposite signs."""
+
+Root: TypeAlias = tuple[int, int, bool]
+"""A half of the samples: reading and place of the test, and True for what is at or above it; no reading is -1."""
 
 CONSTANT: Written = (-1, 0, -1, 0, -1, 0, 1)
 
@@ -47,13 +51,14 @@ MOST_CELLS = 2**25
 """The cells of all pairs of features, of 8 bytes each, of which a thread has some four copies."""
 
 AT_A_TIME = 4
-"""Features of roots that are searched between two looks at the best edge and the clock, whatever the threads."""
+"""Readings of roots that are searched between two looks at the best edge and the clock, whatever the threads."""
 
 IMPOSSIBLE = -(2**62)
 """The size of a choice that there is none of; two of them, or one and a sum of weights, are below every edge."""
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class DepthThreeTrees(BinnedOracle):
     """All decision trees of depth at most 3 with leaves -1 and +1, and the constant: the exact oracle over this set.
 
@@ -99,59 +104,54 @@ class DepthThreeTrees(BinnedOracle):
     8.000000000000002
     """
 
-    source = "Demirovic et al. 2022; Brita et al. 2025"
-    negations = True
+    source: ClassVar[str] = "Demirovic et al. 2022; Brita et al. 2025"
+    negations: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        n_bins: int = 16,
-        interactions: Groups | None = None,
-        forbidden: Groups = (),
-        constant: bool = True,
-        columns_per_round: int | None = None,
-        max_nodes: int | None = None,
-        max_seconds: float = inf,
-        sample_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            X,
-            n_bins=n_bins,
-            interactions=interactions,
-            forbidden=forbidden,
-            constant=constant,
-            columns_per_round=columns_per_round,
-            sample_weight=sample_weight,
-        )
-        self.max_nodes = None if max_nodes is None else whole("max_nodes", max_nodes)
-        self.max_seconds = validation.limit("max_seconds", max_seconds)
-        self._layout = _lay_out(self.binned, self.allowed)
+    _: KW_ONLY
+    n_bins: int = 16
+    max_nodes: int | None = None
+    max_seconds: float = inf
+
+    def __post_init__(self, X: Any, sample_weight: Any) -> None:
+        super().__post_init__(X, sample_weight)
+        self.max_nodes = None if self.max_nodes is None else whole("max_nodes", self.max_nodes)
+        self.max_seconds = validation.limit("max_seconds", self.max_seconds)
+        self._layout = _lay_out(self.readings, self.allowed)
         n_cells = int(self._layout.offsets[-1])
         if n_cells > MOST_CELLS:
-            found = f"found {n_bins} bins, which make {n_cells:,} pairs of bins of {self.binned.n_features} features"
+            found = (
+                f"found {self.n_bins} bins, which make {n_cells:,} pairs of bins of {self.binned.n_features} features"
+            )
             raise InvalidInput("n_bins", found, f"give fewer, for at most {MOST_CELLS:,}, or allow fewer interactions")
 
-    @property
+    @cached_property
     def n_hypotheses(self) -> int:
         """The number of trees as they are written, h and -h counted once."""
         count = int(self.constant)
-        for f, n_places in enumerate(self.binned.counts.tolist()):
+        for f, n_places in enumerate(self.readings.counts.tolist()):
             for place in range(1, n_places + 1):
-                upper, lower = self._count_halves(f, n_places - place), self._count_halves(f, place - 1)
+                upper, lower = (self._count_halves((f, place, above)) for above in (True, False))
                 # every two, with the signs that they have to each other, but for two constants of one sign
                 count += 2 * upper * lower - 1
         return count
 
-    def _count_halves(self, root: int, n_places: int) -> int:
-        """Count the trees of depth 2 in a half where so many thresholds of the root's feature are left, h or -h."""
-        counts = self.binned.counts.copy()
-        counts[root] = n_places
+    def _count_halves(self, root: Root) -> int:
+        """Count the trees of depth 2 in a half, h or -h."""
+        allowed, twins, counts = self._layout.allowed, self.readings.twins, self.readings.counts
+        ranges = np.array([find_places(g, root, twins, counts) for g in range(len(counts))], np.int64)
+        lengths = np.maximum(ranges[:, 1] - ranges[:, 0], 0)
         count = 1
-        for g in np.flatnonzero(self._layout.allowed[root]).tolist():
-            others = int(counts[self._layout.allowed[root] & self._layout.allowed[g]].sum()) - int(counts[g])
-            above = np.arange(int(counts[g]))
-            count += int((2 * (1 + others + above) * (1 + others + above[::-1]) - 1).sum())
+        for g in np.flatnonzero(allowed[root[0]]).tolist():
+            partners = allowed[root[0]] & allowed[g]
+            related = [h for h in (g, int(twins[g])) if h >= 0 and partners[h]]
+            elsewhere = 1 + int(lengths[partners].sum()) - int(lengths[related].sum())
+            for place in range(*ranges[g].tolist()):
+                upper, lower = (
+                    elsewhere
+                    + sum(_count_common(ranges[h], find_places(h, (g, place, above), twins, counts)) for h in related)
+                    for above in (True, False)
+                )
+                count += 2 * upper * lower - 1
         return count
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
@@ -164,7 +164,7 @@ class DepthThreeTrees(BinnedOracle):
         """
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
         ends_at = time.perf_counter() + self.max_seconds
-        closed = set(_list_written(self.binned, exclude))
+        closed = set(_list_written(self.readings, exclude))
         answers = [self._search(integers, closed, ends_at) for integers in weights.integers]
         trees = list(dict.fromkeys(tree for found, _ in answers for tree in found))
         edges, shut = (
@@ -186,7 +186,7 @@ class DepthThreeTrees(BinnedOracle):
 
     def _search(self, integers: Ints, closed: set[Written], ends_at: float) -> tuple[list[Written], int]:
         """Return the best open trees of the roots' features, and a bound on all open ones, for one output."""
-        layout, n_features = self._layout, self.binned.n_features
+        layout, n_readings = self._layout, self.readings.n_readings
         kept = np.flatnonzero(integers)
         if len(kept) < len(integers):
             # samples without a weight are in no sum
@@ -197,10 +197,10 @@ class DepthThreeTrees(BinnedOracle):
         def add_up(part: slice) -> None:
             _sum_tables((part.start, part.stop), integers, layout, sample)
 
-        map_slices(add_up, n_features + len(layout.pairs), n_threads, guided=True)
-        promise, everyone = np.full(n_features, NONE), np.arange(n_features)
-        _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, 0), promise)
-        roots = np.flatnonzero(self.binned.counts)
+        map_slices(add_up, n_readings + len(layout.pairs), n_threads, guided=True)
+        promise, everyone = np.full(n_readings, NONE), np.arange(n_readings)
+        _measure_half(layout, sample, everyone, np.arange(len(layout.pairs)), (-1, 0, True), promise)
+        roots = np.flatnonzero(self.readings.counts)
         order = roots[np.argsort(-promise[roots], kind="stable")].tolist()
         trees: list[Written] = []
         mass, best, done = int(np.abs(integers).sum()), NONE, 0
@@ -218,27 +218,25 @@ class DepthThreeTrees(BinnedOracle):
 
     def _make_tree(self, tree: Written, sign: int) -> Hypothesis:
         """Make the hypothesis of a tree as it is written, and a sign."""
-        feature, place, product = tree[0], tree[1], tree[16]
+        root, place, product = tree[0], tree[1], tree[16]
         above, below = self._make_half(tree[2:9], sign), self._make_half(tree[9:16], sign * product)
-        threshold = float(self.binned.thresholds[feature][place - 1])
-        both_constant = isinstance(above, Constant) and isinstance(below, Constant)
-        return Stump(feature, threshold, sign) if both_constant else Branch(feature, threshold, above, below)
+        return self.readings.make_branch(root, place, above, below)
 
     def _make_half(self, half: Written, sign: int) -> Hypothesis:
-        feature, place, *below, product = half
-        if feature < 0:
+        root, place, *splits, product = half
+        if root < 0:
             return Constant(sign)
-        above_split, below_split = below[:2], below[2:]
-        threshold = float(self.binned.thresholds[feature][place - 1])
-        if above_split[0] < 0 and below_split[0] < 0:
-            return Stump(feature, threshold, sign)
-        halves = ((above_split, sign), (below_split, sign * product))
-        return Branch(feature, threshold, *(self._make_split(g, k, of_half) for (g, k), of_half in halves))
+        g_above, k_above, g_below, k_below = splits
+        above, below = self._make_split(g_above, k_above, sign), self._make_split(g_below, k_below, sign * product)
+        return self.readings.make_branch(root, place, above, below)
 
-    def _make_split(self, feature: int, place: int, sign: int) -> Hypothesis:
-        if feature < 0:
-            return Constant(sign)
-        return Stump(feature, float(self.binned.thresholds[feature][place - 1]), sign)
+    def _make_split(self, reading: int, place: int, sign: int) -> Hypothesis:
+        return Constant(sign) if reading < 0 else self.readings.make_split(reading, place, sign)
+
+
+def _count_common(one: Any, other: tuple[int, int]) -> int:
+    """Count the places that two ranges have in common."""
+    return max(min(int(one[1]), other[1]) - max(int(one[0]), other[0]), 0)
 
 
 def _measure(edges: Ints, row_norm: float) -> list[float]:
@@ -248,32 +246,35 @@ def _measure(edges: Ints, row_norm: float) -> list[float]:
 
 
 class Layout(NamedTuple):
-    """A binned sample as compiled code visits it; features that never vary are in no pair."""
+    """The readings of a sample as compiled code visits them; those that never vary are in no pair."""
 
-    codes: NDArray[np.uint8]  # (n_features, n_samples)
-    starts: Ints  # (n_features + 1,), where the bins of each feature begin in a list of all
-    allowed: NDArray[np.bool_]  # (n_features, n_features), those that may be asked of one sample
-    pairs: Ints  # (n_pairs, 2), features g < h that may
+    codes: NDArray[np.uint8]  # (n_readings, n_samples)
+    starts: Ints  # (n_readings + 1,), where the bins of each reading begin in a list of all
+    allowed: NDArray[np.bool_]  # (n_readings, n_readings), those that may be asked of one sample
+    pairs: Ints  # (n_pairs, 2), readings g < h that may
     offsets: Ints  # (n_pairs + 1,), where the bins of each pair begin, those of h for each of g
-    numbers: Ints  # (n_features, n_features), the number of the pair g < h, -1 for none
+    numbers: Ints  # (n_readings, n_readings), the number of the pair g < h, -1 for none
+    twins: Ints  # (n_readings,), as `Readings` has them
+    counts: Ints  # (n_readings,), the number of thresholds
 
 
-def _lay_out(binned: BinnedFeatures, allowed: NDArray[np.bool_]) -> Layout:
-    varying = binned.counts > 0
-    allowed = allowed & varying & varying[:, np.newaxis]
+def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
+    counts = readings.counts
+    varying = counts > 0
+    allowed = allowed[np.ix_(readings.features, readings.features)] & varying & varying[:, np.newaxis]
     pairs = np.argwhere(np.triu(allowed, 1)).astype(np.int64)
-    n_bins = binned.counts + 1
-    offsets = np.append(0, np.cumsum(n_bins[pairs[:, 0]] * n_bins[pairs[:, 1]]))
+    offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))
     numbers = np.full(allowed.shape, -1)
     numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-    return Layout(np.ascontiguousarray(binned.codes.T), binned.starts, allowed, pairs, offsets, numbers)
+    codes = np.ascontiguousarray(readings.codes.T)
+    return Layout(codes, readings.starts, allowed, pairs, offsets, numbers, readings.twins, counts)
 
 
 class Half(NamedTuple):
     """Sums of the weights of some samples, up to and with each bin."""
 
-    sums: Ints  # by the bins of each feature, at `Layout.starts`
-    tables: Ints  # by the bins of each pair of features, at `Layout.offsets`
+    sums: Ints  # by the bins of each reading, at `Layout.starts`
+    tables: Ints  # by the bins of each pair, at `Layout.offsets`
 
     @classmethod
     def of_zeros(cls, layout: Layout) -> Half:
@@ -281,38 +282,31 @@ class Half(NamedTuple):
         return cls(np.zeros(layout.starts[-1], np.int64), np.zeros(layout.offsets[-1], np.int64))
 
 
-def _list_written(binned: BinnedFeatures, exclude: Collection[Hypothesis]) -> Iterator[Written]:
+def _list_written(readings: Readings, exclude: Collection[Hypothesis]) -> Iterator[Written]:
     """Yield the trees of the set among some hypotheses; others close nothing."""
     for hypothesis in exclude:
-        root: Any = hypothesis
-        if isinstance(hypothesis, Stump):
-            root = Branch(hypothesis.feature, hypothesis.threshold, Constant(1), Constant(-1))
-        if isinstance(root, Branch):
-            above, below = _write(binned, root.above), _write(binned, root.below)
+        if (root := readings.find_branch(hypothesis)) is not None:
+            above, below = (_write(readings, half) for half in root[2:])
             if above is not None and below is not None:
-                place = binned.place(root.feature, root.threshold)
-                yield (root.feature, place, *above[0], *below[0], above[1] * below[1])
+                yield (*root[:2], *above[0], *below[0], above[1] * below[1])
 
 
-def _write(binned: BinnedFeatures, half: Any) -> tuple[Written, int] | None:
+def _write(readings: Readings, half: Any) -> tuple[Written, int] | None:
     """Return what tells a half from all others but its negation, and its sign; None for what is no tree of depth 2."""
     if isinstance(half, Constant):
         return CONSTANT, half.sign
-    if isinstance(half, Stump):
-        return (half.feature, binned.place(half.feature, half.threshold), -1, 0, -1, 0, -1), half.sign
-    if not isinstance(half, Branch):
+    root = readings.find_branch(half)
+    if root is None:
         return None
     splits: list[int] = []
     signs = []
-    for split in (half.above, half.below):
-        if not isinstance(split, Stump | Constant):
+    for split in root[2:]:
+        found = (-1, 0, split.sign) if isinstance(split, Constant) else readings.find_split(split)
+        if found is None:
             return None
-        if isinstance(split, Stump):
-            splits += [split.feature, binned.place(split.feature, split.threshold)]
-        else:
-            splits += [-1, 0]
-        signs.append(split.sign)
-    return (half.feature, binned.place(half.feature, half.threshold), *splits, signs[0] * signs[1]), signs[0]
+        splits += found[:2]
+        signs.append(found[2])
+    return (*root[:2], *splits, signs[0] * signs[1]), signs[0]
 
 
 @njit(cache=True)
@@ -337,18 +331,18 @@ def _sum_trees(codes: NDArray[np.uint8], weights: Ints, trees: Ints) -> Ints:
 
 @njit(cache=True, nogil=True)
 def _sum_tables(tasks: tuple[int, int], weights: Ints, layout: Layout, half: Half) -> None:
-    """Add the weights of a sample up, by features first and then by pairs of them."""
-    n_features = len(layout.starts) - 1
+    """Add the weights of a sample up, by readings first and then by pairs of them."""
+    n_readings = len(layout.starts) - 1
     for task in range(tasks[0], tasks[1]):
-        if task < n_features:
+        if task < n_readings:
             own = half.sums[layout.starts[task] : layout.starts[task + 1]]
             for i in range(len(weights)):
                 own[layout.codes[task, i]] += weights[i]
             _accumulate(own, len(own))
         else:
-            g, h = layout.pairs[task - n_features]
+            g, h = layout.pairs[task - n_readings]
             n_bins = layout.starts[h + 1] - layout.starts[h]
-            table = half.tables[layout.offsets[task - n_features] : layout.offsets[task - n_features + 1]]
+            table = half.tables[layout.offsets[task - n_readings] : layout.offsets[task - n_readings + 1]]
             sum_pairs(layout.codes[g], layout.codes[h], weights, n_bins, table)
             _accumulate(table, n_bins)
 
@@ -364,24 +358,19 @@ def _accumulate(table: Ints, n_bins: int) -> None:
 
 
 @njit(cache=True)
-def _find_range(feature: int, root: tuple[int, int, int], starts: Ints) -> tuple[int, int]:
-    """Return the bins of a feature that a half may be cut after, from one to below another.
-
-    `root` is the feature of the whole tree's root, and such a range of its own.
-    """
-    if feature == root[0]:
-        return root[1], root[2]
-    return 0, starts[feature + 1] - starts[feature] - 1
+def _find_bins(reading: int, root: Root, layout: Layout) -> tuple[int, int]:
+    """Return the bins of a reading that a half may be cut after, from one to below another."""
+    first, end = find_places(reading, root, layout.twins, layout.counts)
+    return first - 1, end - 1
 
 
 @njit(cache=True, nogil=True)
-def _measure_half(
-    layout: Layout, half: Half, partners: Ints, own: Ints, root: tuple[int, int, int], sizes: Ints
-) -> int:
-    """Return the largest edge of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
+def _measure_half(layout: Layout, half: Half, partners: Ints, own: Ints, root: Root, sizes: Ints) -> int:
+    """Bound the edges of the trees of depth 2 with a split in a half, `IMPOSSIBLE` if there are none.
 
-    `partners` are the features of such trees, `own` the numbers of their pairs, and `root` is as `_find_range` has it;
-    `sizes` receives the largest edges by feature.
+    `partners` are the readings of such trees, and `own` the numbers of their pairs; `sizes` receives the largest edges
+    by reading. Quarters are cut by both readings of a feature even where one cuts nothing off, so that the bound need
+    not be attained; `_list_splits` leaves these out.
     """
     sums, tables = half
     starts = layout.starts
@@ -390,8 +379,8 @@ def _measure_half(
     far = np.int64(2**62)
     least, most, least_above, most_above = np.empty((4, 256), np.int64)
     for g in partners:
-        # splits of the feature that the root asks too
-        first, end = _find_range(g, root, starts)
+        # splits by one reading
+        first, end = _find_bins(g, root, layout)
         mine = sums[starts[g] : starts[g + 1]]
         total = mine[-1]
         small, large = far, -far
@@ -407,8 +396,8 @@ def _measure_half(
             small, large = min(small, mine[u]), max(large, mine[u])
     for number in own:
         g, h = layout.pairs[number]
-        first_g, end_g = _find_range(g, root, starts)
-        first_h, end_h = _find_range(h, root, starts)
+        first_g, end_g = _find_bins(g, root, layout)
+        first_h, end_h = _find_bins(h, root, layout)
         if first_g >= end_g and first_h >= end_h:
             continue
         of_g, of_h = sums[starts[g] : starts[g + 1]], sums[starts[h] : starts[h + 1]]
@@ -438,7 +427,7 @@ def _measure_half(
                 high[at] = max(high[at], above - 2 * least_above[v], 2 * most_above[v] - above)
     best = IMPOSSIBLE
     for g in partners:
-        first, end = _find_range(g, root, starts)
+        first, end = _find_bins(g, root, layout)
         size, total = IMPOSSIBLE, sums[starts[g + 1] - 1]
         for u in range(first, end):
             at = starts[g] + u
@@ -461,7 +450,7 @@ def _join(lower: int, upper: int, below: int, above: int) -> int:
 def _search_root(
     layout: Layout, weights: Ints, sample: Half, closed: set[Written], floor: int, f: int
 ) -> tuple[int, Written | None]:
-    """Return the best open tree of a root's feature and its edge; one of an edge of at most `floor` need not be found.
+    """Return the best open tree of a root's reading and its edge; one of an edge of at most `floor` need not be found.
 
     The best tree of every place is measured, and then open ones are looked for, at the best places first.
     """
@@ -485,8 +474,8 @@ def _search_root(
             continue
         _divide(plain, sample, layout, partners, own, below, above)
         below_total = int(below.sums[starts[f + 1] - 1])
-        upper = _measure_half(layout, above, partners, own, (f, place, n_places), unused)
-        lower = _measure_half(layout, below, partners, own, (f, 0, place - 1), unused)
+        upper = _measure_half(layout, above, partners, own, (f, place, True), unused)
+        lower = _measure_half(layout, below, partners, own, (f, place, False), unused)
         bounds[place] = known = _join(lower, upper, below_total, total - below_total)
         moved = 0
         if not kept or known > bounds[kept]:
@@ -502,8 +491,8 @@ def _search_root(
             _add_samples(0, ends[place - 1], codes, weights, layout, partners, own, plain)
             _divide(plain, sample, layout, partners, own, kept_below, kept_above)
         n_closed = 1 + sum(other[:2] == (f, place) for other in closed)
-        uppers = _rank_halves(layout, kept_above, partners, (f, place, n_places), n_closed + 1)
-        lowers = _rank_halves(layout, kept_below, partners, (f, 0, place - 1), n_closed + 1)
+        uppers = _rank_halves(layout, kept_above, partners, (f, place, True), n_closed + 1)
+        lowers = _rank_halves(layout, kept_below, partners, (f, place, False), n_closed + 1)
         for p, (up, above_edge) in enumerate(zip(*(each.tolist() for each in uppers), strict=True)):
             # the p-th and the q-th together are no better than the p q - 1 trees of those before them
             for down, below_edge in list(zip(*(each.tolist() for each in lowers), strict=True))[
@@ -559,9 +548,7 @@ def _divide(plain: Half, sample: Half, layout: Layout, partners: Ints, own: Ints
 
 
 @njit(cache=True, nogil=True)
-def _rank_halves(
-    layout: Layout, half: Half, partners: Ints, root: tuple[int, int, int], most: int
-) -> tuple[Ints, Ints]:
+def _rank_halves(layout: Layout, half: Half, partners: Ints, root: Root, most: int) -> tuple[Ints, Ints]:
     """Return the trees of depth 2 of the largest edges in a half, at most so many, the largest first, and how written.
 
     The constant is among them. Edges are those of the sign that the uppermost leaf is +1.
@@ -572,7 +559,7 @@ def _rank_halves(
     forms[0, 0], forms[0, 2], forms[0, 4], forms[0, 6] = -1, -1, -1, 1
     form = np.zeros(7, np.int64)
     for g in partners:
-        first, end = _find_range(g, root, starts)
+        first, end = _find_bins(g, root, layout)
         for u in range(first, end):
             upper = _list_splits(layout, half, partners, root, g, u, True)
             lower = _list_splits(layout, half, partners, root, g, u, False)
@@ -606,10 +593,8 @@ def _insert(edges: Ints, forms: Ints, count: int, edge: int, form: Ints) -> int:
 
 
 @njit(cache=True)
-def _list_splits(
-    layout: Layout, half: Half, partners: Ints, root: tuple[int, int, int], g: int, u: int, above: bool
-) -> Ints:
-    """List what a quarter of the samples can be, above bin u of feature g or not: rows of feature, place and edge.
+def _list_splits(layout: Layout, half: Half, partners: Ints, root: Root, g: int, u: int, above: bool) -> Ints:
+    """List what a quarter of the samples can be, above bin u of reading g or not: rows of reading, place and edge.
 
     No split comes first.
     """
@@ -623,9 +608,9 @@ def _list_splits(
     for h in partners:
         if not layout.allowed[g, h]:
             continue
-        first, end = _find_range(h, root, starts)
-        if h == g:
-            first, end = (max(first, u + 1), end) if above else (first, min(end, u))
+        first, end = _find_bins(h, root, layout)
+        low, high = _find_bins(h, (g, u + 1, above), layout)
+        first, end = max(first, low), min(end, high)
         number = layout.numbers[min(g, h), max(g, h)]
         n_bins = starts[h + 1] - starts[h] if g < h else len(own)
         for v in range(first, end):

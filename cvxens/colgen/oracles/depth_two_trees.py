@@ -10,20 +10,20 @@ all roots. Weights are integers (`FixedPoint`), whose sums are the same in every
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedFeatures, BinnedOracle, measure_edges, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, Readings, find_places, measure_edges, sum_pairs
 from cvxens.colgen.oracles.stumps import NONE, FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
-from cvxens.hypotheses import Branch, Constant, Hypothesis, Stump
+from cvxens.hypotheses import Constant, Hypothesis
 from cvxens.limits import map_slices, threads_for
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
@@ -31,22 +31,24 @@ from cvxens.types import Array
 Ints: TypeAlias = NDArray[np.int64]
 
 Half: TypeAlias = tuple[int, int]
-"""A split of one half of the samples, by its feature and its place there; (-1, 0) for none."""
+"""A split of one half of the samples, by its reading and its place there; (-1, 0) for none."""
 
 Written: TypeAlias = tuple[int, int, Half, Half, int]
-"""The feature and place of a root, its upper and its lower half, and the product of their signs."""
+"""The reading and place of a root, its upper and its lower half, and the product of their signs."""
 
 NO_SPLIT: Half = (-1, 0)
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class DepthTwoTrees(BinnedOracle):
     """All decision trees of depth at most 2 with leaves -1 and +1, and the constant: the exact oracle over this set.
 
     The set has every tree over thresholds between the bins of all features: all middle thresholds of those with at most
     `n_bins` distinct values, of others as many as cut the sample into bins of nearly equal size. Trees count as they
     are written, without splits that decide nothing; so a function that can be written in two ways counts twice in
-    `edge_square_sum` and `n_hypotheses`. An ensemble of such trees is a sum of functions of two features each.
+    `edge_square_sum` and `n_hypotheses`. An ensemble of such trees is a sum of functions of two features each. Missing
+    values go to either side at every split, and there are splits that tell them from all others.
 
     Parameters
     ----------
@@ -74,34 +76,38 @@ class DepthTwoTrees(BinnedOracle):
     4.000000000000001
     """
 
-    source = "Breiman et al. 1984"
-    negations = True
+    source: ClassVar[str] = "Breiman et al. 1984"
+    negations: ClassVar[bool] = True
 
     @cached_property
     def _layout(self) -> Layout:
-        return _lay_out(self.binned, self.allowed)
+        return _lay_out(self.readings, self.allowed)
 
-    @property
+    @cached_property
     def n_hypotheses(self) -> int:
         """The number of trees, h and -h counted once."""
         layout, count = self._layout, int(self.constant)
-        for f, n_places in enumerate(self.binned.counts.tolist()):
+        counts = self.readings.counts
+        for f, n_places in enumerate(counts.tolist()):
             others = layout.partners_of(f)
-            elsewhere = int(self.binned.counts[others[others != f]].sum())
-            for i in range(1, n_places + 1):
+            related = {f, int(self.readings.twins[f])} & {*others.tolist()}
+            elsewhere = 1 + int(counts[others].sum()) - sum(int(counts[g]) for g in related)
+            for place in range(1, n_places + 1):
                 # a half has a constant or one of its splits, and with the two signs between them trees
-                upper, lower = 1 + elsewhere + n_places - i, 1 + elsewhere + i - 1
+                upper, lower = (
+                    elsewhere + sum(layout.count_places(g, f, place, above) for g in related) for above in (True, False)
+                )
                 count += 2 * upper * lower - 1
         return count
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
-        """Return the best tree of each root's feature and the constant, as `Oracle.price` says.
+        """Return the best tree of each root's reading and the constant, as `Oracle.price` says.
 
         Of equal edges the lowest feature and threshold comes first, the constant last. `edge_bound` exceeds the largest
         edge by what the rounding of `s` to fixed point can have cost.
         """
         weights = FixedPoint.from_weights(s, len(self.binned.codes))
-        closed = _close(self.binned, exclude)
+        closed = _close(self.readings, exclude)
         searched = range(len(weights.totals)) if row_norm == inf else [slice(None)]
         answers = [self._search(weights.integers[o], weights.totals[o], closed, row_norm) for o in searched]
         # of several outputs the best, of equal sizes the first
@@ -120,13 +126,13 @@ class DepthTwoTrees(BinnedOracle):
 
     def _search(self, integers: Ints, total: Any, closed: Closed, order: float) -> Found:
         """Return the best open tree of each root's feature under the weights of one output, or by a norm over all."""
-        layout, n_features = self._layout, self.binned.n_features
+        layout, n_readings = self._layout, self.readings.n_readings
         # samples without a weight, many of them at times, are in no sum
         kept = np.flatnonzero(integers if order == inf else integers.any(axis=0))
         if len(kept) < integers.shape[-1]:
             integers, layout = integers[..., kept], layout._replace(codes=layout.codes[:, kept])
-        sizes, largest = np.full((2, n_features), NONE, np.int64 if order == inf else np.float64)
-        found = Found(sizes, largest, np.zeros(n_features), np.zeros((n_features, 7), np.int64))
+        sizes, largest = np.full((2, n_readings), NONE, np.int64 if order == inf else np.float64)
+        found = Found(sizes, largest, np.zeros(n_readings), np.zeros((n_readings, 7), np.int64))
 
         def visit(roots: slice) -> None:
             if order == inf:
@@ -134,22 +140,16 @@ class DepthTwoTrees(BinnedOracle):
             else:
                 _visit_roots_by_rows((roots.start, roots.stop), integers, total, layout, closed, order, found)
 
-        map_slices(visit, n_features, threads_for(integers.size * n_features**2), guided=True)
+        map_slices(visit, n_readings, threads_for(integers.size * n_readings**2), guided=True)
         return found
 
-    def _make_tree(self, feature: int, tree: Ints) -> Hypothesis:
-        """Make the hypothesis of a root's feature and what `Found.trees` has of it."""
-        place, g_above, k_above, sign_above, g_below, k_below, sign_below = tree.tolist()
-        threshold = float(self.binned.thresholds[feature][place - 1])
-        if g_above < 0 and g_below < 0:
-            return Stump(feature, threshold, sign_above)
-        above, below = self._make_half(g_above, k_above, sign_above), self._make_half(g_below, k_below, sign_below)
-        return Branch(feature, threshold, above, below)
+    def _make_tree(self, root: int, tree: Ints) -> Hypothesis:
+        """Make the hypothesis of a root's reading and what `Found.trees` has of it."""
+        place, *halves = tree.tolist()
+        return self.readings.make_branch(root, place, self._make_half(*halves[:3]), self._make_half(*halves[3:]))
 
-    def _make_half(self, feature: int, place: int, sign: int) -> Hypothesis:
-        return (
-            Constant(sign) if feature < 0 else Stump(feature, float(self.binned.thresholds[feature][place - 1]), sign)
-        )
+    def _make_half(self, reading: int, place: int, sign: int) -> Hypothesis:
+        return Constant(sign) if reading < 0 else self.readings.make_split(reading, place, sign)
 
     def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
         squares += self.constant * float((weights.totals.astype(np.float64) ** 2).sum())
@@ -160,75 +160,85 @@ class DepthTwoTrees(BinnedOracle):
 
 
 class Layout(NamedTuple):
-    """A binned sample as compiled code visits it; `_starts` say where what belongs to each feature begins."""
+    """The readings of a sample as compiled code visits them; `_starts` say where what belongs to each begins."""
 
-    codes: NDArray[np.uint8]  # (n_features, n_samples)
-    starts: Ints  # (n_features + 1,), where the bins of each feature begin in a list of all
-    partners: Ints  # the features that each root may be asked with, ascending, itself among them
+    codes: NDArray[np.uint8]  # (n_readings, n_samples)
+    starts: Ints  # (n_readings + 1,), where the bins of each reading begin in a list of all
+    partners: Ints  # the readings that each root may be asked with, ascending, itself among them
     partner_starts: Ints
+    twins: Ints  # (n_readings,), as `Readings` has them
+    counts: Ints  # (n_readings,), the number of thresholds
 
-    def partners_of(self, feature: int) -> Ints:
-        """Return the features that one may be the root of."""
-        own: Ints = self.partners[self.partner_starts[feature] : self.partner_starts[feature + 1]]
+    def partners_of(self, reading: int) -> Ints:
+        """Return the readings that one may be the root of."""
+        own: Ints = self.partners[self.partner_starts[reading] : self.partner_starts[reading + 1]]
         return own
 
+    def count_places(self, reading: int, root: int, place: int, above: bool) -> int:
+        """Count the places of a reading that split a half."""
+        first, end = find_places(reading, (root, place, above), self.twins, self.counts)
+        return int(end) - int(first)
 
-def _lay_out(binned: BinnedFeatures, allowed: NDArray[np.bool_]) -> Layout:
-    # features that never vary decide nothing
-    allowed = allowed & (binned.counts > 0)
+
+def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> Layout:
+    # what never varies decides nothing
+    allowed = allowed[np.ix_(readings.features, readings.features)] & (readings.counts > 0)
     partners = [np.flatnonzero(of_root) for of_root in allowed]
     partner_starts = np.append(0, np.cumsum([len(own) for own in partners]))
-    return Layout(np.ascontiguousarray(binned.codes.T), binned.starts, np.concatenate(partners), partner_starts)
+    codes = np.ascontiguousarray(readings.codes.T)
+    return Layout(codes, readings.starts, np.concatenate(partners), partner_starts, readings.twins, readings.counts)
 
 
 class Found(NamedTuple):
-    """The best open tree of each root's feature, in the units of the weights, (n_features,) each."""
+    """The best open tree of each root's reading, in the units of the weights, (n_readings,) each."""
 
     sizes: NDArray  # its edge, or the norm of its edges; `NONE` where there is none
     largest: NDArray  # the largest, open or closed
     squares: Array  # the sum of squared edges
-    trees: Ints  # (n_features, 7): the root's place; feature, place and sign of the upper split and of the lower one
+    trees: Ints  # (n_readings, 7): the root's place; reading, place and sign of the upper split and of the lower one
 
 
 class Closed(NamedTuple):
     """Trees that must not be answered with, in the order of their roots."""
 
-    starts: Ints  # (n_features + 1,), where those of each root's feature begin
+    starts: Ints  # (n_readings + 1,), where those of each root's reading begin
     places: Ints  # (n_closed,), the places of the roots
-    halves: Ints  # (n_closed, 5), feature and place of the upper split and of the lower one, the product of their signs
+    halves: Ints  # (n_closed, 5), reading and place of the upper split and of the lower one, the product of their signs
 
 
-def _close(binned: BinnedFeatures, exclude: Collection[Hypothesis]) -> Closed:
+def _close(readings: Readings, exclude: Collection[Hypothesis]) -> Closed:
     """Return the trees of the set among some hypotheses; others close nothing."""
-    written = sorted({tree for h in exclude if (tree := _write(binned, h)) is not None})
+    written = sorted({tree for h in exclude if (tree := _write(readings, h)) is not None})
     roots = np.array([[f, i] for f, i, *_ in written], np.int64).reshape(-1, 2)
-    starts = np.searchsorted(roots[:, 0], np.arange(binned.n_features + 1))
+    starts = np.searchsorted(roots[:, 0], np.arange(readings.n_readings + 1))
     halves = np.array([[*upper, *lower, sign] for *_, upper, lower, sign in written], np.int64).reshape(-1, 5)
     return Closed(starts, roots[:, 1].copy(), halves)
 
 
-def _write(binned: BinnedFeatures, hypothesis: Hypothesis) -> Written | None:
+def _write(readings: Readings, hypothesis: Hypothesis) -> Written | None:
     """Return what tells a tree from all others but its negation; None for what is no tree of the set."""
-    if isinstance(hypothesis, Stump):
-        hypothesis = Branch(hypothesis.feature, hypothesis.threshold, Constant(1), Constant(-1))
-    if not isinstance(hypothesis, Branch):
+    root = readings.find_branch(hypothesis)
+    if root is None:
         return None
     halves: list[Half] = []
     sign = 1
-    for half in (hypothesis.above, hypothesis.below):
-        if not isinstance(half, Stump | Constant):
+    for half in root[2:]:
+        if isinstance(half, Constant):
+            halves.append(NO_SPLIT)
+            sign *= half.sign
+        elif (split := readings.find_split(half)) is not None:
+            halves.append(split[:2])
+            sign *= split[2]
+        else:
             return None
-        sign *= half.sign
-        place = binned.place(half.feature, half.threshold) if isinstance(half, Stump) else 0
-        halves.append((half.feature, place) if isinstance(half, Stump) else NO_SPLIT)
-    return hypothesis.feature, binned.place(hypothesis.feature, hypothesis.threshold), halves[0], halves[1], sign
+    return root[0], root[1], halves[0], halves[1], sign
 
 
 @njit(cache=True, nogil=True)
 def _visit_roots(
     roots: tuple[int, int], weights: Ints, total: int, layout: Layout, closed: Closed, found: Found
 ) -> None:
-    """Find the best trees of some roots' features."""
+    """Find the best trees of some roots' readings."""
     for f in range(roots[0], roots[1]):
         _visit_root(f, weights, total, layout, closed, found)
 
@@ -249,7 +259,7 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
             above[starts[g] + k % n_bins] += table[k]
     above_total, below_total = total, 0
     size, largest, squares = NONE, NONE, 0.0
-    # the closed trees of this root's feature
+    # the closed trees of this root's reading
     first, last = closed.starts[f], closed.starts[f + 1]
     for place in range(1, n_places + 1):
         moved = 0
@@ -261,11 +271,9 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
                 below[starts[g] + k] += tables[row + k]
                 moved += tables[row + k] if g == f else 0
         above_total, below_total = above_total - moved, below_total + moved
-        # of the root's own feature there are the places on the side of each half
-        upper = (f, place + 1, n_places + 1, above_total)
-        lower = (f, np.int64(1), place, below_total)
-        up = _split_half(upper, above, starts, partners)
-        down = _split_half(lower, below, starts, partners)
+        upper, lower = (f, place, True), (f, place, False)
+        up = _split_half(upper, above_total, above, layout, partners)
+        down = _split_half(lower, below_total, below, layout, partners)
         # sum over both signs of (a + b)^2 + (a - b)^2, but for that of the constant
         squares += 2.0 * ((down[3] + 1) * up[4] + (up[3] + 1) * down[4])
         squares += 2.0 * (down[3] * _square(above_total) + up[3] * _square(below_total)) + _square(
@@ -280,8 +288,9 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
             while end < last and closed.places[end] == place:
                 end += 1
             if end > first:
-                splits = _list_splits(upper, above, starts, partners), _list_splits(lower, below, starts, partners)
-                here, tree = _find_open(splits, closed.halves[first:end])
+                of_upper = _list_splits(upper, above_total, above, layout, partners)
+                of_lower = _list_splits(lower, below_total, below, layout, partners)
+                here, tree = _find_open((of_upper, of_lower), closed.halves[first:end])
         if here > size:
             size = here
             found.trees[f, 0] = place
@@ -292,18 +301,17 @@ def _visit_root(f: int, weights: Ints, total: int, layout: Layout, closed: Close
 
 @njit(cache=True)
 def _split_half(
-    half: tuple[int, int, int, int], sums: Ints, starts: Ints, partners: Ints
+    half: tuple[int, int, bool], total: int, sums: Ints, layout: Layout, partners: Ints
 ) -> tuple[int, int, int, int, float]:
-    """Return the best split of one half: feature, place, edge of sign +1; the number of splits, the sum of squares.
+    """Return the best split of one half: reading, place, edge of sign +1; the number of splits, the sum of squares.
 
-    `half` is the root's feature, the places of it that split the half (from one, to below another), and the sum of its
-    weights. Where there is no split the feature is -1.
+    `half` is as `find_places` has it, and `total` the sum of its weights. Where there is no split the reading is -1.
     """
-    root, first, end, total = half
-    feature, place, edge, size = -1, 0, 0, NONE
+    starts, twins, counts = layout.starts, layout.twins, layout.counts
+    reading, place, edge, size = -1, 0, 0, NONE
     count, squares = 0, 0.0
     for g in partners:
-        low, high = (first, end) if g == root else (1, starts[g + 1] - starts[g])
+        low, high = find_places(g, half, twins, counts)
         below = 0
         for k in range(1, high):
             below += sums[starts[g] + k - 1]
@@ -311,16 +319,16 @@ def _split_half(
                 here = total - 2 * below
                 squares += _square(here)
                 if abs(here) > size:
-                    feature, place, edge, size = g, k, here, abs(here)
+                    reading, place, edge, size = g, k, here, abs(here)
         count += max(high - low, 0)
-    return feature, place, edge, count, squares
+    return reading, place, edge, count, squares
 
 
 @njit(cache=True)
 def _join_halves(
     upper: tuple[int, int, int, int, float], lower: tuple[int, int, int, int, float], above: int, below: int
 ) -> tuple[int, tuple[int, int, int, int, int, int]]:
-    """Return the largest edge of the trees of one root, and feature, place and sign of both halves of that tree.
+    """Return the largest edge of the trees of one root, and reading, place and sign of both halves of that tree.
 
     Two constants of one sign are no tree; of opposite ones they are a stump.
     """
@@ -337,14 +345,14 @@ def _join_halves(
 
 
 @njit(cache=True)
-def _list_splits(half: tuple[int, int, int, int], sums: Ints, starts: Ints, partners: Ints) -> Ints:
-    """List what a half can be, as rows of feature, place and edge: no split first, then all as `_split_half` does."""
-    root, first, end, total = half
+def _list_splits(half: tuple[int, int, bool], total: int, sums: Ints, layout: Layout, partners: Ints) -> Ints:
+    """List what a half can be, as rows of reading, place and edge: no split first, then all as `_split_half` does."""
+    starts, twins, counts = layout.starts, layout.twins, layout.counts
     found = np.empty((1 + starts[-1], 3), np.int64)
     found[0, 0], found[0, 1], found[0, 2] = -1, 0, total
     count = 1
     for g in partners:
-        low, high = (first, end) if g == root else (1, starts[g + 1] - starts[g])
+        low, high = find_places(g, half, twins, counts)
         below = 0
         for k in range(1, high):
             below += sums[starts[g] + k - 1]
@@ -356,7 +364,7 @@ def _list_splits(half: tuple[int, int, int, int], sums: Ints, starts: Ints, part
 
 @njit(cache=True)
 def _find_open(splits: tuple[Ints, Ints], closed: Ints) -> tuple[int, tuple[int, int, int, int, int, int]]:
-    """Return the best tree of one root that is not closed, its edge and halves, feature, place and sign of each.
+    """Return the best tree of one root that is not closed, its edge and halves, reading, place and sign of each.
 
     With the choices of both halves in the order of their sizes, the p-th and q-th together are no better than the
     ``p q - 1`` trees of those before them, of which only so many can be closed.
@@ -416,7 +424,7 @@ NEARLY = 1 - 2.0**-40
 def _visit_roots_by_rows(
     roots: tuple[int, int], weights: Ints, totals: Ints, layout: Layout, closed: Closed, order: float, found: Found
 ) -> None:
-    """Find the trees of some roots' features whose edges over the outputs have the largest norm.
+    """Find the trees of some roots' readings whose edges over the outputs have the largest norm.
 
     The edges of a tree are sums of those of its halves. The norm of a sum is at most the sum of the norms, so the
     choices of both halves are tried in the order of their norms until no two that are left can be better.
@@ -448,11 +456,9 @@ def _visit_roots_by_rows(
                         above[o, starts[g] + k] -= tables[o, row + k]
                         below[o, starts[g] + k] += tables[o, row + k]
                         below_totals[o] += tables[o, row + k] if g == f else 0
-                halves = (f, place + 1, n_places + 1, totals[o] - below_totals[o]), (f, 1, place, below_totals[o])
-                of_upper, of_lower = (
-                    _list_splits(halves[0], above[o], starts, partners),
-                    _list_splits(halves[1], below[o], starts, partners),
-                )
+                above_total = totals[o] - below_totals[o]
+                of_upper = _list_splits((f, place, True), above_total, above[o], layout, partners)
+                of_lower = _list_splits((f, place, False), below_totals[o], below[o], layout, partners)
                 n_upper, n_lower = len(of_upper), len(of_lower)
                 upper[:n_upper, :2], lower[:n_lower, :2] = of_upper[:, :2], of_lower[:, :2]
                 upper[:n_upper, 2 + o], lower[:n_lower, 2 + o] = of_upper[:, 2], of_lower[:, 2]

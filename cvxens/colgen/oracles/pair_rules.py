@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import KW_ONLY, InitVar, dataclass, replace
+from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.colgen.oracles.bins import BinnedOracle, Groups, measure_edges, sum_pairs
+from cvxens.colgen.oracles.bins import BinnedOracle, measure_edges, sum_pairs
 from cvxens.colgen.oracles.kinds import check_sides
 from cvxens.colgen.oracles.stumps import FixedPoint
 from cvxens.colgen.protocols import Priced
 from cvxens.docstrings import documented
-from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule
+from cvxens.hypotheses import Among, Constant, Hypothesis, Rule
 from cvxens.limits import map_slices, threads_for
 from cvxens.rounding import EPSILON
 from cvxens.types import Array
 
 Ints: TypeAlias = NDArray[np.int64]
 
-Condition: TypeAlias = tuple[int, int]
-"""The place of a threshold, and 1 for what is at or above it or 0 for what is below; (0, 0) for no condition."""
-
 
 @documented
+@dataclass(eq=False, repr=False)
 class PairRules(BinnedOracle):
     """All rules of one or two conditions, and the constant: the exact oracle over this set.
 
     A condition is ``x_j >= t`` or ``x_j < t``, with t a threshold between the bins of feature j; two conditions are of
     two features. A rule is 1 or -1 where its conditions hold and 0 elsewhere (`Rule`), so that its edge is the sum of
     the weights there: with the sums of the weights by pairs of bins, one for each rule, O(n d^2 + d^2 bins^2) in all.
+    Of a feature with gaps each condition comes with the missing values and without them, and the values that are known,
+    or missing, make conditions of their own.
 
     Parameters
     ----------
     signs : array-like of shape (n_features,), optional
         +1 for rules that rise with the feature alone, which vote 1 above a threshold or -1 below it, -1 for those that
-        fall, 0 for both, as by default. With w >= 0 the score is then monotone in that feature.
+        fall, 0 for both, as by default. With w >= 0 the score is then monotone in that feature, wherever it is known.
     columns_per_round : int
         At most so many columns are returned: of every feature and of every pair of features the best rule, and the
         constant, ranked.
@@ -55,52 +56,43 @@ class PairRules(BinnedOracle):
     x[1] >= 0.5 -> +1, else 0 0.5
     """
 
-    source = "Friedman & Popescu 2008"
+    source: ClassVar[str] = "Friedman & Popescu 2008"
 
-    def __init__(
-        self,
-        X: Any,
-        *,
-        n_bins: int = 64,
-        interactions: Groups | None = None,
-        forbidden: Groups = (),
-        signs: Any = None,
-        constant: bool = True,
-        columns_per_round: int = 50,
-        sample_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            X,
-            n_bins=n_bins,
-            interactions=interactions,
-            forbidden=forbidden,
-            constant=constant,
-            columns_per_round=columns_per_round,
-            sample_weight=sample_weight,
-        )
-        varying = np.flatnonzero(self.binned.counts)
+    _: KW_ONLY
+    signs: InitVar[Any] = None
+    columns_per_round: int = 50
+
+    def __post_init__(self, X: Any, sample_weight: Any, signs: Any) -> None:
+        super().__post_init__(X, sample_weight)
+        readings = self.readings
+        varying = np.flatnonzero(readings.counts)
         alone = np.stack([varying, np.full_like(varying, -1)], axis=1)
-        a, b = np.nonzero(np.triu(self.allowed, 1))
-        both = (self.binned.counts[a] > 0) & (self.binned.counts[b] > 0)
+        # the two readings of a feature are in no rule
+        allowed = self.allowed[np.ix_(readings.features, readings.features)]
+        a, b = np.nonzero(np.triu(allowed & (readings.features != readings.features[:, np.newaxis])))
+        both = (readings.counts[a] > 0) & (readings.counts[b] > 0)
         # single features first, which are preferred among equal edges
         self.pairs: Ints = np.concatenate([alone, np.stack([a, b], axis=1)[both]]).astype(np.int64)
         self.sides = check_sides(signs, self.binned.n_features)
         self.negations = not self.sides.any()
-        self._codes = np.ascontiguousarray(self.binned.codes.T)
+        self._codes = np.ascontiguousarray(readings.codes.T)
         self._number = {(a, b): k for k, (a, b) in enumerate(self.pairs.tolist())}
+        # the first places of those that read missing values as below tell whether the value is known
+        self._unsided = (readings.ways < 0) & (readings.counts > 0)
 
-    @property
+    @cached_property
     def n_hypotheses(self) -> int:
         """The number of rules, h and -h counted once."""
-        counts, sided = np.append(2 * self.binned.counts, 1), np.append(self.sides != 0, False)
-        # half of the rules of two features of one side would rise in the one and fall in the other
-        halves = 1 + sided[self.pairs].all(axis=1)
-        return int((counts[self.pairs].prod(axis=1) // halves).sum()) + self.constant
+        counts, sided = self.readings.counts, self.sides[self.readings.features] != 0
+        # half of the rules of two conditions of one side would rise in the one and fall in the other
+        halved = np.append(np.where(sided, counts - self._unsided, 0), 0)[self.pairs].prod(axis=1)
+        count = np.append(2 * counts, 1)[self.pairs].prod(axis=1) - 2 * halved
+        return int(count.sum()) + self.constant
 
     def has_negation(self, hypothesis: Hypothesis) -> bool:
         """Return True if the hypothesis is of the set, and its negation too."""
         if isinstance(hypothesis, Rule):
-            return not any(self.sides[interval.feature] for interval in hypothesis.intervals)
+            return not any(self.sides[i.feature] for i in hypothesis.intervals if not isinstance(i, Among))
         return isinstance(hypothesis, Constant)
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
@@ -131,10 +123,10 @@ class PairRules(BinnedOracle):
             # samples without a weight are in no sum
             integers, codes = integers[:, kept], codes[:, kept]
         closed = self._close(exclude)
-        n_pairs, n_bins = len(self.pairs), self.binned.counts + 1
+        n_pairs, n_bins = len(self.pairs), self.readings.counts + 1
         sizes, largest = np.full((2, n_pairs), -inf)
         found = Found(sizes, largest, np.zeros((n_pairs, 2)), np.zeros((n_pairs, 5), np.int64))
-        layout = Layout(self.pairs, codes, n_bins, self.sides)
+        layout = Layout(self.pairs, codes, n_bins, self.sides[self.readings.features], self._unsided)
 
         def visit(part: slice) -> None:
             tasks = (part.start, part.stop)
@@ -147,46 +139,37 @@ class PairRules(BinnedOracle):
         """Return the rules of the set among some hypotheses, as rows of number of the pair and both conditions."""
         rows = []
         for rule in exclude:
-            if isinstance(rule, Rule) and 1 <= len(rule.intervals) <= 2:
-                conditions = sorted((i.feature, self._place(i)) for i in rule.intervals)
-                features = [feature for feature, _ in conditions] + [-1] * (len(conditions) == 1)
-                places = [place for _, place in conditions] + [(0, 0)] * (len(conditions) == 1)
-                number = self._number.get((features[0], features[1]))
-                if number is not None and None not in places:
-                    rows.append([number, *(part for place in places if place is not None for part in place)])
+            if not isinstance(rule, Rule) or not 1 <= len(rule.intervals) <= 2:
+                continue
+            found = [self.readings.find_condition(condition) for condition in rule.intervals]
+            conditions = sorted(condition for condition in found if condition is not None)
+            if len(conditions) == len(found):
+                conditions += [(-1, 0, 0)] * (len(conditions) == 1)
+                (a, *first), (b, *second) = conditions
+                if (number := self._number.get((a, b))) is not None:
+                    rows.append([number, *first, *second])
         return np.array(sorted(rows), np.int64).reshape(-1, 5)
 
-    def _place(self, interval: Interval | Among) -> Condition | None:
-        """Return the condition that an interval is; None for another kind of interval."""
-        if not isinstance(interval, Interval) or interval.missing:
-            return None
-        above = interval.high == inf
-        place = self.binned.place(interval.feature, interval.low if above else interval.high)
-        return (place, int(above)) if place and above != (interval.low == -inf) else None
-
     def _make_rule(self, pair: int, rule: Ints) -> Rule:
-        features, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule.tolist()
-        places = zip(features, ((i, above_i), (j, above_j)), strict=True)
-        return Rule(tuple(self._interval(f, *place) for f, place in places if f >= 0), sign)
-
-    def _interval(self, feature: int, place: int, above: int) -> Interval:
-        threshold = float(self.binned.thresholds[feature][place - 1])
-        return Interval(feature, threshold, inf) if above else Interval(feature, -inf, threshold)
+        readings, (i, above_i, j, above_j, sign) = self.pairs[pair].tolist(), rule.tolist()
+        places = zip(readings, ((i, above_i), (j, above_j)), strict=True)
+        return Rule(tuple(self.readings.make_condition(k, *place) for k, place in places if k >= 0), sign)
 
     def _bound_square_sum(self, weights: FixedPoint, squares: float) -> float:
-        rounding = (8 * int(self.binned.starts[-1]) + 4 * len(self.pairs) + 16) * EPSILON
+        rounding = (8 * int(self.readings.starts[-1]) + 4 * len(self.pairs) + 16) * EPSILON
         # each of the rounded edges is off by the error at most, so their norm by that times the root of their number
         length: Array = np.sqrt(float(self.n_hypotheses) * len(weights.totals) * (1 + rounding))
         return weights.real_square((np.sqrt(squares * (1 + rounding)) + weights.error * length) ** 2)
 
 
 class Layout(NamedTuple):
-    """A binned sample as compiled code visits it."""
+    """The readings of a sample as compiled code visits them."""
 
-    pairs: Ints  # (n_pairs, 2), features; the second is -1 for rules of the first alone
-    codes: NDArray[np.uint8]  # (n_features, n_samples)
-    n_bins: Ints  # (n_features,)
-    sides: Ints  # (n_features,), 1 for rules that rise with the feature alone, -1 for those that fall, 0 for both
+    pairs: Ints  # (n_pairs, 2), readings; the second is -1 for rules of the first alone
+    codes: NDArray[np.uint8]  # (n_readings, n_samples)
+    n_bins: Ints  # (n_readings,)
+    sides: Ints  # (n_readings,), 1 for rules that rise with the feature alone, -1 for those that fall, 0 for both
+    unsided: NDArray[np.bool_]  # (n_readings,), True where rules of the first place have both signs all the same
 
 
 class Found(NamedTuple):
@@ -209,7 +192,7 @@ def _visit_pairs(
     found: Found,
 ) -> None:
     """Compare all rules of some pairs of features."""
-    pairs, codes, n_bins, sides = layout
+    pairs, codes, n_bins, sides, unsided = layout
     n_outputs, n_samples = weights.shape
     no_codes = np.zeros(n_samples, np.uint8)
     edges = np.zeros((4, n_outputs))
@@ -251,8 +234,8 @@ def _visit_pairs(
                         edges[0, o], edges[2, o] = below_a[o], totals[o] - below_a[o]
                 for side in range(0, 4, 1 if b >= 0 else 2):
                     # the sign that it has above a threshold, of either feature; 0 if it may have both
-                    sign = sides[a] * (2 * (side // 2) - 1)
-                    of_b = sides[b] * (2 * (side % 2) - 1) if b >= 0 else 0
+                    sign = 0 if unsided[a] and i == 1 else sides[a] * (2 * (side // 2) - 1)
+                    of_b = 0 if b < 0 or (unsided[b] and j == 1) else sides[b] * (2 * (side % 2) - 1)
                     if sign * of_b < 0:
                         continue
                     sign = sign if sign != 0 else of_b
