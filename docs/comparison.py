@@ -16,8 +16,8 @@ OURS, ONE = "AdditiveClassifier", "AdditiveClassifier(average=False)"
 """Our default, and the one ensemble at the price that was chosen."""
 
 REGRESSORS = """`AdditiveRegressor` as it is, for squared errors, on Friedman's three problems (400 samples with his
-noise, 2,000 to test on) and the diabetes data; measured by `python -m benchmarks readable_regressors`. Cells have the share of
-the variance that is explained, terms and CPU seconds; a fit that is not there has not been measured."""
+noise, 2,000 to test on) and the diabetes data; measured by `python -m benchmarks readable_regressors`. Cells have the
+share of the variance that is explained, terms and CPU seconds; a fit that is not there has not been measured."""
 
 HEAD = """# Readable models beside their peers
 
