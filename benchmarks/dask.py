@@ -70,7 +70,7 @@ def count_sent(client: Any) -> int:
 
 def run() -> Iterator[dict[str, Any]]:
     """Yield a row for every size."""
-    cluster = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, n_samples in enumerate((5000, *SIZES)):
