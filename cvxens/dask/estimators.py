@@ -240,8 +240,9 @@ class Remembered:
         stumps = Stumps.from_hypotheses(known, self.sample)
         of_classes, totals = self.sample.ask(sum_edges, s, stumps.places)
         edges = stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), s.exponent).tolist()
+        signed: list[Any] = [*known]
         columns = [
-            self.sample.make_column(h if edge >= 0 else -h, abs(edge)) for h, edge in zip(known, edges, strict=True)
+            self.sample.make_column(h if edge >= 0 else -h, abs(edge)) for h, edge in zip(signed, edges, strict=True)
         ]
         return replace(priced, columns=sorted([*priced.columns, *columns], key=lambda column: -column.edge))
 
