@@ -1,7 +1,8 @@
 """Stabilisation: price near a point that has proven itself instead of at a master's extreme multipliers.
 
 A restricted linear program has multipliers at vertices, which jump from round to round. Smoothing prices
-``share * centre + (1 - share) * u`` instead; `InOut` and `Averaged` say which point is the centre.
+``share * centre + (1 - share) * u`` instead; `InOut` and `Averaged` say which point is the centre,
+`SelfAdjusting` how large its share is, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
+import numpy as np
+
 from cvxens import validation
 from cvxens.colgen.protocols import Column, Master, MasterSolution, Priced
 from cvxens.colgen.restricted import Restricted
@@ -18,6 +21,9 @@ from cvxens.errors import InvalidInput
 from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.types import Array
+
+STEP, MOST = 0.1, 0.99
+"""The step of a share that adjusts itself, and the largest one: near 1 nothing but the centre would be priced."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,10 @@ class Smoothing(ABC):
     def moves(self, bound: float, best: float) -> bool:
         """Return True if a point that was priced becomes the centre, by its bound and the best one before."""
 
+    def adjust(self, share: float, ahead: bool) -> float:
+        """Return the share of the next round; `ahead` is True if the bound rises towards the vertex."""
+        return share
+
 
 @dataclass(frozen=True)
 class InOut(Smoothing):
@@ -53,6 +63,26 @@ class InOut(Smoothing):
 
     def moves(self, bound: float, best: float) -> bool:
         return bound > best
+
+
+@dataclass(frozen=True)
+class SelfAdjusting(InOut):
+    """In-out smoothing that finds its share by itself (Pessoa, Sadykov, Uchoa & Vanderbeck 2018, section 5).
+
+    Where the bound would still rise on the way from the priced point to the master's own multipliers, by the slope that
+    the oracle's best column tells, the share of the centre falls; else it rises.
+
+    Examples
+    --------
+    >>> rule = SelfAdjusting(0.5)
+    >>> round(rule.adjust(0.5, ahead=False), 3), round(rule.adjust(0.5, ahead=True), 3)
+    (0.55, 0.455)
+    """
+
+    def adjust(self, share: float, ahead: bool) -> float:
+        if not ahead:
+            return min(share + STEP * (1 - share), MOST)
+        return share / (1 + STEP) if share >= 1 / 2 else max(share - STEP * (1 - share), 0.0)
 
 
 @dataclass(frozen=True)
@@ -79,7 +109,7 @@ def stabilised(
     master : callable
         Makes a master from formulation and signs.
     smoothing : Smoothing
-        `InOut` or `Averaged`.
+        `InOut`, `SelfAdjusting` or `Averaged`.
 
     Returns
     -------
@@ -117,13 +147,16 @@ class StabilisedMaster:
 
     def __init__(self, master: Master, formulation: Formulation, y: Array, smoothing: Smoothing) -> None:
         self.master = master
-        self.penalty = formulation.terms[1]
+        self.formulation, self.penalty = formulation, formulation.terms[1]
         self.restricted = Restricted(formulation, y)
         self.y = y
         self.smoothing = smoothing
         self.centre: Array | None = None
         self.best = -inf
         self.has_new = False
+        self.share = smoothing.share
+        self.vertex: Array | None = None
+        """The master's own multipliers where a mean of them is priced."""
 
     def add(self, columns: Sequence[Column]) -> None:
         self.has_new = True
@@ -132,17 +165,27 @@ class StabilisedMaster:
     def solve(self) -> MasterSolution:
         solution = self.master.solve()
         smooth, self.has_new = self.has_new and isfinite(solution.objective), False
-        if self.centre is None or not smooth:
+        self.vertex = None
+        if self.centre is None or not smooth or self.share == 0:
             # no centre yet, or the last multipliers led to no new column
             return solution
-        share = self.smoothing.share
+        share, self.vertex = self.share, solution.u
         u = self.restricted.balance(share * self.centre + (1 - share) * solution.u)
         return replace(solution, u=u, s=self.y * u, exact=False, edges=None)
 
     def bound(self, solution: MasterSolution, priced: Priced) -> float:
         bound = self.master.bound(solution, priced)
+        if self.vertex is not None and priced.columns:
+            # the bound by the best column alone, at the point that was priced and at the vertex
+            at_point, at_vertex = (self._bound_by(priced.columns[0], u) for u in (solution.u, self.vertex))
+            self.share = self.smoothing.adjust(self.share, at_vertex > at_point)
         if isfinite(solution.objective) and self.smoothing.moves(bound, self.best):
             # shrunk to be feasible for all hypotheses priced: only then is the bound the value at the centre
             self.centre = solution.u * self.penalty.shrink(Edges(priced.edge_bound, priced.edge_square_sum))
         self.best = max(self.best, bound)
         return bound
+
+    def _bound_by(self, column: Column, u: Array) -> float:
+        """Return the dual value at multipliers if no hypothesis has a larger edge than one column."""
+        edges = Edges(float(np.abs(column.edge_under(self.y * u)).max()), inf)
+        return self.formulation.terms[0].dual_value(u * self.penalty.shrink(edges)) - self.penalty.conjugate(edges)

@@ -211,14 +211,11 @@ class Learner(Explained, Persistent, CallbackSupport, BaseEstimator, ABC):  # ty
 
 
 @dataclass(eq=False, repr=False)
-class Regressor(RegressorMixin, Learner):
-    """A regressor, whose scores are predictions."""
-
-    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> TargetSample:
-        return TargetSample.read(self, X, y, self._accepts(), reset=reset, **given)
+class Predictor(Learner):
+    """An estimator whose scores are its predictions: a regressor, a ranker, or a survival model."""
 
     def predict(self, X: Any) -> Array:
-        """Predict the targets of samples.
+        """Predict the targets of a regression, the order of a ranking, or the risks of a survival model.
 
         Parameters
         ----------
@@ -228,10 +225,20 @@ class Regressor(RegressorMixin, Learner):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions.
+            Predictions. Those of a ranker are scores: within a query, samples of higher grades are to have higher ones.
+            Those of a survival model are scores f too: the hazard is that of f = 0 times exp(f), so that events are the
+            earlier the higher they are.
         """
         check_is_fitted(self)
         return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
+
+
+@dataclass(eq=False, repr=False)
+class Regressor(RegressorMixin, Predictor):
+    """A regressor."""
+
+    def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> TargetSample:
+        return TargetSample.read(self, X, y, self._accepts(), reset=reset, **given)
 
 
 @dataclass(eq=False, repr=False)

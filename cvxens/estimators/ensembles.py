@@ -44,6 +44,7 @@ from cvxens.estimators.base import (
     multipliers_of_fit,
     refuse_intercept,
 )
+from cvxens.estimators.early_stopping import StoppedEarly, Watch
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
@@ -177,10 +178,13 @@ class Ensemble(Vote):
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
+        watch = at._watch = at._watch_over(sample)
+        sample = sample if watch is None else watch.rest
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
         run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
-        used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
+        members = choice.members if watch is None or watch.best is None else [watch.best]
+        used = average(formulation, oracle, sample, run, members) if members else run
         return {
             # its exact proof would keep the sample
             "certificate_": used.certificate,
@@ -190,6 +194,10 @@ class Ensemble(Vote):
             **chosen,
             **at._appraise(sample, formulation, run),
         }
+
+    def _watch_over(self, sample: Any) -> Watch | None:
+        """Return what follows a fit to a part of a sample; None for a fit to the whole."""
+        return None
 
     def _choose(self, sample: Any) -> Choice:
         """Return what is chosen from the sample before the fit."""
@@ -246,12 +254,13 @@ class Ensemble(Vote):
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
+            stop |= watch is not None and watch.tell(step)
             # the next round has begun by now, unless this was the last one
             if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
-        y = label(formulation, sample)
+        y, watch = label(formulation, sample), vars(self).get("_watch")
         limits: dict[str, Any] = {
             "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
@@ -382,7 +391,7 @@ class OfAnyFormulation(Ensemble):
 
 
 @dataclass(eq=False, repr=False)
-class EnsembleClassifier(Ensemble, Classifier):
+class EnsembleClassifier(StoppedEarly, Ensemble, Classifier):
     """An ensemble that classifies, and has proofs in rational numbers."""
 
     def prove(
@@ -508,7 +517,8 @@ def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, mem
     b = np.mean([member.intercept for member in members], axis=0)
     columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
     certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
-    certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
+    if len(members) > 1:
+        certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
     return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)
 
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Oracle
 from cvxens.colgen.oracles import Rows
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Learner
+from cvxens.estimators.base import Predictor
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import with_callbacks
@@ -39,6 +39,12 @@ class RankedSample(Weighted):
     """A training sample of a ranking."""
 
     pairs: GradedPairs
+    grades: Array  # (n_samples,)
+
+    @property
+    def outcomes(self) -> tuple[str, Array]:
+        """What rules are described by: the mean of the grades."""
+        return "mean", self.grades
 
     @property
     def lists_pairs(self) -> bool:
@@ -60,6 +66,7 @@ class RankedSample(Weighted):
             features=getattr(estimator, "features_", None),
             names=tuple(getattr(estimator, "feature_names_in_", ())),
             pairs=GradedPairs.from_grades(y.astype(np.float64), read_queries(qid, n_samples)),
+            grades=y.astype(np.float64),
         )
 
     @cached_property
@@ -96,7 +103,7 @@ def read_queries(qid: Any, n_samples: int) -> NDArray[np.intp]:
 
 
 @dataclass(eq=False, repr=False)
-class Ranker(Learner):
+class Ranker(Predictor):
     """An estimator whose scores order the samples of a query."""
 
     def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> RankedSample:
@@ -130,22 +137,6 @@ class Ranker(Learner):
             ValueError.
         """
         return self._fit_given(X, y, qid=qid)
-
-    def predict(self, X: Any) -> Array:
-        """Score samples of any queries.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores; within a query, those of higher grades are to be higher.
-        """
-        check_is_fitted(self)
-        return self._to_scores(self._raw_scores(self._accepts().new(self, X)))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Return the share of the pairs of other grades that are in order, as a mean over queries.

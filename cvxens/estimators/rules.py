@@ -7,24 +7,18 @@ from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput
-from cvxens.estimators.multiclass import SCHEMES
-from cvxens.estimators.samples import Sample
 from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Negated, Rule, Scaled
 from cvxens.types import Array
 
 
 class WeightedRule(NamedTuple):
-    """A rule of an ensemble: what its conditions add to the score where they hold, and how it fares on a sample."""
+    """A rule of an ensemble: what its conditions add to the score where they hold, and for which samples they do."""
 
-    problem: int  # the sub-problem
     rule: Rule
-    side: int  # the class that it votes for, as an index into the sides of the sub-problem
     votes: Array  # (n_outputs,)
-    support: float  # the share of the samples that it holds for
-    precision: float  # of these the share that are of its class; NaN where there are none
+    held: Array  # (n_samples,), the masses of those that it holds for; 0 for others
 
 
 Conditions: TypeAlias = tuple[Interval | Among, ...]
@@ -65,39 +59,22 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
             raise InvalidInput("get_rules", found, "fit with stumps, trees of depth 2 or 3, rules or boxes")
 
 
-def weigh_rules(
-    sample: Sample, problems: Sequence[tuple[Sequence[Any], Array]], multi_class: str | None
-) -> list[WeightedRule]:
-    """Return the rules of an ensemble, those of equal conditions as one, the largest votes of each sub-problem first.
+def weigh_rules(learners: Sequence[Any], weights: Array, X: Any, masses: Array) -> list[WeightedRule]:
+    """Return the rules of weak learners of weights (n_weak_learners, ...), the largest first, on samples with masses.
 
-    Of each sub-problem there are its weak learners and their votes, for the second of two sides (n_weak_learners,), or
-    for all classes (n_weak_learners, n_classes). Where there is one problem, `multi_class` is None.
+    Rules of equal conditions are one.
     """
-    n_classes = len(sample.classes)
-    everyone = [(np.full(len(sample.labels), True), sample.labels)]
-    parts = everyone if multi_class is None else list(SCHEMES[multi_class](sample.labels, n_classes))
-    found = []
-    for problem, ((learners, weights), (rows, labels)) in enumerate(zip(problems, parts, strict=True)):
-        votes: dict[Conditions, Array] = {}
-        for learner, w in zip(learners, weights, strict=True):
-            if np.any(w):
-                for intervals, value in list_rules(learner):
-                    votes[intervals] = votes.get(intervals, np.zeros(np.shape(np.atleast_1d(w)))) + value * w
-        X, masses = sample.X[np.flatnonzero(rows)], sample.masses[rows]
-        own = [
-            _measure(problem, intervals, vote, (X, masses, labels)) for intervals, vote in votes.items() if vote.any()
-        ]
-        found += sorted(own, key=lambda rule: -np.abs(rule.votes).max())
-    return found
+    votes: dict[Conditions, Array] = {}
+    for learner, w in zip(learners, weights, strict=True):
+        if np.any(w):
+            for conditions, value in list_rules(learner):
+                votes[conditions] = votes.get(conditions, np.zeros(np.shape(np.atleast_1d(w)))) + value * w
+    rules = [(Rule(conditions, 1), vote) for conditions, vote in votes.items() if vote.any()]
+    found = [WeightedRule(rule, vote, masses * rule.holds(X)) for rule, vote in rules]
+    return sorted(found, key=lambda each: -np.abs(each.votes).max())
 
 
-def _measure(
-    problem: int, intervals: Conditions, votes: Array, data: tuple[Any, Array, NDArray[np.intp]]
-) -> WeightedRule:
-    X, masses, labels = data
-    side = int(votes[0] > 0) if len(votes) == 1 else int(votes.argmax())
-    rule = Rule(intervals, 1)
-    held = masses * rule.holds(X)
+def average(values: Any, held: Array) -> float:
+    """Return the mean of values over the samples that a rule holds for; NaN where there are none."""
     covered = float(held.sum())
-    precision = float(held[labels == side].sum()) / covered if covered else np.nan
-    return WeightedRule(problem, rule, side, votes, covered / float(masses.sum()), precision)
+    return float(held @ np.asarray(values, np.float64)) / covered if covered else np.nan

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
-from cvxens.estimators.base import Learner
+from cvxens.estimators.base import Predictor
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, check_weights
@@ -73,6 +72,11 @@ class SurvivalSample(Weighted):
 
     times: Array  # (n_kept,)
     events: NDArray[np.bool_]  # (n_kept,), True where there was one
+
+    @property
+    def outcomes(self) -> tuple[str, Array]:
+        """What rules are described by: the share of samples that had an event."""
+        return "events", self.events.astype(np.float64)
 
     @classmethod
     def read(
@@ -155,27 +159,11 @@ def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, wei
 
 
 @dataclass(eq=False, repr=False)
-class SurvivalModel(Learner):
+class SurvivalModel(Predictor):
     """A model of hazards, whose scores are their logarithms."""
 
     def _read(self, X: Any, y: Any, *, reset: bool, **given: Any) -> SurvivalSample:
         return SurvivalSample.read(self, X, y, self._accepts(), reset=reset, **given)
-
-    def predict(self, X: Any) -> Array:
-        """Predict the risk of samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores f; the hazard is that of f = 0 times exp(f), so that events are the earlier the higher they are.
-        """
-        check_is_fitted(self)
-        return self._raw_scores(self._accepts().new(self, X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the concordance index of the predicted risks.

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from cvxens.certificates import Certificate
 from cvxens.estimators.base import Certified, Limited
 from cvxens.estimators.explanations import Terms, list_votes_of
-from cvxens.estimators.multiclass import name_sides
-from cvxens.estimators.rules import weigh_rules
+from cvxens.estimators.multiclass import SCHEMES, name_sides
+from cvxens.estimators.rules import average, weigh_rules
 from cvxens.estimators.samples import OracleFactory
 from cvxens.hypotheses import Constant, Hypothesis, Negated, Rule, Scaled, SignedTree, with_names
 from cvxens.types import Array
@@ -129,24 +129,23 @@ class Vote(Limited, Certified):
         The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
         weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf.
 
-        Of a regressor, a line has what is added to the prediction where the test holds, and taken off where it does
-        not; the last one is the intercept.
-
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples that the rules are counted on, such as those of the fit.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Their classes, targets, grades, or times and events, as in `fit`.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each counts; by default once.
+            How often each counts; by default once. Rankers do without.
 
         Returns
         -------
         pandas.DataFrame
-            `problem` (the sub-problem), `rule` (its conditions), `class` (what it votes for), `weight` (what it adds to
-            the score; one column per class where there are several scores), `support` (the share of the samples that it
-            holds for), `precision` (the share of these that are of its class), `length` (its number of conditions).
+            `rule` (its conditions), `weight` (what it adds to the score; one column per score where there are several),
+            `support` (the share of the samples that it holds for), `length` (its number of conditions). Of a classifier
+            also `problem` (the sub-problem), `class` (what it votes for), and `precision` (the share of these samples
+            that are of its class); of others the `mean` of these samples' targets or grades, or the share that had
+            `events`.
 
         Raises
         ------
@@ -166,24 +165,38 @@ class Vote(Limited, Certified):
         2 True
         """
         pd = check_pandas_support("get_rules")
-        sample = self._read_again(X, y, sample_weight=sample_weight)
-        problems = list(_list_problems(self))
-        parts, names = self._parts(), _names(self)
-        multi_class = None if parts == [self] else parts[0].multi_class
-        rows = [
-            {
-                "problem": found.problem,
-                "rule": with_names(found.rule.test, names),
-                "class": problems[found.problem][1][found.side],
-                **_weights(found.votes),
-                "support": found.support,
-                "precision": found.precision,
-                "length": len(found.rule.intervals),
-            }
-            for found in weigh_rules(sample, [(learners, votes) for _, _, learners, votes in problems], multi_class)
-        ]
-        columns = ["problem", "rule", "class", "weight", "support", "precision", "length"]
+        sample = self._read_again(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        rows = list(self._list_rules(sample))
+        columns = ["rule", "weight", "support", "length"]
         return pd.DataFrame(rows, columns=None if rows else columns)
+
+    def _list_rules(self, sample: Any) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `get_rules`, on the samples of the sub-problems."""
+        names = _names(self)
+        if not hasattr(self, "classes_"):
+            measure, values = sample.outcomes
+            for rule, votes, held in weigh_rules(self.weak_learners_, self.weights_, sample.X, sample.masses):
+                seen = {"support": held.sum() / sample.masses.sum(), measure: average(values, held)}
+                yield {"rule": with_names(rule.test, names), **_weights(votes), **seen, "length": len(rule.intervals)}
+            return
+        parts = self._parts()
+        everyone = [(np.full(len(sample.labels), True), sample.labels)]
+        subsets = everyone if parts == [self] else SCHEMES[parts[0].multi_class](sample.labels, len(sample.classes))
+        for problem, ((_, sides, learners, votes), (rows, labels)) in enumerate(
+            zip(_list_problems(self), subsets, strict=True)
+        ):
+            X, masses = sample.X[np.flatnonzero(rows)], sample.masses[rows]
+            for rule, vote, held in weigh_rules(learners, votes, X, masses):
+                side = int(vote[0] > 0) if len(vote) == 1 else int(vote.argmax())
+                yield {
+                    "problem": problem,
+                    "rule": with_names(rule.test, names),
+                    "class": sides[side],
+                    **_weights(vote),
+                    "support": held.sum() / masses.sum(),
+                    "precision": average(labels == side, held),
+                    "length": len(rule.intervals),
+                }
 
     def to_text(self, most: int = 20) -> str:
         """Return the ensemble as lines "weight  hypothesis", the `most` largest weights first.
@@ -191,8 +204,9 @@ class Vote(Limited, Certified):
         Of two classes, and of sub-problems, which are named in front, a line says for which class the weight votes if
         the test holds; if it does not, it votes for the other one. Of several classes at once, a line has the votes
         for the classes where the test holds; where it does not, all of them change their signs. Rules say that they
-        have no vote elsewhere. Trees that are grown take several lines. Features have the names that `fit` was given,
-        else x[0], x[1], ... (x0, x1, ... in trees).
+        have no vote elsewhere. Of a model without classes, a line has what is added to the prediction where the test
+        holds, and taken off where it does not; the last one is the intercept. Trees that are grown take several lines.
+        Features have the names that `fit` was given, else x[0], x[1], ... (x0, x1, ... in trees).
 
         Parameters
         ----------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
 from math import inf
 from typing import Any, TypeAlias
 
@@ -15,13 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from cvxens import __version__
 from cvxens.errors import InvalidInput
-from cvxens.estimators import CGEnsSLSClassifier, InfiniteEnsembleSVC, InfiniteEnsembleSVCCV
-from cvxens.estimators.base import Regressor
+from cvxens.estimators import (
+    CGEnsSLSClassifier,
+    InfiniteEnsembleSVC,
+    InfiniteEnsembleSVCCV,
+    InfiniteEnsembleSVR,
+    LPBoostRegressor,
+)
 from cvxens.estimators.boosting import CodedBoosting
 from cvxens.estimators.ensembles import OfAnyFormulation
 from cvxens.estimators.expansions import KernelExpansion
-from cvxens.estimators.rankers import Ranker
-from cvxens.estimators.survival import SurvivalModel
 from cvxens.estimators.votes import Vote
 from cvxens.export.graph import Graph, import_onnx
 from cvxens.hypotheses import Branch, LevelStump, Negated, Ramp, Rule, Scaled
@@ -46,10 +51,11 @@ Scores: TypeAlias = tuple[list[str], Array]
 def to_onnx(model: Any) -> Any:
     """Return a fitted ensemble of stumps, trees of depth 2 and rules, or an additive model, as ONNX.
 
-    The graph has one input, X (n, n_features) of float64, and two outputs: `scores`, which is `decision_function`, and
-    `label`, the class, of the type that `classes_` has. Scores are added up in the order in which the estimator adds
-    them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and for expansions
-    in kernels, whose scores are equal up to rounding. Values on a threshold count as above it.
+    The graph has one input, X (n, n_features) of float64. Of a classifier there are two outputs: `scores`, which is
+    `decision_function`, and `label`, the class, of the type that `classes_` has; of a regressor, a ranker or a survival
+    model there are the `scores` alone, which are what it predicts. Scores are added up in the order in which the
+    estimator adds them, so they are its own to the last bit where the runtime adds in order, but for simplex codes and
+    for expansions in kernels, whose scores are equal up to rounding. Values on a threshold count as above it.
 
     A nominal feature, of a model that was fitted to a data frame with such columns, is given as the code of its level:
     0, 1, ... in the order of `features_`, which the property `columns` repeats. Where a model takes missing values,
@@ -63,7 +69,8 @@ def to_onnx(model: Any) -> Any:
     model : estimator
         A fitted ensemble whose weak learners are stumps, trees of depth 2 or rules; or a machine whose kernel is a sum
         over features, those that have `shape_functions_`: `InfiniteEnsembleSVC` and its cross-validation, `RhoSVC`,
-        `RegAdaBoostClassifier` and `PartialSVMEnsembleClassifier`, with the kernels of stumps. A pipeline is not taken:
+        `RegAdaBoostClassifier`, `PartialSVMEnsembleClassifier` and `InfiniteEnsembleSVR`, with the kernels of stumps. A
+        pipeline is not taken:
         export its last step, which sees what the steps before it make of X.
 
     Returns
@@ -97,16 +104,22 @@ def to_onnx(model: Any) -> Any:
     check_is_fitted(model)
     graph = Graph(gaps=_takes_gaps(model))
     (scores, box), classes = _add_scores(model, graph), _find_classes(model)
-    _add_outputs(graph, scores, _add_range(model, graph, box), classes)
+    inside = _add_range(model, graph, box)
     describe = package.helper.make_tensor_value_info
-    shape = ("n", len(classes)) if len(scores) > 1 else ("n",)
-    label_type = package.helper.np_dtype_to_tensor_dtype(classes.dtype)
+    shape = ("n", len(scores)) if len(scores) > 1 else ("n",)
+    outputs = [describe("scores", package.TensorProto.DOUBLE, shape)]
+    if classes is None:
+        _add_predictions(graph, scores, inside)
+    else:
+        _add_outputs(graph, scores, inside, classes)
+        label_type = package.helper.np_dtype_to_tensor_dtype(classes.dtype)
+        outputs.insert(0, describe("label", label_type, ("n",)))
     proto = package.helper.make_model(
         package.helper.make_graph(
             graph.nodes,
             "scores",
             [describe("X", package.TensorProto.DOUBLE, ("n", model.n_features_in_))],
-            [describe("label", label_type, ("n",)), describe("scores", package.TensorProto.DOUBLE, shape)],
+            outputs,
             graph.constants,
         ),
         opset_imports=[package.helper.make_opsetid("", OPERATORS)],
@@ -121,8 +134,6 @@ def to_onnx(model: Any) -> Any:
 def _add_scores(model: Any, graph: Graph) -> Scores:
     """Add the scores of a fitted estimator to a graph, in parts that ONNX has operators for."""
     match model:
-        case Regressor() | Ranker() | SurvivalModel():
-            raise InvalidInput("model", f"found a {type(model).__name__}, whose scores are of no classes", REMEDY)
         case OfAnyFormulation() if any(part._decide is not None for part in model._parts()):
             raise InvalidInput("model", "found a formulation whose variables of its own act by a function", REMEDY)
         case InfiniteEnsembleSVCCV():
@@ -135,9 +146,13 @@ def _add_scores(model: Any, graph: Graph) -> Scores:
             # the score of a class is the inner product of its code with the coordinates
             (scores, box), codes = _add_vote(model, graph), model.codes_
             return graph.combine(scores, codes[1:] if len(codes) == 2 else codes), box
+        case LPBoostRegressor():
+            scores, box = _add_vote(model, graph)
+            # of several quantiles, which ascend
+            return list(accumulate(scores, partial(graph.put, "Max"))), box
         case Vote():
             return _add_parts(model, graph, _add_vote)
-        case InfiniteEnsembleSVC() | KernelExpansion():
+        case InfiniteEnsembleSVC() | InfiniteEnsembleSVR() | KernelExpansion():
             return _add_parts(model, graph, _add_functions)
     found = f"found a {type(model).__name__}, which is not made of functions of one feature"
     raise InvalidInput("model", found, REMEDY)
@@ -229,8 +244,10 @@ def _find_box(kernel: Any, n_features: int) -> Array:
     return np.clip(box, -largest, largest)
 
 
-def _find_classes(model: Any) -> NDArray:
-    """Return the classes in a type that ONNX has."""
+def _find_classes(model: Any) -> NDArray | None:
+    """Return the classes in a type that ONNX has; None where there are none."""
+    if not hasattr(model, "classes_"):
+        return None
     classes = model.classes_
     for kinds, dtype in (("b", np.bool_), ("iu", np.int64), ("f", np.float64)):
         if classes.dtype.kind in kinds:
@@ -273,6 +290,16 @@ def _add_outputs(graph: Graph, columns: Sequence[str], inside: str, classes: NDA
         graph.put("Where", graph.put("Unsqueeze", inside, np.array([1])), scores, np.nan, result="scores")
     known = graph.put("Where", inside, best, np.array(len(classes)))
     graph.put("Gather", classes, known, result="label", label=REFUSAL)
+
+
+def _add_predictions(graph: Graph, columns: Sequence[str], inside: str) -> None:
+    """Add the output of a model without classes, with an error for samples that are not inside its range."""
+    # there is one zero, and none at the place of those outside
+    zeros = graph.put("Gather", np.zeros(1), graph.put("Where", inside, np.array(0), np.array(1)), label=REFUSAL)
+    if len(columns) == 1:
+        graph.put("Sub", columns[0], zeros, result="scores")
+    else:
+        graph.put("Sub", graph.stack(columns), graph.put("Unsqueeze", zeros, np.array([1])), result="scores")
 
 
 def _describe(model: Any) -> dict[str, str]:

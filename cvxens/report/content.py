@@ -179,7 +179,7 @@ def _describe_rules(model: Any, given: Given | None) -> Content:
     if not hasattr(model, "to_frame"):
         return {"lacking": "This model is no list of rules."}
     frame, kind = None, "rules"
-    if given is not None and given.y is not None and hasattr(model, "classes_"):
+    if given is not None and given.y is not None:
         try:
             frame = model.get_rules(given.raw, given.y, given.weights)
         except InvalidInput:

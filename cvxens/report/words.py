@@ -6,6 +6,9 @@ from math import isfinite
 
 from cvxens.certificates import Certificate
 
+MEAN = "a mean of"
+"""What the note of a certificate says of an average of ensembles."""
+
 TO_ROUNDING = 1e-9
 """A relative gap that people need not read the digits of."""
 
@@ -19,6 +22,13 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     --------
     >>> describe_proof(Certificate(1.0, 0.99, 0.01, 0.01, {}, {}, True), 0.05, "the objective", "")
     'Proven: the objective is within 1 % of the best possible (asked: 5 %).'
+
+    A mean of ensembles, each of which is as good as was asked at its own price, is further from the best at one:
+
+    >>> note = "over every hypothesis of the oracle, of a mean of 3 ensembles"
+    >>> mean = Certificate(1.0, 0.98, 0.02, 0.02, {}, {}, True, note=note)
+    >>> describe_proof(mean, 0.001, "the objective", "all stumps")
+    'Proven: the objective of a mean of 3 ensembles is within 2 % of the best possible over all stumps.'
     """
     among = f" over {over}" if "hypothes" in certificate.note else ""
     asked = "" if tol is None else f" (asked: {as_percent(tol)})"
@@ -33,6 +43,9 @@ def describe_proof(certificate: Certificate, tol: float | None, what: str, over:
     if tol is None:
         sides = f"{certificate.primal:.4g}, and none is beyond {certificate.dual:.4g}"
         return f"Proven: {what} is {sides}{among}."
+    if MEAN in certificate.note:
+        mean = certificate.note[certificate.note.index(MEAN) :]
+        return f"Proven: {what} of {mean} is within {as_percent(certificate.relative_gap)} of the best possible{among}."
     if not certificate.holds(tol):
         return f"Not within the tolerance asked, {as_percent(tol)}: proven is only that {within}."
     if certificate.relative_gap <= TO_ROUNDING:

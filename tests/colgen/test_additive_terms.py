@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import AdditiveTerms
+from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees
 from cvxens.colgen.oracles.additive_terms import list_ramps
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Ramp
@@ -118,3 +118,20 @@ def test_of_a_sample_with_gaps_and_levels_answers_are_those_of_a_list_of_all(see
     assert largest <= priced.edge_bound <= largest * (1 + 1e-9)
     for column in priced.columns:
         assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)
+
+
+def test_pairs_are_of_numbers_alone_also_where_some_are_missing():
+    random = np.random.default_rng(1)
+    gapped = random.integers(0, 5, (30, 2)).astype(float)
+    gapped[::7, 0], gapped[1::9, 1] = np.nan, np.nan
+    X = np.column_stack([gapped, random.integers(0, 3, 30)])
+    kinds = [Feature("a"), Feature("b"), Feature("sky", ("x", "y", "z"))]
+    for _ in range(5):
+        s = random.normal(size=30)
+        both = AdditiveTerms(X, features=kinds).price(s)
+        alone, trees = AdditiveTerms(X, features=kinds, pairs=False).price(s), DepthTwoTrees(gapped).price(s)
+        largest = max(alone.columns[0].edge, trees.columns[0].edge / 2)
+        assert both.columns[0].edge == pytest.approx(largest, rel=1e-12)
+        assert largest <= both.edge_bound <= largest * (1 + 1e-9)
+        for column in both.columns:
+            assert column.edge == pytest.approx(column.hypothesis(X) @ s, rel=1e-9, abs=1e-12)

@@ -13,14 +13,16 @@ from numpy.testing import assert_allclose
 from cvxens.colgen import Column, Ending, MasterSolution, Priced, column_generation, formulations, iterate
 from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, LeastSquaresMaster
 from cvxens.colgen.oracles import Stumps
-from cvxens.colgen.stabilisation import Averaged, InOut, StabilisedMaster, stabilised
+from cvxens.colgen.stabilisation import Averaged, InOut, SelfAdjusting, StabilisedMaster, stabilised
 from cvxens.errors import InvalidInput
 
 X, y = noisy(60, 4, seed=1)
 H = all_stumps(X)
 SOFT = formulations.soft_margin(0.4)
 OPTIMUM = linear_program(H, y, slack=0.4)
-RULES = st.builds(lambda rule, share: rule(share), st.sampled_from([InOut, Averaged]), st.sampled_from([0.0, 0.3, 0.9]))
+RULES = st.builds(
+    lambda rule, share: rule(share), st.sampled_from([InOut, Averaged, SelfAdjusting]), st.sampled_from([0.0, 0.3, 0.9])
+)
 
 
 @settings(deadline=None, max_examples=40)
@@ -39,7 +41,7 @@ def test_soft_margins_reach_the_same_optimum_with_valid_bounds(rule, master, C, 
     assert all(row.bound <= optimum + slack and row.objective >= optimum - slack for row in run.history)
 
 
-@pytest.mark.parametrize("rule", [InOut(0.5), Averaged(0.5)])
+@pytest.mark.parametrize("rule", [InOut(0.5), Averaged(0.5), SelfAdjusting(0.5)])
 def test_lpboost_and_hard_margins_reach_their_optima(rule):
     run = column_generation(formulations.lpboost(0.05), Stumps(X), y, tol=1e-8, master=stabilised(HighsMaster, rule))
     assert run.certificate.primal == pytest.approx(soft_minimum_program(H, y, 0.05), rel=1e-7)
@@ -50,7 +52,7 @@ def test_lpboost_and_hard_margins_reach_their_optima(rule):
     assert hard.certificate.primal == pytest.approx(linear_program(H, easy, slack=None), rel=1e-7)
 
 
-@pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4)])
+@pytest.mark.parametrize("rule", [InOut(0.4), Averaged(0.4), SelfAdjusting(0.4)])
 def test_squared_penalties_reach_their_optimum(rule):
     formulation = formulations.simplex_least_squares(y[:, None], 0.3)
     plain = column_generation(formulation, Stumps(X), tol=1e-9)
@@ -147,3 +149,19 @@ def test_under_a_heuristic_oracle_the_end_is_the_masters_own():
 def test_shares_that_are_none(rule, share):
     with pytest.raises(InvalidInput, match=re.escape(f"share: found {share!r}")):
         rule(share)
+
+
+def test_a_share_rises_where_the_bound_falls_and_falls_where_it_rises():
+    rule, shares = SelfAdjusting(0.5), []
+    for ahead in (True, True, False, False):
+        shares.append(rule.adjust(shares[-1] if shares else rule.share, ahead))
+    assert shares[1] < shares[0] < 0.5
+    assert shares[1] < shares[2] < shares[3]
+    assert 0.0 <= rule.adjust(0.05, True) < 0.05
+    assert rule.adjust(0.99, False) <= 0.99
+    master = stabilised(HighsMaster, rule)(SOFT, y)
+    for step in iterate(master, Stumps(X, columns_per_round=2)):
+        shares.append(master.share)
+        if step.relative_gap < 1e-6:
+            break
+    assert len(set(shares)) > 6

@@ -24,6 +24,7 @@ from cvxens import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
     AdditiveClassifier,
+    AdditiveRegressor,
     CGEnsClassifier,
     CGEnsSLSClassifier,
     ColumnGenerationClassifier,
@@ -474,14 +475,37 @@ REFUSED = {
     "kernels of given ranges": (RhoSVC(StumpKernel((-9.0,) * 3, (9.0,) * 3)), "was given ranges; leave them open"),
     "SupervisedKernelRLSClassifier": (SupervisedKernelRLSClassifier(n_experts=3), "a SupervisedKernelRLSClassifier"),
     "SupervisedKernelRLSRegressor": (SupervisedKernelRLSRegressor(n_experts=3), "a SupervisedKernelRLSRegressor"),
-    "LPBoostRanker": (LPBoostRanker(tol=0.1), "a LPBoostRanker, whose scores are of no classes"),
-    "LPBoostRegressor": (LPBoostRegressor(tol=0.1), "a LPBoostRegressor, whose scores are of no classes"),
-    "ColumnGenerationRegressor": (ColumnGenerationRegressor(tol=0.1), "a ColumnGenerationRegressor, whose scores"),
-    "ColumnGenerationSurvival": (ColumnGenerationSurvival(tol=0.1), "a ColumnGenerationSurvival, whose scores"),
-    "InfiniteEnsembleSVR": (InfiniteEnsembleSVR(), "a InfiniteEnsembleSVR, whose scores"),
     "another library's": (LogisticRegression(), "a LogisticRegression, which is not made of"),
     "a pipeline": (make_pipeline(LPBoostClassifier(tol=0.1)), "a Pipeline, which is not made of"),
 }
+
+
+PREDICTORS = {
+    "AdditiveRegressor": AdditiveRegressor(C=1.0),
+    "LPBoostRanker": LPBoostRanker(tol=0.1),
+    "LPBoostRegressor": LPBoostRegressor(tol=0.1, oracle="pair_rules"),
+    "quantiles": LPBoostRegressor("quantile", quantile=[0.2, 0.5, 0.9], tol=0.1),
+    "ColumnGenerationRegressor": ColumnGenerationRegressor(tol=0.1, oracle="depth_two_trees"),
+    "ColumnGenerationSurvival": ColumnGenerationSurvival(tol=0.1),
+    "InfiniteEnsembleSVR": InfiniteEnsembleSVR(),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_models_without_classes_predict_alike(name):
+    X, y = sample(2)
+    t = np.abs(X[:, 0] * X[:, 1]) + (y == "a")
+    model = clone(PREDICTORS[name]).fit(X, t)
+    run = session(model)
+    assert [each.name for each in run.get_outputs()] == ["scores"]
+    (scores,) = run.run(None, {"X": X})
+    if name == "InfiniteEnsembleSVR":
+        np.testing.assert_allclose(scores, model.predict(X), rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(scores, model.predict(X), strict=True)
+    X[3, 1] = np.inf
+    with pytest.raises(InvalidArgument, match="within the ranges of the model"):
+        run.run(None, {"X": X})
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -494,7 +518,13 @@ def test_what_cannot_be_exported(name):
 
 
 def test_every_estimator_is_exported_or_refused():
-    exported = (*STUMPS.values(), *ADDITIVE.values(), CGEnsSLSClassifier(), *(kind() for kind in EXPANSIONS))
+    exported = (
+        *STUMPS.values(),
+        *PREDICTORS.values(),
+        *ADDITIVE.values(),
+        CGEnsSLSClassifier(),
+        *(kind() for kind in EXPANSIONS),
+    )
     tried = {type(estimator).__name__ for estimator in exported}
     refused = {type(estimator).__name__ for estimator, _ in REFUSED.values()}
     assert tried | refused >= {name for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}

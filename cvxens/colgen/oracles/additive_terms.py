@@ -38,8 +38,9 @@ class AdditiveTerms(Union):
     Where features have signs there are `PairRules`, which keep them, in place of all trees, at half the cost, as rules
     are 0 elsewhere.
 
-    Missing values and nominal features are as in `QuantileStumps`: a step sends missing values to the better side, a
-    line and a ramp are 0 there, and of levels one is told from the others. Of a sample with either there are no pairs.
+    Missing values and nominal features are as in `QuantileStumps`: a step sends missing values to the better side, as
+    trees do, a line and a ramp are 0 there, and of levels one is told from the others. Pairs are of numbers, and of
+    whether values are known.
 
     Parameters
     ----------
@@ -99,8 +100,9 @@ class AdditiveTerms(Union):
         found: list[Any] = [QuantileStumps(X, signs=signs, **steps)]
         if ramps := list(list_ramps(X, signs, sample_weight, kinds.numeric.tolist())):
             found.append(Pool.of(ramps, X, columns_per_round=COLUMNS_A_ROUND, negations=not sided))
-        if pairs and kinds.plain and X.shape[1] > 1 and (interactions is None or len(interactions) > 0):
+        if pairs and len(kinds.numeric) > 1 and (interactions is None or len(interactions) > 0):
             given |= {"n_bins": n_bins, "interactions": interactions, "forbidden": forbidden, "constant": False}
+            given["nominal"] = np.flatnonzero(kinds.nominal).tolist()
             cost = validation.positive("pair_cost", pair_cost)
             if sided:
                 found.append(Costed(PairRules(X, signs=signs, **given), cost / 2))

@@ -60,17 +60,22 @@ class BinnedFeatures:
         sample_weight: Any = None,
         order: Literal["C", "F"] = "C",
         columns: Sequence[int] | None = None,
+        uncut: Collection[int] = (),
     ) -> Self:
         """Cut every feature into at most `n_bins` bins, a distinct value each, or of nearly equal masses of samples.
 
         If the features are some `columns` of X, they may have missing values, of which the code is one beyond the last.
+        Those that are `uncut` have one bin.
         """
         features = SortedFeatures(X, columns)
         masses = None if sample_weight is None else sample_prices("sample_weight", sample_weight, features.n_samples)
         if masses is not None and (masses == masses[0]).all():
             masses = None
         most = min(whole("n_bins", n_bins, least=2), MOST_BINS - (columns is not None)) - 1
-        thresholds = [choose_thresholds(features, j, most, masses) for j in range(features.n_features)]
+        thresholds = [
+            np.zeros(0) if j in uncut else choose_thresholds(features, j, most, masses)
+            for j in range(features.n_features)
+        ]
         codes = np.empty((features.n_samples, features.n_features), np.uint8, order=order)
         for k, own in enumerate(thresholds):
             values = np.asarray(column(features.X, int(features.columns[k])), np.float64)
@@ -337,6 +342,8 @@ class BinnedOracle:
         At most so many columns are returned; by default all that were found.
     sample_weight : array-like of shape (n_samples,), optional
         How much of the sample each row is, above 0, for the bins; by default 1.
+    nominal : collection of int
+        Columns of codes of levels, which have no order: no hypothesis asks for more than whether they are known.
     """
 
     largest: ClassVar[float] = 1.0
@@ -349,12 +356,14 @@ class BinnedOracle:
     constant: bool = True
     columns_per_round: int | None = None
     sample_weight: InitVar[Any] = None
+    nominal: Collection[int] = ()
 
     def __post_init__(self, X: Any, sample_weight: Any) -> None:
         X = check_features(X, gaps=True)
         gaps = count_missing(X) > 0
         columns = range(X.shape[1]) if gaps.any() else None
-        self.binned = BinnedFeatures.from_samples(X, self.n_bins, sample_weight=sample_weight, columns=columns)
+        given: Any = {"sample_weight": sample_weight, "columns": columns, "uncut": self.nominal}
+        self.binned = BinnedFeatures.from_samples(X, self.n_bins, **given)
         self.readings = Readings.from_bins(self.binned, gaps)
         if not self.readings.counts.any():
             raise InvalidInput("X", "found constant features only", "give at least one feature that varies")

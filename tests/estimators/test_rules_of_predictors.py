@@ -1,0 +1,63 @@
+"""Models without classes as tables of rules, which add up to what they predict."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cvxens import ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
+
+NAMES = ["age", "dose", "sex"]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    random = np.random.default_rng(5)
+    X = random.integers(0, 5, (50, 3)).astype(float)
+    return pd.DataFrame(X, columns=NAMES), np.round(X[:, 0] * (X[:, 1] > 2) + random.exponential(size=50), 1)
+
+
+MODELS = {
+    "regression": (LPBoostRegressor(C=1.0, oracle="depth_two_trees", tol=1e-2), "mean"),
+    "ranking": (LPBoostRanker(C=10.0, oracle="pair_rules"), "mean"),
+    "survival": (ColumnGenerationSurvival(C=1.0), "events"),
+}
+
+
+def hold(rule, X):
+    """True for the samples that a rule of words holds for."""
+    return np.ones(len(X), bool) if rule == "always" else X.eval(rule.replace(" = ", " == ")).to_numpy()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rules_add_up_to_the_predictions(name, sample):
+    X, t = sample
+    model, measure = MODELS[name]
+    y = np.array([(e, time) for e, time in zip(t > 1, t, strict=True)], [("event", bool), ("time", float)])
+    model.fit(X, y if name == "survival" else t)
+    rules = model.get_rules(X, y if name == "survival" else t)
+    assert rules.columns.tolist() == ["rule", "weight", "support", measure, "length"]
+    assert rules["weight"].abs().is_monotonic_decreasing
+    f = model.intercept_ + sum(w * hold(rule, X) for rule, w in zip(rules["rule"], rules["weight"], strict=True))
+    assert f == pytest.approx(model.predict(X))
+    for rule, support, mean in rules[["rule", "support", measure]].itertuples(index=False):
+        held = hold(rule, X)
+        assert support == pytest.approx(held.mean())
+        assert mean == pytest.approx((y["event"] if name == "survival" else t)[held].mean())
+
+
+def test_weights_of_samples_count(sample):
+    X, t = sample
+    model = LPBoostRegressor(C=1.0).fit(X, t)
+    twice = model.get_rules(X, t, sample_weight=np.where(X["age"] > 2, 2.0, 1.0))
+    again = model.get_rules(pd.concat([X, X[X["age"] > 2]]), np.append(t, t[X["age"] > 2]))
+    pd.testing.assert_frame_equal(twice, again)
+
+
+def test_several_quantiles_have_a_weight_each(sample):
+    X, t = sample
+    model = LPBoostRegressor("quantile", quantile=[0.2, 0.8], C=1.0).fit(X, t)
+    rules = model.get_rules(X, t)
+    f = model.intercept_ + sum(
+        np.outer(hold(rule, X), w) for rule, *w in rules[["rule", "weight_0", "weight_1"]].itertuples(index=False)
+    )
+    assert f == pytest.approx(model.predict(X))
