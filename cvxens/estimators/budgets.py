@@ -21,7 +21,6 @@ import numpy as np
 
 from cvxens.certificates import Certificate
 from cvxens.colgen import Column, Formulation, Hypothesis, Oracle, Run
-from cvxens.colgen.oracles import Costed
 from cvxens.errors import InvalidInput
 from cvxens.estimators.votes import find_shares
 from cvxens.hypotheses import Scaled
@@ -50,6 +49,7 @@ class Spent:
 def solve_within(
     formulation: Formulation,
     oracle: Oracle,
+    charge: Callable[[float], tuple[Oracle, Callable[[Any], Any]]],
     use: Callable[[Any], float],
     at_most: float,
     solve: Callable[[Oracle, Sequence[Hypothesis]], Run],
@@ -58,7 +58,8 @@ def solve_within(
 ) -> tuple[Run, float]:
     """Solve a formulation within a budget; returns the run, whose certificate counts it, and the budget's multiplier.
 
-    `solve` runs over an oracle from hypotheses to start with, and `certify` evaluates hypotheses, weights, intercept
+    `charge` returns the oracle whose hypotheses cost ``1 + rate use`` each, and what divides one by its cost; `solve`
+    runs over an oracle from hypotheses to start with, and `certify` evaluates hypotheses, weights, intercept
     and multipliers on the sample.
     """
     penalty = formulation.terms[1]
@@ -73,8 +74,8 @@ def solve_within(
 
     def run_at(pi: float, start: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
         """Return a run at a multiplier, its ensemble in the weights of the hypotheses themselves, and D."""
-        costed = Costed(oracle, lambda h: 1 + pi / lam * use(h), least=1.0)
-        run = solve(costed, [costed.scale(h) for h in start])
+        costed, scale = charge(pi / lam)
+        run = solve(costed, [scale(h) for h in start])
         plain = [c.hypothesis.hypothesis if isinstance(c.hypothesis, Scaled) else c.hypothesis for c in run.columns]
         factors = [c.hypothesis.factor if isinstance(c.hypothesis, Scaled) else 1.0 for c in run.columns]
         bound = run.certificate.dual - pi * at_most

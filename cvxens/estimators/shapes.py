@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation, Hypothesis, Oracle, Run, column_generation
-from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.colgen.oracles import Costed, QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
 from cvxens.estimators.budgets import certify_within, measure_use, solve_within
 from cvxens.estimators.progress import warn_of, with_callbacks
@@ -150,8 +150,9 @@ class Constrained(Shaped):
     constraints: Sequence[SideConstraint] | None = None
     prices_: dict[str, float] = field(init=False)
 
-    # the multiplier of the budget, of the copy that fits
+    # the multiplier of the budget, and what features cost by it, of the copy that fits
     _budget_price = 0.0
+    _costs: ClassVar[Any] = None
 
     def _check(self, sample: Any) -> None:
         super()._check(sample)
@@ -208,6 +209,11 @@ class Constrained(Shaped):
             formulation = hold(formulation, rows, np.ones(1) if formulation.on_scores else sample.signs)
         return self._take_sides(formulation)
 
+    def _offer(self, sample: Any) -> dict[str, Any]:
+        parent: Any = super()
+        offered: dict[str, Any] = parent._offer(sample)
+        return offered if self._costs is None else {**offered, "costs": self._costs}
+
     def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
         parent: Any = super()
         budget = find_budget(self.constraints, sample)
@@ -225,8 +231,18 @@ class Constrained(Shaped):
             certificate: Certificate = parent._certify_at(sample, formulation, oracle, hypotheses, u, w, b)
             return certificate
 
+        def charge(rate: float) -> tuple[Oracle, Callable[[Any], Any]]:
+            costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
+            if not offers(self.oracle, "costs"):  # type: ignore[attr-defined]
+                return costed, costed.scale
+            # stumps know costs of features themselves
+            at: Any = copy(self)
+            at._costs = 1 + rate * prices
+            return at._oracle(sample, formulation), costed.scale
+
         at_most, prices = budget
-        run, price = solve_within(formulation, oracle, measure_use(prices), at_most, solve, certify, self._tol)
+        use = measure_use(prices)
+        run, price = solve_within(formulation, oracle, charge, use, at_most, solve, certify, self._tol)
         self._budget_price = price
         if not run.certificate.holds(self._tol):
             reached = f"the relative gap within the budget is {run.certificate.relative_gap:.3g}, tol is {self._tol:g}"

@@ -175,6 +175,8 @@ class FeatureBudget(SideConstraint):
     ``sum_j use(h_j) |w_j| <= at_most``, with the price of each feature of h_j in `use`: what is dear to measure has a
     small part in the scores, and none where that is not worth it. It is no bound on how many features are used, which
     is not convex. Of formulations with an l1 penalty, such as LPBoost with `C`, a number, and as the only constraint.
+    Over "stumps" a run is as fast as without; other weak learners are asked for again until no other is better for its
+    price (`cvxens.colgen.oracles.Costed`), which is for small samples: the certificate says what that leaves open.
 
     Parameters
     ----------
@@ -188,9 +190,9 @@ class FeatureBudget(SideConstraint):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from cvxens import LPBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.2, {3: 1.0, 7: 2.0})]).fit(X, y)
-    >>> w = {j: sum(w for h, w in zip(model.weak_learners_, model.weights_) if h.step.feature == j) for j in (3, 7)}
-    >>> bool(w[3] + 2 * w[7] <= 0.2), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
+    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.5)]).fit(X, y)
+    >>> used = sum(w for h, w in zip(model.weak_learners_, model.weights_) if hasattr(h, "feature"))
+    >>> bool(used <= 0.5), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
     (True, True, True)
     """
 
