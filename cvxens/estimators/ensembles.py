@@ -44,6 +44,7 @@ from cvxens.estimators.base import (
     multipliers_of_fit,
     refuse_intercept,
 )
+from cvxens.estimators.early_stopping import StoppedEarly, Watch
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.probabilities import Calibrated, Probabilities, normalise
 from cvxens.estimators.progress import REMEDIES, rounds_of, time_limit, warn_of
@@ -57,7 +58,7 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.selection import Choice, Member, PricedBySample
+from cvxens.estimators.selection import AUTO, Choice, Member, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -177,10 +178,13 @@ class Ensemble(Vote):
         # a copy with what was chosen, so that a fit that fails leaves the estimator as it was
         at = copy(self)
         at.__dict__ = {**vars(at), **chosen}
+        watch = at._watch = at._watch_over(sample)
+        sample = sample if watch is None else watch.rest
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
         run = at._fit(sample, formulation, oracle, tuple(dict.fromkeys((*known, *choice.learners))))
-        used = average(formulation, oracle, sample, run, choice.members) if choice.members else run
+        members = choice.members if watch is None or watch.best is None else [watch.best]
+        used = average(formulation, oracle, sample, run, members) if members else run
         return {
             # its exact proof would keep the sample
             "certificate_": used.certificate,
@@ -190,6 +194,10 @@ class Ensemble(Vote):
             **chosen,
             **at._appraise(sample, formulation, run),
         }
+
+    def _watch_over(self, sample: Any) -> Watch | None:
+        """Return what follows a fit to a part of a sample; None for a fit to the whole."""
+        return None
 
     def _choose(self, sample: Any) -> Choice:
         """Return what is chosen from the sample before the fit."""
@@ -246,12 +254,13 @@ class Ensemble(Vote):
             n_columns = f"{len(step.solution.w)} columns"
             progress = f"relative gap {step.relative_gap:.2g}, {n_columns}, objective {best.objective:.6g}"
             stop = rounds.end(progress, fitted)
+            stop |= watch is not None and watch.tell(step)
             # the next round has begun by now, unless this was the last one
             if not stop and step.relative_gap > limits["tol"]:
                 rounds.begin()
             return stop
 
-        y = label(formulation, sample)
+        y, watch = label(formulation, sample), vars(self).get("_watch")
         limits: dict[str, Any] = {
             "master": SOLVERS[self._check_solver()],
             "tol": self.tol,
@@ -395,7 +404,7 @@ class OfAnyFormulation(Ensemble):
 
 
 @dataclass(eq=False, repr=False)
-class EnsembleClassifier(Ensemble, Classifier):
+class EnsembleClassifier(StoppedEarly, Ensemble, Classifier):
     """An ensemble that classifies, and has proofs in rational numbers."""
 
     def prove(
@@ -521,7 +530,8 @@ def average(formulation: Formulation, oracle: Oracle, sample: Any, run: Run, mem
     b = np.mean([member.intercept for member in members], axis=0)
     columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
     certificate = certify_ensemble(formulation, oracle, label(formulation, sample), list(weights), run.u, w, b)
-    certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
+    if len(members) > 1:
+        certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
     return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)
 
 
@@ -536,11 +546,18 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     Parameters
     ----------
-    nu : float, optional
+    nu : float or "auto", optional
         In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
+        "auto" chooses it by cross-validation along the path of LL08 P4: of the optimum U at the price C that scores
+        best, nu is U over C times the sum of the sample weights, at which the two are the same model.
     C : float or "auto", optional
         The price of a unit of slack in LL08 P4, in place of `nu`; "auto" chooses it by cross-validation along the path.
         If neither is given, 100 over the sum of the sample weights, which is n_samples without weights.
+
+    Attributes
+    ----------
+    nu_ : float or None
+        nu, given or chosen; None with a price C.
 
     Examples
     --------
@@ -553,10 +570,39 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     source: ClassVar[str] = "DBS02; LL08 P4; SL (4)-(6)"
 
-    nu: float | None = None
+    nu_: float | None = field(init=False)
+    nu: float | str | None = None
     _: KW_ONLY
     C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
+
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
+        if isinstance(self.nu, str):
+            validation.one_of("nu", self.nu, [AUTO])
+            if self.constraints:
+                found = "found 'auto' beside constraints, whose limits are in units of the scores"
+                raise InvalidInput("nu", found, "give a number, or C='auto'")
+
+    def _merges(self) -> bool:
+        return not isinstance(self.nu, str) and super()._merges()
+
+    def _choose(self, sample: Sample) -> Choice:
+        if not isinstance(self.nu, str):
+            choice, nu = super()._choose(sample), None if self.nu is None else float(self.nu)
+            return replace(choice, attributes={**choice.attributes, "nu_": nu})
+        if self.C is not None:
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        at = copy(self)
+        at.nu, at.C = None, AUTO
+        choice = super(LPBoostClassifier, at)._choose(sample)
+        at.C_ = choice.attributes["C_"]
+        formulation = at._formulation(sample)
+        run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
+        # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
+        nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
+        learners = [column.hypothesis for column in run.columns]
+        return Choice({**choice.attributes, "nu_": nu}, learners)
 
     def _given_price(self, sample: Sample) -> float | None:
         if self.nu is not None:
@@ -568,7 +614,7 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
             return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
-        nu = validation.positive("nu", self.nu)
+        nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
         return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)

@@ -323,8 +323,8 @@ class Sample(Weighted):
         return found
 
     def part(self, rows: NDArray[np.bool_]) -> Sample:
-        """Return some of the kept samples, as a sample of the same two classes."""
-        return self.take(rows, self.labels[rows])
+        """Return some of the kept samples."""
+        return replace(self, labels=self.labels[rows], **self._take(rows))
 
     def merge(self) -> Sample:
         """Make one sample of those that are alike, features and class, with the sum of their weights.

@@ -111,8 +111,10 @@ class Shaped:
 
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
+        parent: Any = super()
         constrained = self._shape(sample) or hasattr(formulation.terms[0], "price")
-        return {"price_of_constraints_": self._price_constraints(sample, run) if constrained else None}
+        price = self._price_constraints(sample, run) if constrained else None
+        return {**parent._appraise(sample, formulation, run), "price_of_constraints_": price}
 
     def _price_constraints(self, sample: Any, found: Run) -> tuple[float, float]:
         """Solve without the constraints, from the weak learners of the fit, and compare both optima."""

@@ -256,3 +256,41 @@ def test_bad_options(options, argument):
 def test_bad_paths():
     with pytest.raises(InvalidInput, match="Cs"):
         solve_svm_path(solve_additive_svm, PROBLEM, [1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_features", "stiffness"), [(400, 3, 0.1), (300, 20, 10.0), (50, 170, 1.0), (3, 1, 1.0)]
+)
+def test_systems_are_solved_with_and_without_a_coarse_model(n_samples, n_features, stiffness, monkeypatch):
+    """Conjugate gradients find what Cholesky does, in fewer products where a feature has steps enough."""
+    rng = np.random.default_rng(n_samples)
+    kernel = AdditiveKernel.of(rng.normal(size=(n_samples, n_features)), rng.uniform(0.5, 2, n_features))
+    right, diagonal = rng.normal(size=n_samples), stiffness * rng.uniform(0.5, 2, n_samples)
+    x, b = additive.solve_by_cholesky(kernel, diagonal, right)
+    monkeypatch.setattr(additive, "LINEAR_ACCURACY", 1e-8)
+    products = []
+    real = AdditiveKernel.product
+    monkeypatch.setattr(AdditiveKernel, "product", lambda *given: products.append(1) or real(*given))
+    counts = []
+    for rank in (320, 0):
+        monkeypatch.setattr(additive, "RANK", rank)
+        found, intercept = additive.solve_by_conjugate_gradients(kernel, diagonal, right)
+        assert_allclose(found, x, atol=1e-5 * np.abs(x).max())
+        assert intercept == pytest.approx(b, abs=1e-5 * np.abs(right).max())
+        assert abs(found.sum()) <= 1e-10 * np.abs(found).sum()
+        counts.append(len(products) - sum(counts))
+    assert counts[0] <= counts[1] * (0.5 if n_samples == 400 else 1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 6))
+def test_a_coarse_model_is_symmetric_and_definite_where_weights_add_up_to_0(seed, n_samples, n_features):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (n_samples, n_features)).astype(float)
+    X[0] = 10.0
+    model = additive.CoarseModel(AdditiveKernel.of(X), rng.uniform(0.1, 9, n_samples))
+    a, c = rng.normal(size=(2, n_samples))
+    a, c = a - a.mean(), c - c.mean()
+    assert abs(model(a).sum()) <= 1e-9 * np.abs(model(a)).sum()
+    assert c @ model(a) == pytest.approx(a @ model(c), rel=1e-6, abs=1e-9)
+    assert a @ model(a) > 0

@@ -326,7 +326,7 @@ class Stumps:
         known = best.places[features]
         with_known = (parts.ranges[0, picks] <= known) & (known < parts.ranges[1, picks])
         better = np.flatnonzero(with_known & (sizes > best.sizes[features]))
-        best = Best(*(values.copy() for values in best))
+        best = best._replace(edges=best.edges.copy(), places=best.places.copy(), sizes=best.sizes.copy())
         of_better = features[better]
         best.edges[of_better], best.places[of_better] = edges[better], places[better]
         best.sizes[of_better] = sizes[better]
