@@ -361,6 +361,19 @@ class Ensemble(Vote):
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
+    def _certify_at(
+        self,
+        sample: Any,
+        formulation: Formulation,
+        oracle: Oracle,
+        hypotheses: Sequence[Hypothesis],
+        u: Array,
+        weights: Array,
+        intercept: Any,
+    ) -> Certificate:
+        """Certify weights of any hypotheses on a sample, by the bound of a dual point u."""
+        return certify_ensemble(formulation, oracle, label(formulation, sample), hypotheses, u, weights, intercept)
+
 
 @dataclass(eq=False, repr=False)
 class OfAnyFormulation(Ensemble):
