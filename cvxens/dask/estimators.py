@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -18,23 +18,23 @@ from cvxens import validation
 from cvxens.certificates import Certificate
 from cvxens.colgen import Checkpoint, Formulation, Oracle, Step, formulations
 from cvxens.colgen.loop import Limits, Search
+from cvxens.colgen.protocols import Priced
 from cvxens.dask.masters import ShardedMaster, ShardedRestricted
 from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
-from cvxens.dask.votes import Signs
+from cvxens.dask.votes import Signs, Stumps, sum_edges
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
 from cvxens.estimators.ensembles import (
     SLACK_PRICE,
     CGEnsClassifier,
     ColumnGenerationClassifier,
     LPBoostClassifier,
+    soft_margin,
 )
 from cvxens.estimators.parameters import estimator
 from cvxens.estimators.progress import REMEDIES, time_limit, warn_of
 from cvxens.estimators.votes import sum_votes
 from cvxens.hypotheses import Hypothesis
-from cvxens.problems.losses import Hinge
-from cvxens.problems.penalties import L1
 from cvxens.types import Array
 
 SAMPLES_PER_PART, MANY_PARTS, MANY_COLUMNS = 2000, 10, 200
@@ -212,15 +212,39 @@ def translate_loss(best: list[Any]) -> Iterator[None]:
         raise
     except Exception as error:
         kinds = {kind.__name__ for kind in type(error).__mro__}
-        if not kinds & {
-            "CommClosedError",
-            "KilledWorker",
-            "CancelledError",
-            "FutureCancelledError",
-            "ClosedClientError",
-        }:
+        if not kinds & set(LOSSES):
             raise
         raise WorkersLost(f"{type(error).__name__}: {error!s:.200}", best[-1] if best else None) from error
+
+
+@dataclass(eq=False)
+class Remembered:
+    """An oracle that answers with some hypotheses of its set once, beside its own."""
+
+    oracle: DaskStumps | DaskQuantileStumps
+    known: Sequence[Hypothesis]
+
+    negations = True
+
+    @property
+    def sample(self) -> ShardedSample:
+        """The sample of the oracle."""
+        return self.oracle.sample
+
+    def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
+        """Return the answer of the oracle, and what is remembered, in the sign in which it has an edge."""
+        priced, known = self.oracle.price(s, exclude), self.known
+        if not known:
+            return priced
+        self.known = ()
+        stumps = Stumps.from_hypotheses(known, self.sample)
+        of_classes, totals = self.sample.ask(sum_edges, s, stumps.places)
+        edges = stumps.edges(of_classes[1] - of_classes[0], int(totals[1] - totals[0]), s.exponent).tolist()
+        signed: list[Any] = [*known]
+        columns = [
+            self.sample.make_column(h if edge >= 0 else -h, abs(edge)) for h, edge in zip(signed, edges, strict=True)
+        ]
+        return replace(priced, columns=sorted([*priced.columns, *columns], key=lambda column: -column.edge))
 
 
 @dataclass(eq=False, repr=False)
@@ -235,6 +259,9 @@ class DaskEnsemble(DaskClassifier):
         Stop, with a ConvergenceWarning, at so many weak learners.
     checkpoint : Checkpoint or path, optional
         Where the state of a fit is written down; a fit that finds it goes on from there, on any number of workers.
+    warm_start : bool
+        True if the weak learners of the last fit, on whatever sample of the same features, are offered in the first
+        round beside the oracle's; those of them that improve enter at once.
 
     Attributes
     ----------
@@ -253,6 +280,7 @@ class DaskEnsemble(DaskClassifier):
     columns_per_round: int | None = None
     max_columns: int | None = None
     checkpoint: Any = None
+    warm_start: bool = False
     weak_learners_: tuple[Hypothesis, ...] = field(init=False)
     weights_: Array = field(init=False)
     intercept_: Array = field(init=False)
@@ -266,7 +294,7 @@ class DaskEnsemble(DaskClassifier):
     def _formulation(self, total_weight: float) -> Formulation:
         """Return the problem, with the price of a sample of weight 1."""
 
-    def _oracle(self, sample: ShardedSample) -> Oracle:
+    def _oracle(self, sample: ShardedSample) -> DaskStumps | DaskQuantileStumps:
         kind = validation.one_of("oracle", self.oracle, ORACLES)
         most = self.columns_per_round
         if kind == "quantile_stumps":
@@ -277,6 +305,18 @@ class DaskEnsemble(DaskClassifier):
             per_feature = max(1, several)
         return DaskStumps(sample, columns_per_round=most, per_feature=per_feature, slack=SLACK * self.tol)
 
+    def _remember(self, oracle: DaskStumps | DaskQuantileStumps) -> Oracle:
+        """Return an oracle that begins with the weak learners of the last fit, where that is wanted."""
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise InvalidInput("warm_start", f"found {self.warm_start!r:.100}", "give True or False")
+        if not (self.warm_start and hasattr(self, "weights_")):
+            return oracle
+        if self.n_features_in_ != oracle.sample.shape[1]:
+            found = f"found {oracle.sample.shape[1]} features for weak learners of {self.n_features_in_}"
+            raise InvalidInput("X", found, "give samples of as many features as before, or set warm_start=False")
+        used = np.flatnonzero(self.weights_).tolist()
+        return Remembered(oracle, [self.weak_learners_[j] for j in used if self.weak_learners_[j] in oracle])
+
     def _solve(self, sample: ShardedSample, best: list[Any]) -> dict[str, Any]:
         def follow(step: Step) -> None:
             best[:] = [step.incumbent]
@@ -286,7 +326,7 @@ class DaskEnsemble(DaskClassifier):
         given = self.checkpoint
         search = Search(
             formulation,
-            self._oracle(sample),
+            self._remember(self._oracle(sample)),
             Signs(formulation, sample),  # type: ignore[arg-type]
             lambda *_: ShardedMaster(formulation, sample),
             partial(ShardedRestricted, formulation, sample),  # type: ignore[arg-type]
@@ -347,6 +387,8 @@ class DaskLPBoostClassifier(DaskEnsemble):
         The price of a unit of slack of a sample of weight 1; by default 100 over the sum of the sample weights.
     oracle : {"stumps", "quantile_stumps"}
         The weak learners: all middle stumps, or at most 32 a feature.
+    nu : None
+        The parameter of one machine, which is not searched for over shards; the error says how C stands for it.
 
     Examples
     --------
@@ -366,8 +408,14 @@ class DaskLPBoostClassifier(DaskEnsemble):
     C: float | None = None
     _: KW_ONLY
     oracle: str = "stumps"
+    nu: float | None = None
 
     def _formulation(self, total_weight: float) -> Formulation:
+        if self.nu is not None:
+            remedy = (
+                "give C: its optimum U is that of nu = U / (C times the sum of the sample weights), where rho = 1 / U"
+            )
+            raise InvalidInput("nu", f"found {self.nu!r}", remedy)
         return formulations.soft_margin(
             SLACK_PRICE / total_weight if self.C is None else validation.positive("C", self.C)
         )
@@ -402,7 +450,7 @@ class DaskCGEnsClassifier(DaskEnsemble):
     _: KW_ONLY
     oracle: str = "quantile_stumps"
 
-    def _oracle(self, sample: ShardedSample) -> Oracle:
+    def _oracle(self, sample: ShardedSample) -> DaskStumps | DaskQuantileStumps:
         validation.one_of("oracle", self.oracle, ORACLES[1:])
         return super()._oracle(sample)
 
@@ -417,10 +465,11 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
 
     Parameters
     ----------
-    formulation : Formulation, optional
+    formulation : Formulation, or callable
         The hinge, or a smooth loss that is a sum over samples, such as `Logistic`, with one price, that of a sample of
-        weight 1; and `L1` or, over "quantile_stumps", `SquaredL2`. By default LL08 P4 with an intercept and prices of
-        100 in sum.
+        weight 1; and `L1` or, over "quantile_stumps", `SquaredL2`. Or, as on one machine, a function from the weights
+        of the samples to it, whose prices are in proportion to these. By default LL08 P4 with an intercept and prices
+        of 100 in sum.
     oracle : {"stumps", "quantile_stumps"}
         The weak learners: all middle stumps, or at most 32 a feature.
 
@@ -438,28 +487,40 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
     source: ClassVar[str] = "any formulation; by default LL08 P4"
     local = ColumnGenerationClassifier
 
-    formulation: Formulation | None = None
+    formulation: Formulation | Callable[[Array], Formulation] = soft_margin
     _: KW_ONLY
     oracle: str = "stumps"
 
     def _formulation(self, total_weight: float) -> Formulation:
-        if self.formulation is None:
-            return Formulation(Hinge(SLACK_PRICE / total_weight), L1(), intercept=True, nonnegative=True)
-        validation.instance("formulation", self.formulation, Formulation)
-        if hasattr(self.formulation.terms[1], "ridge") and self.oracle != "quantile_stumps":
+        given: Any = self.formulation
+        if callable(given) and not isinstance(given, type):
+            formulation = price_samples(given, total_weight)
+        else:
+            validation.instance("formulation", given, Formulation)
+            formulation = given
+        if hasattr(formulation.terms[1], "ridge") and self.oracle != "quantile_stumps":
             remedy = "take 'quantile_stumps', a finite set, as squared weights spread over all that are nearly alike"
             raise InvalidInput("oracle", f"found {self.oracle!r} with a squared l2 penalty", remedy)
-        return self.formulation
-
-    def _local_parameters(self) -> Mapping[str, Any]:
-        found = dict(super()._local_parameters())
-        if found["formulation"] is None:
-            del found["formulation"]
-        return found
+        return formulation
 
     def _local_attributes(self) -> dict[str, Any]:
-        return {
-            **super()._local_attributes(),
-            "variables_": {},
-            "_decide": None if self.formulation is None else self.formulation.decide,
-        }
+        # no formulation over shards has variables of its own
+        decide = getattr(self.formulation, "decide", None)
+        return {**super()._local_attributes(), "variables_": {}, "_decide": decide}
+
+
+def price_samples(function: Callable[[Array], Any], total_weight: float) -> Formulation:
+    """Return the formulation of a function of the weights, with the price of a sample of weight 1.
+
+    The function is asked about samples of this total weight: a single one, and two.
+    """
+    whole, parts = (function(total_weight * np.array(shares)) for shares in ([1.0], [0.25, 0.75]))
+    if not isinstance(whole, Formulation) or not hasattr(whole.terms[0], "C"):
+        remedy = "give a Formulation whose loss has a price C, or a function to one"
+        raise InvalidInput("formulation", f"found a function to {whole!r:.100}", remedy)
+    loss: Any = whole.terms[0]
+    price = float(np.sum(loss.C))
+    if not np.allclose(parts.terms[0].C, price * np.array([0.25, 0.75]), rtol=1e-12, atol=0.0):
+        remedy = "let its prices be in proportion to the weights; over shards no other function of these is known"
+        raise InvalidInput("formulation", f"found prices {parts.terms[0].C} of weights in proportion 1 : 3", remedy)
+    return replace(whole, loss=replace(loss, C=price / total_weight))

@@ -132,6 +132,10 @@ class DaskStumps:
         self.questions = 0
         """How often the shards have been asked, of all calls."""
 
+    def __contains__(self, hypothesis: Hypothesis) -> bool:
+        # a stump between other values has the values of a middle stump, or of a constant
+        return isinstance(hypothesis, Stump) or (self.constant and isinstance(hypothesis, Constant))
+
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best stump of each feature that varies and the constant, as `Oracle.price` says."""
         weights = self._read(s)
@@ -294,6 +298,11 @@ class DaskQuantileStumps:
         wanted = np.arange(1, most + 1) * int(counts.sum()) / (most + 1)
         after = np.clip(np.searchsorted(below, wanted), 1, len(begins) - 1)
         return begins[np.unique(after - (wanted - below[after - 1] <= below[after] - wanted))]
+
+    def __contains__(self, hypothesis: Hypothesis) -> bool:
+        if not isinstance(hypothesis, Stump):
+            return isinstance(hypothesis, Constant)
+        return bool(((self.feature == hypothesis.feature) & (self.thresholds == hypothesis.threshold)).any())
 
     def price(self, s: Any, exclude: Collection[Hypothesis] = ()) -> Priced:
         """Return the best of the stumps and the constant, as `Oracle.price` says."""

@@ -16,7 +16,7 @@ and give rows up, and be followed further: column generation does all three (Gon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +31,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from cvxens.limits import TimeUp, available_threads, check_time, map_in_threads
 from cvxens.problems.losses import TINY, Loss
+from cvxens.solvers.steps import StepRow, StepRows
 from cvxens.types import Array
 
 T = TypeVar("T")
@@ -69,12 +70,30 @@ class Rows:
         self._room: NDArray[Any] = np.empty((0, n_samples), np.int8)
         self.signs = np.ones(1) if signs is None else signs
         self.n_rows = 0
+        self.steps: StepRows | None = None
+        """What the last rows are, where all but the first few are steps of features."""
+
+    def follow(self, X: Array, y: Array) -> None:
+        """Take products with the rows that are added from now on bin by bin, as long as all of them are steps."""
+        self.steps = StepRows(X, y)
+
+    @property
+    def n_steps(self) -> int:
+        """The number of the last rows whose products are taken bin by bin, where that is worth it."""
+        return len(self.steps.rows) if self.steps is not None and self.steps.is_worth_it() else 0
 
     @property
     def values(self) -> NDArray[Any]:
         return self._room[: self.n_rows]
 
-    def add(self, added: Array) -> None:
+    def add(self, added: Array, steps: Sequence[StepRow | None] = ()) -> None:
+        """Add rows (n_added, n_samples), with what they are where they are steps of features."""
+        if self.steps is not None:
+            known = [step for step in steps if step is not None]
+            if len(known) < len(added):
+                self.steps = None
+            else:
+                self.steps.add(known)
         needed = self.n_rows + len(added)
         small = bool((np.clip(added, -127, 127).astype(np.int8) == added).all())
         dtype = self._room.dtype if small else np.dtype(np.float64)
@@ -88,6 +107,8 @@ class Rows:
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Remove the rows that are not marked, in place."""
+        if self.steps is not None:
+            self.steps.keep(kept[self.n_rows - len(self.steps.rows) :])
         for to, row in enumerate(np.flatnonzero(kept).tolist()):
             self._room[to] = self._room[row]
         self.n_rows = int(np.count_nonzero(kept))
@@ -95,10 +116,16 @@ class Rows:
     def times(self, v: Array) -> Array:
         """Return A v, for v (n_copies n_samples,)."""
         v = self.signs @ v.reshape(len(self.signs), -1)
+        if self.steps is not None and (n_steps := self.n_steps):
+            return np.concatenate([_times(self.values[: self.n_rows - n_steps], v), self.steps.times(v)])
         return np.sum(self._parts(lambda part: _times(self.values[:, part], v[part])), axis=0)
 
     def combine(self, weights: Array) -> Array:
         """Return A' weights, for weights (n_rows,)."""
+        if self.steps is not None and (n_steps := self.n_steps):
+            n_first = self.n_rows - n_steps
+            combined = _combine(self.values[:n_first], weights[:n_first]) + self.steps.combine(weights[n_first:])
+            return np.multiply.outer(self.signs, combined).ravel()
         combined = np.concatenate(self._parts(lambda part: _combine(self.values[:, part], weights)))
         return np.multiply.outer(self.signs, combined).ravel()
 
@@ -115,6 +142,13 @@ class Rows:
 
     def gram(self, theta: Array, dtype: DTypeLike) -> Array:
         """Return A diag(theta) A' for theta > 0, in `dtype`; every thread calls BLAS, which best has but one."""
+        if self.steps is not None and (n_steps := self.n_steps):
+            n_first = self.n_rows - n_steps
+            found = np.empty((self.n_rows, self.n_rows))
+            found[n_first:, n_first:] = self.steps.gram(theta.reshape(len(self.signs), -1).sum(axis=0))
+            for place, row in enumerate(self.first(n_first)):
+                found[place] = found[:, place] = self.times(theta * row)
+            return found
         theta = theta.reshape(len(self.signs), -1).sum(axis=0)
         # A diag(theta) A' = R R' with R = A diag(theta)^1/2; theta spans what single precision overflows on, its share
         # of the largest does not
@@ -533,7 +567,9 @@ class Newton:
 
 def follow_path(program: Program, at: Iterate, target: float) -> tuple[Iterate, float]:
     """Step until the gap is at most `target`, or time is up; returns the best point and its gap."""
-    dtype: type = np.float32 if program.rows.values.size >= WORTH_SINGLE_PRECISION else np.float64
+    # bin by bin, double precision costs nothing
+    is_large = program.rows.values.size >= WORTH_SINGLE_PRECISION and not program.rows.n_steps
+    dtype: type = np.float32 if is_large else np.float64
     best, lowest, worse = at, inf, 0
     with suppress(TimeUp):
         for _ in range(MAX_STEPS):

@@ -26,7 +26,7 @@ def main(n_kills, seed=0):
     dask.config.set({"distributed.scheduler.allowed-failures": 10})
     for k in range(n_kills):
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             victim = rng.choice(list(client.run(os.getpid).values()))

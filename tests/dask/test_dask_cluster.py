@@ -5,13 +5,18 @@ import signal
 import threading
 
 import dask
+import numpy as np
 import pytest
 from dask_samples import cut, two_classes
 from distributed import Client, LocalCluster
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from test_dask_additive import parts_of
 from test_dask_estimators import bits
 
-from cvxens.dask import DaskLPBoostClassifier
-from cvxens.errors import WorkersLost
+from cvxens.dask import DaskInfiniteEnsembleSVC, DaskLPBoostClassifier
+from cvxens.dask.shards import ShardedSample
+from cvxens.errors import InvalidInput, WorkersLost
 
 QUIET = {"distributed.scheduler.allowed-failures": 10, "distributed.comm.timeouts.connect": "10s"}
 
@@ -28,33 +33,51 @@ def start(n_workers, processes=False):
         n_workers=n_workers,
         threads_per_worker=1,
         processes=processes,
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit=0,
         silence_logs=50,
     )
 
 
-def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers():
-    X, y = two_classes(60, 2)
+PARTITIONS = [], [20], [7, 30], [1, 1, 20, 39]
+"""Where shards end: 1, 2, 3 and 5 of them; an empty one is among these, and some of one class."""
+
+
+def test_fits_are_the_same_bits_for_all_partitions_and_numbers_of_workers(tmp_path):
+    X, y = two_classes(40, 2)
+    boosted, machine = DaskLPBoostClassifier(C=0.1), DaskInfiniteEnsembleSVC(C=0.05, tol=1e-1)
+    saved = clone(boosted).set_params(checkpoint=tmp_path / "fit.checkpoint", max_columns=3)
     with dask.config.set(scheduler="sync"):
-        alone = bits(DaskLPBoostClassifier(C=0.2, tol=1e-2).fit(cut(X, []), cut(y, [])))
+        alone = bits(clone(boosted).fit(cut(X, []), cut(y, [])))
+        of_machine = parts_of(clone(machine).fit(cut(X, []), cut(y, [])))
     for n_workers in (1, 2):
         with start(n_workers) as cluster, Client(cluster) as client:
-            for ends in ([], [7, 40]) if n_workers == 1 else ([30], [1, 1, 30, 59]):
-                model = DaskLPBoostClassifier(C=0.2, tol=1e-2, client=client).fit(cut(X, ends), cut(y, ends))
+            for ends in PARTITIONS:
+                model = clone(boosted).set_params(client=client).fit(cut(X, ends), cut(y, ends))
                 assert model.client_ is client
                 assert bits(model) == alone
+            assert parts_of(machine.fit(cut(X, ends), cut(y, ends))) == of_machine
+            # begun on one worker, resumed on two
+            if n_workers == 1:
+                with pytest.warns(ConvergenceWarning, match="max_columns"):
+                    saved.fit(cut(X, [7]), cut(y, [7]))
+            else:
+                assert bits(saved.set_params(max_columns=None).fit(cut(X, [30]), cut(y, [30]))) == alone
+            X_late = X.copy()
+            X_late[38, 1] = np.nan
+            with pytest.raises(InvalidInput, match="found nan in feature 1 in row 38 "):
+                clone(boosted).fit(cut(X_late, ends), cut(y, ends))
 
 
 def test_a_killed_worker_costs_no_bit():
-    X, y = two_classes(60, 2)
+    X, y = two_classes(40, 2)
     with dask.config.set(scheduler="sync"):
-        alone = bits(DaskLPBoostClassifier(C=0.2, tol=1e-2).fit(cut(X, []), cut(y, [])))
+        alone = bits(DaskLPBoostClassifier(C=0.1).fit(cut(X, []), cut(y, [])))
     with start(2, processes=True) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
         killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
         killer.start()
-        model = DaskLPBoostClassifier(C=0.2, tol=1e-2).fit(cut(X, [20, 40]), cut(y, [20, 40]))
+        model = DaskLPBoostClassifier(C=0.1).fit(cut(X, [20, 30]), cut(y, [20, 30]))
         killer.join()
         assert model.client_ is client
         assert bits(model) == alone
@@ -71,8 +94,6 @@ def test_a_client_that_disconnects_is_one_error_with_the_best_state():
             rounds.append(steps)
             if len(rounds) == 40:
                 client.close()
-
-        from cvxens.dask.shards import ShardedSample
 
         ask = ShardedSample.ask
 

@@ -91,6 +91,40 @@ def test_a_fit_goes_on_from_its_checkpoint_over_other_shards(tmp_path):
     assert bits(model) == bits(whole)
 
 
+def test_a_warm_start_offers_the_weak_learners_of_the_last_fit():
+    X, y = two_classes(60, 2)
+    model = DaskLPBoostClassifier(C=0.3, tol=1e-4, warm_start=True).fit(cut(X, [20]), cut(y, [20]))
+    rounds, primal = len(model.history_), model.certificate_.primal
+    known = {h for h, w in zip(model.weak_learners_, model.weights_, strict=True) if w}
+    model.fit(cut(X, [50]), cut(y, [50]))
+    assert len(known & set(model.weak_learners_[: len(known) + 3])) > len(known) / 2
+    assert len(model.history_) < rounds
+    assert model.certificate_.primal == pytest.approx(primal, rel=2e-4)
+    # also where the sample has no such middle stumps; those of quantiles that it has not are left out
+    other, labels = two_classes(50, 2, seed=1)
+    assert model.fit(cut(other, [9]), cut(labels, [9])).certificate_.holds(1e-4)
+    few = DaskCGEnsClassifier(C=0.1, warm_start=True).fit(cut(X, [9]), cut(y, [9]))
+    assert few.fit(cut(other, [9]), cut(labels, [9])).certificate_.holds(1e-3)
+    with pytest.raises(InvalidInput, match="X: found 1 features for weak learners of 2"):
+        model.fit(cut(X[:, :1], [50]), cut(y, [50]))
+
+
+def test_a_function_of_the_weights_makes_the_formulation_as_on_one_machine():
+    X, y = two_classes(50, 2)
+    weights = np.linspace(0.5, 2.0, 50)
+
+    def logistic(weights):
+        return Formulation(Logistic(0.3 * weights), L1(), intercept=True)
+
+    model = DaskColumnGenerationClassifier(logistic, tol=1e-5).fit(cut(X, [20]), cut(y, [20]), cut(weights, [20]))
+    alone = ColumnGenerationClassifier(logistic, tol=1e-8).fit(X, y, weights)
+    assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-5)
+    with pytest.raises(InvalidInput, match="formulation: found prices"):
+        model.set_params(formulation=lambda weights: Formulation(Logistic(weights**2), L1())).fit(
+            cut(X, [20]), cut(y, [20])
+        )
+
+
 def test_weights_of_0_leave_rows_out():
     X, y = two_classes(50, 2)
     weights = np.where(np.arange(50) % 5, 1.0, 0.0)
@@ -110,6 +144,8 @@ def test_what_is_asked_for_has_to_be_there():
     model = DaskLPBoostClassifier(C=0.3).fit(cut(X, []), cut(y, []))
     with pytest.raises(InvalidInput, match="X: found 1 features"):
         model.predict(X[:, :1])
+    with pytest.raises(InvalidInput, match="nu: found"):
+        DaskLPBoostClassifier(nu=0.1).fit(cut(X, []), cut(y, []))
     with pytest.raises(InvalidInput, match="C: found -1"):
         model.set_params(C=-1.0).fit(cut(X, []), cut(y, []))
     # a fit that fails leaves the estimator as it was

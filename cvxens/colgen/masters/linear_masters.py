@@ -28,6 +28,7 @@ from cvxens.problems.duality import Edges
 from cvxens.problems.formulation import Formulation
 from cvxens.solvers import interior_point
 from cvxens.solvers.interior_point import Iterate, MaxSum, MinLimit, Program, Rows
+from cvxens.solvers.steps import StepRows
 from cvxens.types import Array, Attempt
 
 
@@ -289,6 +290,8 @@ class InteriorPointMaster(FastMaster):
         interior = self.program.objective.interior(self._v, self.program)
         self.has_interior = bool((interior <= (1 - LEAST_CLEARANCE) * self.program.upper).all())
         self.unfinished: list[Column] = []
+        self.hypotheses: list[Any] = []
+        """Of all columns, None where they are kept less a centre."""
         self.gap = self.own_gap = inf
 
     def _state_dual(self, formulation: Formulation, y: Array) -> tuple[Stack, Program, float]:
@@ -325,7 +328,14 @@ class InteriorPointMaster(FastMaster):
         return HighsMaster(self.restricted.formulation, self.restricted.y)
 
     def add(self, columns: Sequence[Column]) -> None:
+        if not self.hypotheses and columns and self.program.rows.values.shape[1] == len(self.restricted.y):
+            X = columns[0].sample
+            if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub" and np.isfinite(X).all():
+                self.program.rows.follow(X, self.restricted.y)
         self.restricted.add(columns)
+        # what is far from 0 is kept less its centre, and is no step that the oracle knows
+        plain = self.restricted.centres[-len(columns) :] == 0.0
+        self.hypotheses += [c.hypothesis if own else None for c, own in zip(columns, plain.tolist(), strict=True)]
         self.unfinished.extend(columns)
 
     def solve(self) -> MasterSolution:
@@ -389,7 +399,9 @@ class InteriorPointMaster(FastMaster):
     def _enter(self, waiting: Choice) -> None:
         sign, column = waiting
         rows = self.signs[sign, np.newaxis] * self.restricted.y * self.restricted.H.T[column]
-        self.program.rows.add(self.stack.lift(rows))
+        chosen = zip(sign.tolist(), column.tolist(), strict=True)
+        steps = [StepRows.read(self.hypotheses[j], float(self.signs[k])) for k, j in chosen]
+        self.program.rows.add(self.stack.lift(rows), steps)
         self.at = (
             interior_point.cold_start(self._v, self.program)
             if self.at is None
