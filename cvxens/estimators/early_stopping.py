@@ -88,8 +88,10 @@ class StoppedEarly:
         validation.whole("n_iter_no_change", self.n_iter_no_change)
         if not self.early_stopping:
             return
-        if isinstance(getattr(self, "C", None), str):
-            raise InvalidInput("early_stopping", f"found True beside C={self.C!r}", "give a number for C")
+        for name in ("C", "nu"):
+            if isinstance(getattr(self, name, None), str):
+                found = f"found True beside {name}={getattr(self, name)!r}"
+                raise InvalidInput("early_stopping", found, f"give a number for {name}")
         if getattr(self, "constraints", None):
             found = "found True beside constraints, which are on the scores of all samples"
             raise InvalidInput("early_stopping", found, "give False")

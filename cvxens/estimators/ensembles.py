@@ -58,7 +58,7 @@ from cvxens.estimators.samples import (
     make_oracle,
     recode,
 )
-from cvxens.estimators.selection import Choice, Member, PricedBySample
+from cvxens.estimators.selection import AUTO, Choice, Member, PricedBySample
 from cvxens.estimators.shapes import Constrained
 from cvxens.estimators.votes import Vote
 from cvxens.problems import simplex_codes
@@ -361,6 +361,19 @@ class Ensemble(Vote):
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
+    def _certify_at(
+        self,
+        sample: Any,
+        formulation: Formulation,
+        oracle: Oracle,
+        hypotheses: Sequence[Hypothesis],
+        u: Array,
+        weights: Array,
+        intercept: Any,
+    ) -> Certificate:
+        """Certify weights of any hypotheses on a sample, by the bound of a dual point u."""
+        return certify_ensemble(formulation, oracle, label(formulation, sample), hypotheses, u, weights, intercept)
+
 
 @dataclass(eq=False, repr=False)
 class OfAnyFormulation(Ensemble):
@@ -533,11 +546,18 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     Parameters
     ----------
-    nu : float, optional
+    nu : float or "auto", optional
         In (0, 1]. At most this share of the samples has a margin below rho. The smaller it is, the longer it takes.
+        "auto" chooses it by cross-validation along the path of LL08 P4: of the optimum U at the price C that scores
+        best, nu is U over C times the sum of the sample weights, at which the two are the same model.
     C : float or "auto", optional
         The price of a unit of slack in LL08 P4, in place of `nu`; "auto" chooses it by cross-validation along the path.
         If neither is given, 100 over the sum of the sample weights, which is n_samples without weights.
+
+    Attributes
+    ----------
+    nu_ : float or None
+        nu, given or chosen; None with a price C.
 
     Examples
     --------
@@ -550,10 +570,40 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     source: ClassVar[str] = "DBS02; LL08 P4; SL (4)-(6)"
 
-    nu: float | None = None
+    nu_: float | None = field(init=False)
+    nu: float | str | None = None
     _: KW_ONLY
     C: float | str | None = None
     oracle: str | OracleFactory = "stumps"
+
+    def _check(self, sample: Sample) -> None:
+        super()._check(sample)
+        if isinstance(self.nu, str):
+            validation.one_of("nu", self.nu, [AUTO])
+            if self.constraints:
+                found = "found 'auto' beside constraints, whose limits are in units of the scores"
+                raise InvalidInput("nu", found, "give a number, or C='auto'")
+
+    def _merges(self) -> bool:
+        return not isinstance(self.nu, str) and super()._merges()
+
+    def _choose(self, sample: Sample) -> Choice:
+        if not isinstance(self.nu, str):
+            nu = None if self.nu is None else validation.positive("nu", self.nu)
+            choice = super()._choose(sample)
+            return replace(choice, attributes={**choice.attributes, "nu_": nu})
+        if self.C is not None:
+            raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
+        at = copy(self)
+        at.nu, at.C = None, AUTO
+        choice = super(LPBoostClassifier, at)._choose(sample)
+        at.C_ = choice.attributes["C_"]
+        formulation = at._formulation(sample)
+        run = at._run(sample, formulation, at._oracle(sample, formulation), choice.learners)
+        # LL08 P4 of the optimum U is LPBoost at the price D = C / U of a unit of slack (DBS02), and D = 1 / (nu sum)
+        nu = min(1.0, float(run.certificate.primal / (at.C_ * sample.weights.sum())))
+        learners = [column.hypothesis for column in run.columns]
+        return Choice({**choice.attributes, "nu_": nu}, learners)
 
     def _given_price(self, sample: Sample) -> float | None:
         if self.nu is not None:
@@ -565,7 +615,7 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
             return self._constrain(formulations.soft_margin(self._price(sample) * sample.weights), sample)
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")
-        nu = validation.positive("nu", self.nu)
+        nu = validation.positive("nu", self.nu_ if isinstance(self.nu, str) else self.nu)
         if nu > 1:
             raise InvalidInput("nu", f"found {nu:g}", "give at most 1")
         return self._constrain(formulations.lpboost(sample.weights / (nu * sample.weights.sum())), sample)

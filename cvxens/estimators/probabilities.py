@@ -135,7 +135,9 @@ class Calibrated:
             remedy = "give two samples or more of every class, or calibration=None"
             raise InvalidInput("y", f"found one sample of the class {classes[counts.argmin()]!r}", remedy)
         # a price that has been chosen is not chosen anew in every fold
-        chosen = {"C": found["C_"]} if "cv_results_" in found and isinstance(found["C_"], float) else {}
+        priced = {"C": found.get("C_"), "nu": found.get("nu_")} if "cv_results_" in found else {}
+        of_nu = getattr(self, "nu", None) is not None
+        chosen = {k: v for k, v in priced.items() if isinstance(v, float) and (k == "nu") == of_nu}
         part = clone(self).set_params(calibration=None, **chosen)
         folds = StratifiedKFold(min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0)
         F = np.zeros((len(rows), 1 if len(classes) == 2 else len(classes)))

@@ -1,31 +1,47 @@
-"""Ensembles as lists of rules: every weak learner that is constant on boxes is a sum of rules, each with a vote."""
+"""Ensembles as lists of rules: every weak learner that is constant on boxes is a sum of rules, each with a vote.
+
+A line of a feature, or a ramp, is listed beside them: its vote is per unit of its value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cvxens.errors import InvalidInput
-from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Negated, Rule, Scaled
+from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Negated, Ramp, Rule, Scaled
 from cvxens.types import Array
 
 
 class WeightedRule(NamedTuple):
     """A rule of an ensemble: what its conditions add to the score where they hold, and for which samples they do."""
 
-    rule: Rule
-    votes: Array  # (n_outputs,)
-    held: Array  # (n_samples,), the masses of those that it holds for; 0 for others
+    rule: Rule | Ramp
+    votes: Array  # (n_outputs,); of a ramp, for each unit of its value
+    held: Array  # (n_samples,), the masses of those that it holds for, or is not 0; 0 for others
+
+    @property
+    def text(self) -> str:
+        """The conditions, or the formula of a ramp."""
+        return str(self.rule) if isinstance(self.rule, Ramp) else self.rule.test
+
+    @property
+    def length(self) -> int:
+        """The number of conditions, 1 for a ramp."""
+        return 1 if isinstance(self.rule, Ramp) else len(self.rule.intervals)
 
 
 Conditions: TypeAlias = tuple[Interval | Among, ...]
 
 
-def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
+def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions | Ramp, float]]:
     """Yield rules, by their conditions in the order of the features, and values; h(x) is the sum of those that hold.
+
+    Ramps are yielded as they are, with a slope above 0, and the factor that makes h of them.
 
     Examples
     --------
@@ -44,6 +60,8 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
         case Negated() | Scaled():
             for intervals, value in list_rules(hypothesis.hypothesis):
                 yield intervals, hypothesis.factor * value
+        case Ramp():
+            yield replace(hypothesis, slope=abs(hypothesis.slope)), np.sign(hypothesis.slope)
         case _ if hasattr(hypothesis, "step"):
             feature, threshold, above, below, missing = hypothesis.step
             if above == below == missing:
@@ -56,7 +74,7 @@ def list_rules(hypothesis: Any) -> Iterator[tuple[Conditions, float]]:
             yield (Among(feature, levels, names, False, missing < 0),), -sign
         case _:
             found = f"found a {type(hypothesis).__name__} as a weak learner, which is no sum of rules"
-            raise InvalidInput("get_rules", found, "fit with stumps, trees of depth 2 or 3, rules or boxes")
+            raise InvalidInput("get_rules", found, "fit with stumps, ramps, trees of depth 2 or 3, rules or boxes")
 
 
 def weigh_rules(learners: Sequence[Any], weights: Array, X: Any, masses: Array) -> list[WeightedRule]:
@@ -64,14 +82,17 @@ def weigh_rules(learners: Sequence[Any], weights: Array, X: Any, masses: Array) 
 
     Rules of equal conditions are one.
     """
-    votes: dict[Conditions, Array] = {}
+    votes: dict[Conditions | Ramp, Array] = {}
     for learner, w in zip(learners, weights, strict=True):
         if np.any(w):
             for conditions, value in list_rules(learner):
                 votes[conditions] = votes.get(conditions, np.zeros(np.shape(np.atleast_1d(w)))) + value * w
-    rules = [(Rule(conditions, 1), vote) for conditions, vote in votes.items() if vote.any()]
-    found = [WeightedRule(rule, vote, masses * rule.holds(X)) for rule, vote in rules]
-    return sorted(found, key=lambda each: -np.abs(each.votes).max())
+    found = []
+    for conditions, vote in votes.items():
+        rule = conditions if isinstance(conditions, Ramp) else Rule(conditions, 1)
+        holds = rule(X) != 0
+        found.append(WeightedRule(rule, vote, masses * holds))
+    return sorted([each for each in found if each.votes.any()], key=lambda each: -np.abs(each.votes).max())
 
 
 def average(values: Any, held: Array) -> float:

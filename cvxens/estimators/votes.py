@@ -127,7 +127,8 @@ class Vote(Limited, Certified):
         """Return the ensemble as a pandas data frame of rules, a row each, the largest weight first.
 
         The score is the intercept and the sum of the weights of the rules that hold, so equal conditions of several
-        weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf.
+        weak learners make one rule. A stump is two rules, a tree of depth 2 one for each leaf. A ramp is a row too,
+        whose weight is per unit of its value; it holds where that is not 0.
 
         Parameters
         ----------
@@ -175,9 +176,14 @@ class Vote(Limited, Certified):
         names = _names(self)
         if not hasattr(self, "classes_"):
             measure, values = sample.outcomes
-            for rule, votes, held in weigh_rules(self.weak_learners_, self.weights_, sample.X, sample.masses):
-                seen = {"support": held.sum() / sample.masses.sum(), measure: average(values, held)}
-                yield {"rule": with_names(rule.test, names), **_weights(votes), **seen, "length": len(rule.intervals)}
+            for found in weigh_rules(self.weak_learners_, self.weights_, sample.X, sample.masses):
+                yield {
+                    "rule": with_names(found.text, names),
+                    **_weights(found.votes),
+                    "support": found.held.sum() / sample.masses.sum(),
+                    measure: average(values, found.held),
+                    "length": found.length,
+                }
             return
         parts = self._parts()
         everyone = [(np.full(len(sample.labels), True), sample.labels)]
@@ -186,16 +192,16 @@ class Vote(Limited, Certified):
             zip(_list_problems(self), subsets, strict=True)
         ):
             X, masses = sample.X[np.flatnonzero(rows)], sample.masses[rows]
-            for rule, vote, held in weigh_rules(learners, votes, X, masses):
-                side = int(vote[0] > 0) if len(vote) == 1 else int(vote.argmax())
+            for found in weigh_rules(learners, votes, X, masses):
+                side = int(found.votes[0] > 0) if len(found.votes) == 1 else int(found.votes.argmax())
                 yield {
                     "problem": problem,
-                    "rule": with_names(rule.test, names),
+                    "rule": with_names(found.text, names),
                     "class": sides[side],
-                    **_weights(vote),
-                    "support": held.sum() / masses.sum(),
-                    "precision": average(labels == side, held),
-                    "length": len(rule.intervals),
+                    **_weights(found.votes),
+                    "support": found.held.sum() / masses.sum(),
+                    "precision": average(labels == side, found.held),
+                    "length": found.length,
                 }
 
     def to_text(self, most: int = 20) -> str:

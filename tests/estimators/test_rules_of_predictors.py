@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvxens import ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
+from cvxens import AdditiveClassifier, AdditiveRegressor, ColumnGenerationSurvival, LPBoostRanker, LPBoostRegressor
 
 NAMES = ["age", "dose", "sex"]
 
@@ -61,3 +61,27 @@ def test_several_quantiles_have_a_weight_each(sample):
         np.outer(hold(rule, X), w) for rule, *w in rules[["rule", "weight_0", "weight_1"]].itertuples(index=False)
     )
     assert f == pytest.approx(model.predict(X))
+
+
+@pytest.mark.parametrize("kind", [AdditiveRegressor, AdditiveClassifier])
+def test_ramps_are_rows_whose_weights_are_per_unit(kind):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(60, 3)).round(2), columns=NAMES)
+    t = X["age"] + 2 * np.maximum(X["dose"], 0) + 0.1 * random.normal(size=60)
+    y = t if kind is AdditiveRegressor else t > 0.5
+    model = kind(C=0.3).fit(X, y)
+    rules = model.get_rules(X, y)
+    ramps = rules[~rules["rule"].str.contains("=|<|always")]
+    assert len(ramps) > 0
+    assert (ramps["length"] == 1).all()
+    f = np.full(len(X), model.intercept_)
+    for rule, w, support in rules[["rule", "weight", "support"]].itertuples(index=False):
+        if rule in set(ramps["rule"]):
+            factor, _, form = rule.partition(" ")
+            values = float(factor) * eval(form, {"max": np.maximum}, {name: X[name].to_numpy() for name in X})
+        else:
+            values = hold(rule, X)
+        assert support == pytest.approx((np.abs(values) > 1e-6).mean())
+        f += w * values
+    score = model.predict(X) if kind is AdditiveRegressor else model.decision_function(X)
+    assert f == pytest.approx(score, rel=1e-4, abs=1e-4)
