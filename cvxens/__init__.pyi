@@ -29,6 +29,7 @@ from .estimators import ColumnGenerationClassifier as ColumnGenerationClassifier
 from .estimators import ColumnGenerationRegressor as ColumnGenerationRegressor
 from .estimators import ColumnGenerationSurvival as ColumnGenerationSurvival
 from .estimators import EqualMeanScores as EqualMeanScores
+from .estimators import FeatureBudget as FeatureBudget
 from .estimators import GroupLoss as GroupLoss
 from .estimators import InfiniteEnsembleSVC as InfiniteEnsembleSVC
 from .estimators import InfiniteEnsembleSVCCV as InfiniteEnsembleSVCCV

@@ -16,7 +16,7 @@ from cvxens.estimators.infinite_ensembles import InfiniteEnsembleSVC, InfiniteEn
 from cvxens.estimators.rankers import LPBoostRanker
 from cvxens.estimators.regressors import ColumnGenerationRegressor, InfiniteEnsembleSVR, LPBoostRegressor
 from cvxens.estimators.saving import load_model
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
 from cvxens.estimators.survival import ColumnGenerationSurvival
 from cvxens.estimators.trusted import TRUSTED_TYPES
 
@@ -34,6 +34,7 @@ __all__ = [
     "ColumnGenerationRegressor",
     "ColumnGenerationSurvival",
     "EqualMeanScores",
+    "FeatureBudget",
     "GroupLoss",
     "InfiniteEnsembleSVC",
     "InfiniteEnsembleSVCCV",

@@ -78,7 +78,7 @@ class Additive(PricedBySample, Constrained):
         return bool(self.average) and not self.one_standard_error
 
     def _offer(self: Any, sample: Any) -> dict[str, Any]:
-        return {**super()._offer(sample), "pairs": self.pairs_}  # type: ignore[misc]
+        return {**super()._offer(sample), "pairs": self.pairs_}
 
     def _given_price(self, sample: Any) -> float:
         return validation.positive("C", self.C)

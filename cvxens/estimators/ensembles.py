@@ -361,6 +361,19 @@ class Ensemble(Vote):
         u = self._run(sample, formulation, oracle).u
         return certify_ensemble(formulation, oracle, y, self.weak_learners_, u, weights, intercept)
 
+    def _certify_at(
+        self,
+        sample: Any,
+        formulation: Formulation,
+        oracle: Oracle,
+        hypotheses: Sequence[Hypothesis],
+        u: Array,
+        weights: Array,
+        intercept: Any,
+    ) -> Certificate:
+        """Certify weights of any hypotheses on a sample, by the bound of a dual point u."""
+        return certify_ensemble(formulation, oracle, label(formulation, sample), hypotheses, u, weights, intercept)
+
 
 @dataclass(eq=False, repr=False)
 class OfAnyFormulation(Ensemble):
@@ -576,7 +589,8 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     def _choose(self, sample: Sample) -> Choice:
         if not isinstance(self.nu, str):
-            choice, nu = super()._choose(sample), None if self.nu is None else float(self.nu)
+            nu = None if self.nu is None else validation.positive("nu", self.nu)
+            choice = super()._choose(sample)
             return replace(choice, attributes={**choice.attributes, "nu_": nu})
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cvxens import validation
 from cvxens.certificates import Certificate
-from cvxens.colgen import Formulation, Run, column_generation
-from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.colgen import Formulation, Hypothesis, Oracle, Run, column_generation
+from cvxens.colgen.oracles import Costed, QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
-from cvxens.estimators.progress import with_callbacks
+from cvxens.estimators.budgets import certify_within, measure_use, solve_within
+from cvxens.estimators.progress import warn_of, with_callbacks
 from cvxens.estimators.samples import find_factory, find_feature, label, offers
-from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, hold, state_rows
+from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, find_budget, hold, state_rows
+from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp
 
 
@@ -136,7 +138,8 @@ class Constrained(Shaped):
     ----------
     constraints : list of side constraints, optional
         On the scores of the training sample, of two classes or of a regression: `EqualMeanScores`, `GroupLoss` and
-        `ClassLoss`. Where no ensemble satisfies them, `fit` raises `Infeasible` with the proof.
+        `ClassLoss`; or a `FeatureBudget` on the weights. Where no ensemble satisfies them, `fit` raises `Infeasible`
+        with the proof.
 
     Attributes
     ----------
@@ -149,12 +152,19 @@ class Constrained(Shaped):
     constraints: Sequence[SideConstraint] | None = None
     prices_: dict[str, float] = field(init=False)
 
+    # the multiplier of the budget, and what features cost by it, of the copy that fits
+    _budget_price = 0.0
+    _costs: ClassVar[Any] = None
+
     def _check(self, sample: Any) -> None:
         super()._check(sample)
         parent: Any = super()
         if check_constraints(self.constraints) and parent._n_problems(sample) > 1:
             found = f"found them for {len(sample.classes)} classes, each of which has a score of its own"
             raise InvalidInput("constraints", found, "give samples of two classes")
+        if find_budget(self.constraints, sample) is not None and getattr(self, "C", None) == "auto":
+            remedy = "choose C without the budget first, and give the number"
+            raise InvalidInput("constraints", "found a FeatureBudget with C='auto'", remedy)
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> Self:
@@ -201,8 +211,72 @@ class Constrained(Shaped):
             formulation = hold(formulation, rows, np.ones(1) if formulation.on_scores else sample.signs)
         return self._take_sides(formulation)
 
+    def _offer(self, sample: Any) -> dict[str, Any]:
+        parent: Any = super()
+        offered: dict[str, Any] = parent._offer(sample)
+        return offered if self._costs is None else {**offered, "costs": self._costs}
+
+    def _fit(self, sample: Any, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
+        parent: Any = super()
+        budget = find_budget(self.constraints, sample)
+        if budget is None:
+            found: Run = parent._fit(sample, formulation, oracle, start)
+            return found
+
+        def solve(priced: Oracle, known: Sequence[Hypothesis]) -> Run:
+            run: Run = parent._fit(sample, formulation, priced, (*known, *(start if priced is oracle else ())))
+            return run
+
+        def certify(hypotheses: Sequence[Hypothesis], w: Any, b: Any, u: Any) -> Certificate:
+            if not hypotheses:
+                hypotheses, w = (Constant(1),), np.zeros(1)
+            certificate: Certificate = parent._certify_at(sample, formulation, oracle, hypotheses, u, w, b)
+            return certificate
+
+        def charge(rate: float) -> tuple[Oracle, Callable[[Any], Any]]:
+            costed = Costed(oracle, lambda hypothesis: 1 + rate * use(hypothesis), least=1.0)
+            if not offers(self.oracle, "costs"):  # type: ignore[attr-defined]
+                return costed, costed.scale
+            # stumps know costs of features themselves
+            at: Any = copy(self)
+            at._costs = 1 + rate * prices
+            return at._oracle(sample, formulation), costed.scale
+
+        at_most, prices = budget
+        use = measure_use(prices)
+        run, price = solve_within(formulation, oracle, charge, use, at_most, solve, certify, self._tol)
+        self._budget_price = price
+        if not run.certificate.holds(self._tol):
+            reached = f"the relative gap within the budget is {run.certificate.relative_gap:.3g}, tol is {self._tol:g}"
+            warn_of(self, reached, "take a smaller tol, by which runs meet more closely")
+        return run
+
+    @property
+    def _tol(self) -> float:
+        tol: float = self.tol  # type: ignore[attr-defined]  # of what this is mixed into
+        return tol
+
+    def _certify(self, sample: Any, weights: Any, intercept: Any) -> Certificate:
+        parent: Any = super()
+        budget = find_budget(self.constraints, sample)
+        if budget is None:
+            found: Certificate = parent._certify(sample, weights, intercept)
+            return found
+        # a copy, whose runs leave the fitted attributes as they are
+        at: Any = copy(self)
+        formulation = at._formulation(sample)
+        oracle = at._oracle(sample, formulation)
+        run: Run = at._fit(sample, formulation, oracle, ())
+        given = at._certify_at(sample, formulation, oracle, at.weak_learners_, run.u, weights, intercept)
+        use = measure_use(budget[1])
+        used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in at.weak_learners_]))
+        return certify_within(given, used, budget[0], run.certificate.dual, run.certificate)
+
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say what every side constraint costs, too."""
+        if find_budget(self.constraints, sample) is not None:
+            named = {"feature budget": self._budget_price}
+            return {"prices_": named, "price_of_constraints_": self._price_constraints(sample, run)}
         rows = state_rows(check_constraints(self.constraints), sample)
         loss: Any = formulation.terms[0]
         prices = loss.price(run.u).tolist() if rows else ()

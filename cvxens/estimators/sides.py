@@ -6,7 +6,7 @@ rows is, and how it is proven, is said in `cvxens.problems.sides`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class SideConstraint:
-    """A convex constraint on the scores of a training sample."""
+    """A convex constraint on the scores of a training sample, or on the weights of weak learners."""
 
     def state(self, sample: Any) -> list[Row]:
         """Return the rows of the constraint on a sample."""
@@ -166,6 +166,68 @@ class ClassLoss(SideConstraint):
         _check_classes(sample, "ClassLoss")
         masses = np.where(_find_class(sample, self.label), sample.masses, 0.0)
         return [Row(f"mean loss of class {self.label}", np.zeros(len(masses)), masses / masses.sum(), limit)]
+
+
+@dataclass(frozen=True)
+class FeatureBudget(SideConstraint):
+    """The weights of the weak learners, times the prices of the features that each looks at, add up to at most so much.
+
+    ``sum_j use(h_j) |w_j| <= at_most``, with the price of each feature of h_j in `use`: what is dear to measure has a
+    small part in the scores, and none where that is not worth it. It is no bound on how many features are used, which
+    is not convex. Of formulations with an l1 penalty, such as LPBoost with `C`, a number, and as the only constraint.
+    Over "stumps" a run is as fast as without; other weak learners are asked for again until no other is better for its
+    price (`cvxens.colgen.oracles.Costed`), which is for small samples: the certificate says what that leaves open.
+
+    Parameters
+    ----------
+    at_most : float
+        The budget, 0 or above, in units of weights times prices. With 0 only features without a price are used.
+    prices : mapping of features to float, optional
+        The prices, 0 or above, of features by name or index; others have none. By default all have the price 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from cvxens import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier(C=0.01, constraints=[FeatureBudget(0.5)]).fit(X, y)
+    >>> used = sum(w for h, w in zip(model.weak_learners_, model.weights_) if hasattr(h, "feature"))
+    >>> bool(used <= 0.5), model.certificate_.holds(1e-3), model.prices_["feature budget"] > 0
+    (True, True, True)
+    """
+
+    at_most: float
+    prices: Mapping[Any, float] | None = None
+
+    def state(self, sample: Any) -> list[Row]:
+        """Return no row, as it is none on scores."""
+        return []
+
+    def list_prices(self, sample: Any) -> Array:
+        """Return the price of every feature, (n_features,)."""
+        n_features = sample.X.shape[1]
+        if self.prices is None:
+            return np.ones(n_features)
+        found = np.zeros(n_features)
+        validation.instance("constraints", self.prices, Mapping)
+        for feature, price in self.prices.items():
+            value = validation.number("constraints", price)
+            if not value >= 0:
+                raise InvalidInput("constraints", f"found a price of {value:g}", "give prices of 0 or above")
+            found[find_feature("constraints", feature, sample.names, n_features)] = value
+        return found
+
+
+def find_budget(constraints: Any, sample: Any) -> tuple[float, Array] | None:
+    """Return the limit of the one budget of features and their prices; None where there is none."""
+    chosen = check_constraints(constraints)
+    budgets = [one for one in chosen if isinstance(one, FeatureBudget)]
+    if not budgets:
+        return None
+    if len(chosen) > 1:
+        remedy = "give the budget alone, of all features together"
+        raise InvalidInput("constraints", f"found a FeatureBudget among {len(chosen)}", remedy)
+    return _check_limit(budgets[0], least=0.0), budgets[0].list_prices(sample)
 
 
 def check_constraints(constraints: Any) -> Sequence[SideConstraint]:

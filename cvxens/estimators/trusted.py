@@ -32,7 +32,7 @@ from cvxens.estimators.machines import Expansion, TrainingKernel, _take_values
 from cvxens.estimators.regressors import absolute_errors
 from cvxens.estimators.samples import ORACLES
 from cvxens.estimators.saving import NAMEABLE, loaded_estimators
-from cvxens.estimators.sides import ClassLoss, EqualMeanScores, GroupLoss
+from cvxens.estimators.sides import ClassLoss, EqualMeanScores, FeatureBudget, GroupLoss
 from cvxens.hypotheses import (
     Branch,
     Connective,
@@ -89,7 +89,7 @@ GIVEN_TO_FITS: tuple[Any, ...] = (
     *(Indicator, LinearForm, Formula, Connective, _unlike, PassesNode),
     *(Formulation, soft_margin, absolute_errors, penalties.L1, penalties.SquaredL2),
     *(losses.Hinge, losses.SquaredHinge, losses.Exponential, losses.Logistic),
-    *(EqualMeanScores, GroupLoss, ClassLoss),
+    *(EqualMeanScores, GroupLoss, ClassLoss, FeatureBudget),
 )
 """Our kernels, what they are joined to, and their hypotheses; formulations of the losses and penalties for margins."""
 
