@@ -84,7 +84,7 @@ def list_terms(hypothesis: Any) -> set[tuple[int, ...]]:
 
 OURS: Mapping[str, Callable[[], Any]] = {
     "AdditiveClassifier": cvxens.AdditiveClassifier,
-    "AdditiveClassifier(average=False)": partial(cvxens.AdditiveClassifier, average=False),
+    "AdditiveClassifier(average=True)": partial(cvxens.AdditiveClassifier, average=True),
 }
 PEERS = ("EBM", "LightGBM", "HistGradientBoosting", "SVC (rbf)", "logistic, l1")
 

@@ -37,9 +37,9 @@ class Additive(PricedBySample, Constrained):
         where C is chosen, and takes pairs only if they score better, and takes them where C is given. With oracles that
         have `pairs`.
     average : bool
-        True, where C is chosen, for the mean of the ensembles at C_ and at all other prices, with pairs and without,
-        that score worse by a standard error of the difference at most: a sum of somewhat more terms that errs less
-        often. False for the one at C_. With `one_standard_error` there is no mean either.
+        False for the one optimal ensemble at C_. True, where C is chosen, for the mean of the ensembles at C_ and at
+        all other prices, with pairs and without, that score worse by a standard error of the difference at most: a sum
+        of half as many terms again, whose probabilities are better. With `one_standard_error` there is no mean either.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Additive(PricedBySample, Constrained):
     _: KW_ONLY
     C: float | str = AUTO
     pairs: bool | str = AUTO
-    average: bool = True
+    average: bool = False
     oracle: str | OracleFactory = "additive"
     pairs_: bool = field(init=False)
 

@@ -14,7 +14,7 @@ from cvxens.estimators.selection import FOLD_TOL, Trial, Trials, _is_past
 RNG = np.random.default_rng(4)
 X = RNG.integers(0, 2, (60, 6)).astype(float)
 Y = np.where(X[:, 0] + X[:, 1] + 1.2 * RNG.normal(size=60) > 1, "yes", "no")
-MODELS = [AdditiveClassifier(oracle="stumps", average=False), LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")]
+MODELS = [AdditiveClassifier(oracle="stumps"), LPBoostClassifier(C="auto"), CGEnsClassifier(C="auto")]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -45,7 +45,7 @@ def test_scores_are_those_of_fits_to_each_fold_at_each_price(model):
 def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
     t = 2 * X[:, 0] - X[:, 1] + RNG.normal(size=60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    chosen = AdditiveRegressor(loss, oracle="stumps", cv=folds, average=False).fit(X, t)
+    chosen = AdditiveRegressor(loss, oracle="stumps", cv=folds).fit(X, t)
     table = chosen.cv_results_
     row = len(table["params"]) // 2
     error = mean_squared_error if loss == "squared" else mean_absolute_error
@@ -61,7 +61,7 @@ def test_scores_of_a_regression_are_those_of_fits_to_each_fold(loss):
 def test_pairs_are_taken_where_they_score_better(tmp_path):
     A = np.random.default_rng(0).normal(size=(60, 2)).round(1)
     product = AdditiveClassifier(cv=2).fit(A, A[:, 0] * A[:, 1] > 0)
-    line = AdditiveClassifier(cv=2, average=False).fit(A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0)
+    line = AdditiveClassifier(cv=2).fit(A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0)
     assert (product.pairs_, line.pairs_) == (True, False)
     assert set(product.cv_results_["param_pairs"]) == {True, False}
     assert product.score(A, A[:, 0] * A[:, 1] > 0) > 0.9
@@ -75,11 +75,11 @@ def test_folds_are_of_samples_as_they_were_given():
     # 40 samples of two kinds, each with both classes: folds of samples that are merged would have one class of a kind
     A = np.repeat([[0.0], [1.0]], 20, axis=0)
     labels = np.r_[np.arange(20) < 6, np.arange(20) < 14]
-    first, second = (AdditiveClassifier(cv=4, average=False).fit(A, labels) for _ in range(2))
+    first, second = (AdditiveClassifier(cv=4).fit(A, labels) for _ in range(2))
     assert first.C_ == second.C_
     assert first.score(A, labels) == 0.7
     assert first.cv_results_["mean_test_score"].max() > -0.67
-    weighted = AdditiveClassifier(cv=4, average=False).fit(
+    weighted = AdditiveClassifier(cv=4).fit(
         np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)]
     )
     assert_allclose(weighted.decision_function(A), first.decision_function(A))
@@ -87,7 +87,7 @@ def test_folds_are_of_samples_as_they_were_given():
 
 def test_every_sub_problem_has_its_price_and_pairs():
     A, labels = load_iris(return_X_y=True)
-    model = AdditiveClassifier(cv=2, oracle="quantile_stumps", average=False).fit(A[::4, :2], labels[::4])
+    model = AdditiveClassifier(cv=2, oracle="quantile_stumps").fit(A[::4, :2], labels[::4])
     assert len(set(model.C_)) > 1
     assert model.pairs_ == [False] * 3
     assert len(model.cv_results_) == 3
@@ -116,7 +116,7 @@ def test_the_mean_of_ensembles_is_certified_at_the_chosen_price(several):
     A = X + 0.3 * random.normal(size=X.shape).round(1)
     t = A[:, 0] + A[:, 1] + random.normal(size=60)
     kind, y = (AdditiveRegressor, t) if several else (AdditiveClassifier, Y)
-    mean = kind(cv=3).fit(A[:, :3], y)
+    mean = kind(cv=3, average=True).fit(A[:, :3], y)
     table = mean.cv_results_
     scores = np.array([table[f"split{k}_test_score"] for k in range(3)])
     fallen = scores[:, [table["mean_test_score"].argmax()]] - scores
