@@ -15,7 +15,8 @@ multipliers u they price:
   of two ensembles, that of a Frank-Wolfe step and the restricted optimum.
 
 All but the interior point take their weights, and the objective, from HiGHS over the columns so far. The oracle answers
-with the best stump of every feature. Where nothing new is found, the vertex is priced next, so all end at the optimum.
+with the best stump of every feature, or with `COLUMNS` of them. Where nothing new is found, the vertex is priced next,
+so all end at the optimum.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from cvxens.problems.duality import capped_simplex
 
 SECONDS, N_INSTANCES, TOLERANCES = 30.0, 10, (1e-3, 1e-6)
 """The most seconds of a run, how many instances are run, and the relative gaps that are waited for."""
+
+COLUMNS: int | None = None
+"""The most columns of an answer; None for the best stump of every feature."""
 
 SHORT = {"SECONDS": 3.0, "N_INSTANCES": 2}
 
@@ -263,7 +267,7 @@ WAYS: dict[str, Callable[[Formulation, NDArray], Master]] = {
 def measure(instance: Instance, make: Callable[[Formulation, NDArray], Master]) -> dict[str, Any]:
     """Run column generation to the last tolerance, and return when each was reached."""
     formulation = formulations.lpboost(1 / (instance.nu * len(instance.y)))
-    oracle, reached = Stumps(instance.X, square_sum=False, per_feature=1), {}
+    oracle, reached = Stumps(instance.X, square_sum=False, per_feature=1, columns_per_round=COLUMNS), {}
     start = perf_counter()
 
     def watch(step: Step) -> bool:

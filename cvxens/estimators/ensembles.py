@@ -589,7 +589,8 @@ class LPBoostClassifier(Calibrated, PricedBySample, Constrained, ClassWeighted, 
 
     def _choose(self, sample: Sample) -> Choice:
         if not isinstance(self.nu, str):
-            choice, nu = super()._choose(sample), None if self.nu is None else float(self.nu)
+            nu = None if self.nu is None else validation.positive("nu", self.nu)
+            choice = super()._choose(sample)
             return replace(choice, attributes={**choice.attributes, "nu_": nu})
         if self.C is not None:
             raise InvalidInput("nu", f"found {self.nu!r} beside C = {self.C!r}", "give one of the two")

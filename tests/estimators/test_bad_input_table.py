@@ -148,6 +148,7 @@ def test_features_by_other_names(case):
 
 
 ARGUMENTS = {
+    "bands": (X, Y),
     "certify": (X, Y),
     "prove": (X, Y),
     "predict": (X,),
