@@ -57,13 +57,15 @@ def timings(name: str, X: NDArray, y: NDArray) -> list[dict[str, Any]]:
     u = np.random.default_rng(1).exponential(size=len(y))
     s = y * u / u.sum()
     oracles = {
-        "best stump": Stumps(X, columns_per_round=1, square_sum=False),
-        "best stumps of 20 features": Stumps(X, columns_per_round=20, square_sum=False),
-        "best stumps of all features": Stumps(X, square_sum=False),
-        "all stumps, sum of squares": Stumps(X),
+        "best stump": Stumps(X, columns_per_round=1),
+        "best stump, and one of 19 other features": Stumps(X, columns_per_round=20),
+        "default: best stump, and some of all features": Stumps(X),
+        "best stumps of all features": Stumps(X, per_feature=1, exact=X.shape[1]),
     }
+    every = Stumps(X)
     tree = DecisionTreeClassifier(max_depth=1)
     tasks = {task: partial(oracle.price, s) for task, oracle in oracles.items()}
+    tasks["default, and the sum of squares"] = lambda: every.price(s).edge_square_sum
     times = measure(tasks | {"LightGBM round, 2 leaves": lightgbm_round(X, y).update}, REPETITIONS)
     times |= measure({"scikit-learn tree, depth 1": partial(tree.fit, X, y, sample_weight=u)}, 1)
     base = next(iter(times.values()))

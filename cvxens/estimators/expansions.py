@@ -102,6 +102,13 @@ class FixedKernel:
         """Evaluate between samples X, from anywhere, and Z, within the ranges."""
         return self.function(self.clip(X), Z)
 
+    def prepare(self, X: Any) -> tuple[FixedKernel, Any]:
+        """Return a kernel and features of its own with the same matrix on a sample, sooner evaluated many times."""
+        if not isinstance(self.function, Kernel):
+            return self, X
+        function, features = self.function.prepare(self.clip(X))
+        return FixedKernel(function, None), features
+
     def clip(self, X: Any) -> Any:
         """Return the nearest samples within the ranges, of which hypotheses say the same."""
         return X if self.box is None else np.clip(X, *self.box)
@@ -197,7 +204,7 @@ class KernelExpansion(KernelMachine):
 
     def _factor(self, kernel: FixedKernel, X: Array) -> LowRankKernel:
         with limit_time(FACTOR_SHARE * time_left()):
-            return incomplete_cholesky(kernel, X, validation.whole("max_rank", self.max_rank))
+            return incomplete_cholesky(*kernel.prepare(X), validation.whole("max_rank", self.max_rank))
 
     def _train(self, solve: Callable[[FixedKernel, Array, Sample], Trained], sample: Sample) -> dict[str, Any]:
         """Solve within the limits; returns the fitted attributes, and warns where the certificate is not within tol."""
@@ -257,11 +264,12 @@ def evaluate_residual(kernel: FixedKernel, X: Array, K: LowRankKernel, v: Array)
         return bound
     n_rows = max(1, BLOCK // max(len(used), 1))
     form, pace = 0.0, Pace()
-    for first in range(0, len(used), n_rows):
+    (kernel, X), v = kernel.prepare(X[used]), v[used]
+    for first in range(0, len(v), n_rows):
         if not pace.allows_step():
             return bound
-        rows = used[first : first + n_rows]
-        form += float(v[rows] @ (kernel(X[rows], X[used]) @ v[used]))
+        rows = slice(first, first + n_rows)
+        form += float(v[rows] @ (kernel(X[rows], X) @ v))
     return min(bound, max(form - kept, 0.0))
 
 

@@ -98,6 +98,10 @@ class Kernel(FieldsOnly, ABC):
     def tile(self, X: Any, Z: Any) -> Tile:
         """Check two samples, which may be one and the same, and return what computes parts of their matrix."""
 
+    def prepare(self, X: Any) -> tuple[Kernel, Any]:
+        """Return a kernel and features with the same matrix on a sample, for which what it takes of each is done."""
+        return self, X
+
     def __call__(self, X: Any, Z: Any = None) -> NDArray:
         """Evaluate between the rows of `X` and `Z` (by default `X`); returns (len(X), len(Z)).
 

@@ -384,12 +384,12 @@ class MiddleStump(Kernel):
         return self._columns
 
     def tile(self, X: Any, Z: Any) -> Tile:
-        # J hypotheses agree but for those with a threshold in between, as many as the ranks differ by: J - 2 |r - r'|_1
         X, Z = check_pair(X, Z)
-        ranks = self._ranks(X)
-        distance = measure(DIFFERENCE, ranks, ranks if Z is X else self._ranks(Z))
-        n_stumps = self._columns.shape[1]
-        return lambda rows, columns: n_stumps - 2 * distance(rows, columns)
+        kernel, ranks = self.prepare(X)
+        return kernel.tile(ranks, ranks if Z is X else self._ranks(Z))
+
+    def prepare(self, X: Any) -> tuple[Kernel, Array]:
+        return RankDifference(self._columns.shape[1]), self._ranks(validation.finite_array("X", X, ndim=2))
 
     def total_mass(self, X: Any = None, Z: Any = None) -> float:
         return float(self._columns.shape[1])
@@ -421,6 +421,22 @@ class MiddleStump(Kernel):
 
     def __repr__(self) -> str:
         return f"MiddleStump(sample of shape {np.shape(self.X)})"
+
+
+@dataclass(frozen=True)
+class RankDifference(Kernel):
+    """The kernel of J middle stumps on ranks r, of every feature the number of thresholds at or below its value."""
+
+    n_stumps: int
+    equation = "J - 2 |r - r'|_1"
+
+    def tile(self, X: Any, Z: Any) -> Tile:
+        # J hypotheses agree but for those with a threshold in between, as many as the ranks differ by
+        distance = measure(DIFFERENCE, *check_pair(X, Z))
+        return lambda rows, columns: self.n_stumps - 2 * distance(rows, columns)
+
+    def total_mass(self, X: Any = None, Z: Any = None) -> float:
+        return float(self.n_stumps)
 
 
 def as_tuple(values: Any) -> Any:

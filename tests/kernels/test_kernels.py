@@ -243,3 +243,13 @@ def test_constant_features_add_nothing_but_their_range():
     for kernel in (Stump(), SimplifiedStump(), MiddleStump(X)):
         alone = MiddleStump(X[:, :1]) if isinstance(kernel, MiddleStump) else kernel
         np.testing.assert_allclose(kernel(X), alone(X[:, :1]), atol=1e-12)
+
+
+@every
+@settings(deadline=None, max_examples=10)
+@given(X=samples())
+def test_a_prepared_kernel_has_the_same_matrix(name, X):
+    kernel = kernel_of(name, X)
+    prepared, features = kernel.prepare(X)
+    np.testing.assert_array_equal(prepared(features), kernel(X))
+    np.testing.assert_array_equal(prepared(features[:1], features), kernel(X)[:1])
