@@ -218,7 +218,7 @@ def test_every_trusted_type_is_one_that_files_hold():
             "Centred",
         },
         {"SimplifiedLaplacian", "SimplifiedGaussian"},
-        {"EqualMeanScores", "GroupLoss", "ClassLoss"},
+        {"EqualMeanScores", "GroupLoss", "ClassLoss", "FeatureBudget"},
     ]
     assert short(TRUSTED_TYPES) == set().union(*tables)
     assert {name.partition(".")[0] for name in TRUSTED_TYPES} == {"cvxens"}

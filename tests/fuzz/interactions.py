@@ -31,6 +31,10 @@ MOST_BINS = {"deep trees": {1: 5, 2: 3, 3: 2}}
 """By the number of features, so that no list is too long."""
 
 
+MOST_WITH_GAPS = {"deep trees": 2}
+"""Features up to which there are gaps, likewise."""
+
+
 @dataclass(frozen=True)
 class Case:
     """An oracle on a sample, and its hypotheses, h or -h once, with their values."""
@@ -57,7 +61,8 @@ def draw(number):
         X[:, random.integers(d)] = 1.0
     if random.random() < 0.2:
         X += random.choice([-1e12, 0.0, 1e12], d)
-    if random.random() < 0.4:
+    kind, make, enumerate_all = KINDS[number % len(KINDS)]
+    if random.random() < 0.4 and d <= MOST_WITH_GAPS.get(kind, 3):
         X[(random.random(X.shape) < 0.4) & (random.random(d) < 0.7)] = np.nan
     if all(len(np.unique(values)) < 2 for values in X.T):
         return None
@@ -68,8 +73,8 @@ def draw(number):
         "interactions": None if random.random() < 0.6 else [p for p in pairs if random.random() < 0.5],
         "forbidden": [p for p in pairs if random.random() < 0.2],
     }
-    kind, make, enumerate_all = KINDS[number % len(KINDS)]
-    options["n_bins"] = min(options["n_bins"], MOST_BINS.get(kind, {}).get(d, 6))
+    most = MOST_BINS.get(kind, {}).get(d, 6)
+    options["n_bins"] = min(options["n_bins"], 2 if most < 5 and np.isnan(X).any() else most)
     if kind == "rules" and random.random() < 0.5:
         options["signs"] = random.choice([-1, 0, 1], d)
     oracle = make(X, **options)
