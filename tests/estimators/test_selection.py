@@ -79,9 +79,7 @@ def test_folds_are_of_samples_as_they_were_given():
     assert first.C_ == second.C_
     assert first.score(A, labels) == 0.7
     assert first.cv_results_["mean_test_score"].max() > -0.67
-    weighted = AdditiveClassifier(cv=4).fit(
-        np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)]
-    )
+    weighted = AdditiveClassifier(cv=4).fit(np.vstack([A, A]), np.r_[labels, ~labels], np.r_[np.ones(40), np.zeros(40)])
     assert_allclose(weighted.decision_function(A), first.decision_function(A))
 
 
