@@ -69,8 +69,8 @@ drawn = ExplanationDisplay.from_effects(effects, X.iloc[[0]], shapley=True, n_sh
 # ## How much of a shape do the data decide?
 #
 # Other ensembles are almost as good. What can a function be in *any* ensemble of stumps whose objective is at most 1 %
-# above the best? Each end of a bar is a convex program over all stumps, solved by column generation, and certified. In
-# between is a shade. No such ensemble does without the features whose importance is above 0 at least.
+# above the best? Each end of a bar is a convex program over all stumps, solved by column generation, and certified. No
+# such ensemble does without the features whose importance is above 0 at least.
 
 # %%
 simple = LPBoostClassifier(C=0.02).fit(X, y)

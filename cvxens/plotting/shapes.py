@@ -271,7 +271,7 @@ class ShapeDisplay:
 
         They come by importance, and are those of trees of depth 2 and of rules too; a sample `X` is marked below. Those
         that are 0 but for rounding are left out. Around them are their `bands`, which the model's `bands` finds: a bar
-        at every value for which they are proven, and a shade in between.
+        at every value for which they are proven; of the values in between nothing is.
         """
         sample = None if X is None else effects.read(X)
         panels, sizes = {}, {}
@@ -368,10 +368,10 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
         _draw_bars(ax, panel, values, styles)
         if first.band is not None:
             x, *ends_of_band = first.band
-            _draw_band(ax, np.searchsorted(values, x).astype(np.float64), *ends_of_band, shaded=False)
+            _draw_band(ax, np.searchsorted(values, x).astype(np.float64), *ends_of_band)
         return
     if first.band is not None:
-        _draw_band(ax, *first.band, shaded=True)
+        _draw_band(ax, *first.band)
     sample = first.known
     ends = np.concatenate([*(shape.knots[[0, -1]] for shape in panel), *([] if sample is None else [sample])])
     for shape, style in zip(panel, styles, strict=True):
@@ -401,10 +401,9 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
         ax.plot(marks, np.full(len(marks), 0.02), "|", color="0.3", alpha=0.3, transform=ax.get_xaxis_transform())
 
 
-def _draw_band(ax: Axes, x: Array, least: Array, most: Array, *, shaded: bool) -> None:
-    """Draw a bar from the least to the largest value at every place, and a shade in between."""
-    if shaded and len(x) > 1:
-        ax.fill_between(x, least, most, color=PALETTE[0], alpha=0.15, linewidth=0, zorder=0.5)
+def _draw_band(ax: Axes, x: Array, least: Array, most: Array) -> None:
+    """Draw a bar from the least to the largest value at every place."""
+    ax.vlines(x, least, most, color=PALETTE[0], alpha=0.2, linewidth=7, zorder=0.5)
     ax.vlines(x, least, most, color="0.2", alpha=0.6, linewidth=1.2, zorder=2.5)
 
 

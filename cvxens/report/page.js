@@ -184,12 +184,10 @@
   // all values that a picture has to have room for
   const listValues = (main) => [...(main.bars ?? main.lines).flat(), ...(main.band ? [...main.band.least, ...main.band.most] : [])];
 
-  // a bar at every value for which a band is proven, and a shade in between
-  function drawBand(band, x, y, shaded) {
-    const at = (values) => values.map((value, j) => `${x(band.x[j]).toFixed(1)},${y(value).toFixed(1)}`);
-    const outline = [...at(band.most), ...at(band.least).reverse()].join(" ");
-    return [...(shaded ? [svg("polygon", { class: "shade", points: outline })] : []),
-      ...band.x.map((place, j) => svg("line", { class: "band", x1: x(place), x2: x(place), y1: y(band.least[j]), y2: y(band.most[j]) }))];
+  // a bar at every value for which a band is proven; of the values in between nothing is
+  function drawBand(band, x, y) {
+    return ["shade", "band"].flatMap((kind) => band.x.map((place, j) =>
+      svg("line", { class: kind, x1: x(place), x2: x(place), y1: y(band.least[j]), y2: y(band.most[j]) })));
   }
 
   function drawShape(main, common) {
@@ -223,7 +221,7 @@
             height: Math.max(bottom - top, 0.8), fill: color(k) }));
         });
       });
-      if (main.band) picture.append(...drawBand(main.band, (value) => x(main.levels.indexOf(value) + 0.5), y, false));
+      if (main.band) picture.append(...drawBand(main.band, (value) => x(main.levels.indexOf(value) + 0.5), y));
       picture.append(...xAxis((j) => x(j + 0.5), main.levels.map((_, j) => j), BOTTOM + 14,
         main.levels.map((_, j) => shorten(nameLevel(main, j), Math.max(4, Math.floor(48 / n))))));
       stops = main.levels.map((_, j) => ({ at: x(j + 0.5), tell: () =>
@@ -239,7 +237,7 @@
           picture.append(svg("rect", { class: "density", x: LEFT + j * width, width: width - 0.5, y: BOTTOM - height, height }));
         });
       }
-      if (main.band) picture.append(...drawBand(main.band, x, y, true));
+      if (main.band) picture.append(...drawBand(main.band, x, y));
       curves.forEach((values, k) => {
         const path = values.map((value, j) => `${j ? "L" : "M"}${x(main.x[j]).toFixed(1)},${y(value).toFixed(1)}`).join("");
         picture.append(svg("path", { class: "curve", d: path, stroke: color(k),
