@@ -112,7 +112,7 @@ class Shaped:
     def _appraise(self, sample: Any, formulation: Formulation, run: Run) -> dict[str, Any]:
         """Say of a fit what the constraints have cost."""
         parent: Any = super()
-        constrained = self._shape(sample) or hasattr(formulation.terms[0], "price")
+        constrained = self._shape(sample) or getattr(self, "constraints", None)
         price = self._price_constraints(sample, run) if constrained else None
         return {**parent._appraise(sample, formulation, run), "price_of_constraints_": price}
 
@@ -276,11 +276,11 @@ class Constrained(Shaped):
         """Say what every side constraint costs, too."""
         if find_budget(self.constraints, sample) is not None:
             named = {"feature budget": self._budget_price}
-            return {"prices_": named, "price_of_constraints_": self._price_constraints(sample, run)}
-        rows = state_rows(check_constraints(self.constraints), sample)
-        loss: Any = formulation.terms[0]
-        prices = loss.price(run.u).tolist() if rows else ()
-        named = {row.name: price for row, price in zip(rows, prices, strict=True)}
+        else:
+            rows = state_rows(check_constraints(self.constraints), sample)
+            loss: Any = formulation.terms[0]
+            prices = loss.price(run.u).tolist() if rows else ()
+            named = {row.name: price for row, price in zip(rows, prices, strict=True)}
         return {**super()._appraise(sample, formulation, run), "prices_": named}
 
 

@@ -14,7 +14,7 @@ from cvxens.problems import SLSSVM, SVMPrimal, simplex_codes
 from cvxens.problems.losses import SquaredError
 from cvxens.problems.penalties import RowNorms
 
-PLACES, EACH = 4, 30
+PLACES, EACH = 4, 15
 
 
 @pytest.mark.parametrize("place", range(PLACES))
