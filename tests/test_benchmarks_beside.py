@@ -135,12 +135,18 @@ def test_a_run_out_of_time_has_the_rows_until_then():
 
 
 def test_an_interrupted_run_has_the_rows_until_then():
+    # what a shell starts in the background heeds no interrupt
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def run():
         yield {"s": 1.0}
         os.kill(os.getpid(), signal.SIGINT)
         yield {"s": 2.0}
 
-    assert measure(make_benchmark(run), {}, None, lambda _: None).ended == "interrupted"
+    try:
+        assert measure(make_benchmark(run), {}, None, lambda _: None).ended == "interrupted"
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_settings_have_files_of_their_own_and_unknown_ones_are_named(tmp_path):

@@ -478,6 +478,7 @@ class DaskColumnGenerationClassifier(DaskEnsemble):
     >>> import dask.array as da
     >>> from sklearn.datasets import load_breast_cancer
     >>> from cvxens.problems.losses import Logistic
+    >>> from cvxens.problems.penalties import L1
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = DaskColumnGenerationClassifier(Formulation(Logistic(0.05), L1(), intercept=True))
     >>> model.fit(da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200)).certificate_.holds(1e-3)
