@@ -76,7 +76,7 @@ print(f"right on the test part: {model.score(test, y_test):.3f}")
 # %% [markdown]
 # ## Beside others
 #
-# The same five folds for all. Trees of scikit-learn take gaps and categories too; the linear model has to be told what
+# The same three folds for all. Trees of scikit-learn take gaps and categories too; the linear model has to be told what
 # to do about each. Log loss says how good the probabilities are.
 
 # %%
@@ -96,7 +96,7 @@ peers = {
         categories, HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
     ),
 }
-folds = StratifiedKFold(5, shuffle=True, random_state=0)
+folds = StratifiedKFold(3, shuffle=True, random_state=0)
 rows = {}
 for name, peer in peers.items():
     measured = cross_validate(peer, X, y, cv=folds, scoring=["accuracy", "roc_auc", "neg_log_loss"])
