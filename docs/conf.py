@@ -89,6 +89,8 @@ def write_notebooks(quick: bool) -> None:
     """Put the notebooks where the site finds them: as scripts to execute, or, quickly, with the outputs they have."""
     shutil.rmtree(NOTEBOOKS, ignore_errors=True)
     NOTEBOOKS.mkdir()
+    for table in (ROOT / "notebooks").glob("*.tsv"):
+        shutil.copy(table, NOTEBOOKS)
     for script in sorted((ROOT / "notebooks").glob("[!_]*.py")):
         target = NOTEBOOKS / f"{script.stem}.ipynb"
         if quick:

@@ -17,7 +17,6 @@
 # busy cores, at most 10 seconds a run, the best stump of every feature in each answer. An empty cell was not reached.
 
 # %%
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -28,7 +27,7 @@ from cvxens.colgen.oracles import Stumps
 from cvxens.colgen.stabilisation import InOut, SelfAdjusting, stabilised
 from cvxens.datasets import make_threenorm
 
-measured = pd.read_csv(Path("..") / "docs" / "know" / "stabilisation.tsv", sep="\t")
+measured = pd.read_csv("which_stabilisation.tsv", sep="\t")
 ways = list(measured["way"].unique())
 calls = measured.pivot(index=["instance", "nu"], columns="way", values="calls to 1e-3")[ways]
 calls.T.astype("Int64")
