@@ -17,10 +17,12 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,9 +163,26 @@ def measure(make: Callable[[], Any], terms: Terms, name: str, split: int) -> dic
     }
 
 
-def read_file() -> list[dict[str, Any]]:
-    """Return the fits that were kept."""
-    return [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
+def keep(
+    path: Path,
+    methods: Mapping[str, tuple[Any, Terms]],
+    names: Iterable[str],
+    splits: int,
+    measure: Callable[..., dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every fit, split by split: those of a JSON-lines file as they are, others measured and kept."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    kept = {(row["method"], row["data"], row["split"]): row for row in rows}
+    path.parent.mkdir(exist_ok=True)
+    for split, name in product(range(splits), names):
+        for method, (make, terms) in methods.items():
+            row = kept.get((method, name, split))
+            if row is None:
+                row = {"method": method, **measure(make, terms, name, split)}
+                row |= {"machine": describe_machine(), "commit": read_commit()}
+                with path.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+            yield {key: value for key, value in row.items() if key not in {"machine", "commit"}}
 
 
 def run() -> Iterator[dict[str, Any]]:
@@ -172,15 +191,4 @@ def run() -> Iterator[dict[str, Any]]:
     if missing := [name for name in PEERS if name not in methods]:
         yield {"data": f"without {', '.join(missing)}: not installed"}
     chosen = {name: found for name, found in methods.items() if not ONLY or name in ONLY}
-    kept = {(row["method"], row["data"], row["split"]): row for row in read_file()}
-    FILE.parent.mkdir(exist_ok=True)
-    for split in range(SPLITS):
-        for name in DATA:
-            for method, (make, terms) in chosen.items():
-                row = kept.get((method, name, split))
-                if row is None:
-                    row = {"method": method, **measure(make, terms, name, split)}
-                    row |= {"machine": describe_machine(), "commit": read_commit()}
-                    with FILE.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                yield {key: value for key, value in row.items() if key not in {"machine", "commit"}}
+    yield from keep(FILE, chosen, DATA, SPLITS, measure)

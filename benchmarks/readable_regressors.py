@@ -11,7 +11,6 @@ anew. `python docs/comparison.py` has the table on its page.
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,8 +24,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-from benchmarks._record import HOME, describe_machine, read_commit
-from benchmarks.readable_models import Terms, count_leaves, count_ours
+from benchmarks._record import HOME
+from benchmarks.readable_models import Terms, count_leaves, count_ours, keep
 from cvxens import AdditiveRegressor
 from cvxens.limits import limit_threads
 
@@ -87,16 +86,4 @@ def measure(make: Callable[[], Any], terms: Terms, name: str, split: int) -> dic
 def run() -> Iterator[dict[str, Any]]:
     """Yield a row for every fit, split by split, those of the file as they are."""
     chosen = {name: found for name, found in list_methods().items() if not ONLY or name in ONLY}
-    rows = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    kept = {(row["method"], row["data"], row["split"]): row for row in rows}
-    FILE.parent.mkdir(exist_ok=True)
-    for split in range(SPLITS):
-        for name in DATA:
-            for method, (make, terms) in chosen.items():
-                row = kept.get((method, name, split))
-                if row is None:
-                    row = {"method": method, **measure(make, terms, name, split)}
-                    row |= {"machine": describe_machine(), "commit": read_commit()}
-                    with FILE.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                yield {key: value for key, value in row.items() if key not in {"machine", "commit"}}
+    yield from keep(FILE, chosen, DATA, SPLITS, measure)

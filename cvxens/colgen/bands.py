@@ -87,7 +87,7 @@ class Range:
 
     @property
     def slack(self) -> Array:
-        """How far the certified ends are at most from the exact ones, (n_functions,)."""
+        """The largest distance of a certified end from the exact one, (n_functions,)."""
         return np.maximum(self.lowest - self.least, self.most - self.highest)
 
 

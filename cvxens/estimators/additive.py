@@ -95,9 +95,9 @@ class AdditiveClassifier(Additive, Probabilities, ClassWeighted, EnsembleClassif
         sum |w| + C sum_i ln(1 + exp(-y_i f(x_i))),
 
     proven over all of them. Few have a weight, which `get_rules` and `cvxens.plotting` show, and the scores are log
-    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before; and
-    the mean of the optimal ensembles at prices that score about as well is taken, whose distance from the optimum at C_
-    is certified, too.
+    odds. C is chosen by cross-validation along its path, which is solved price by price, each from the one before; with
+    `average` the mean of the optimal ensembles at prices that score about as well is taken, whose distance from the
+    optimum at C_ is certified, too.
 
     Examples
     --------
@@ -145,8 +145,8 @@ class AdditiveRegressor(Additive, StoppedEarly, Ensemble, Regressor):
 
     proven over all of them. With m the mean absolute deviation of the targets from their median, the loss of r is
     ``r^2 / (2 m)``; Huber's, ``r^2 / (2 delta)`` up to `delta` and ``|r| - delta/2`` beyond; or |r|. So C has no
-    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen, and a mean taken, as
-    by `AdditiveClassifier`.
+    unit. Few hypotheses have a weight, which `get_rules` and `cvxens.plotting` show. C is chosen, and with
+    `average` a mean taken, as by `AdditiveClassifier`.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class RankedSample(Weighted):
 
     @property
     def outcomes(self) -> tuple[str, Array]:
-        """What rules are described by: the mean of the grades."""
+        """The name and the values of what a table of rules gives the mean of: the grades."""
         return "mean", self.grades
 
     @property

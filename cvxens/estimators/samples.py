@@ -227,7 +227,7 @@ class TargetSample(Weighted):
 
     @property
     def outcomes(self) -> tuple[str, Array]:
-        """What rules are described by: the mean of the targets."""
+        """The name and the values of what a table of rules gives the mean of: the targets."""
         return "mean", self.targets
 
     @classmethod

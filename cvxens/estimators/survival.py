@@ -75,7 +75,7 @@ class SurvivalSample(Weighted):
 
     @property
     def outcomes(self) -> tuple[str, Array]:
-        """What rules are described by: the share of samples that had an event."""
+        """The name and the values of what a table of rules gives the mean of: 1 for events, 0 for others."""
         return "events", self.events.astype(np.float64)
 
     @classmethod
