@@ -568,8 +568,9 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
         # the length at which the objective is largest
         formulation, z = soften_margin(p, price), sample.signs * f
         length = find_length(formulation, z, norm)
-        given = {"dual": optimum.dual, "rounding": optimum.rounding, "note": optimum.note}
-        return certify_function(formulation, y, length * f, 0.0, length**2 * norm, **given)
+        dual, rounding, note = optimum.dual, optimum.rounding, optimum.note
+        f, norm = length * f, length**2 * norm
+        return certify_function(formulation, y, f, 0.0, norm, dual=dual, rounding=rounding, note=note)
 
     def _solve(self, sample: Sample) -> dict[str, Any]:
         (kernel, X), y = self._fix_kernel(sample), sample.signs
