@@ -353,7 +353,7 @@ def find_quantiles(sample: ShardedSample, most: int) -> list[Array]:
         begins = np.append(np.searchsorted(segments.feature, np.arange(sample.shape[1])), len(segments.feature))
         lists, waiting = [], []
         for start, end in pairwise(begins.tolist()):
-            own = Segments(*(each[start:end] for each in segments))
+            own = Segments._make(each[start:end] for each in segments)
             thresholds, inside = _choose_middles(own, most)
             lists.append(thresholds)
             waiting += (start + inside).tolist()
