@@ -24,7 +24,7 @@ from cvxens.dask.shards import ShardedSample, Workers
 from cvxens.dask.stumps import DaskQuantileStumps, DaskStumps
 from cvxens.dask.votes import Signs, Stumps, sum_edges
 from cvxens.errors import CvxensError, InvalidInput, WorkersLost
-from cvxens.estimators.ensembles import (
+from cvxens.estimators.classifiers import (
     SLACK_PRICE,
     CGEnsClassifier,
     ColumnGenerationClassifier,

@@ -152,22 +152,29 @@ class Partitioned:
 
 @dataclass(frozen=True)
 class OwnTest:
-    """The part to train on and the part to test on that a data set comes with: one split.
+    """The part to train on and the part to test on that a data set comes with: one split, for one or several runs.
+
+    Runs differ by the seed of the method alone: their deviation is that of its draws, not that of other samples.
 
     Examples
     --------
-    >>> OwnTest("a1a").needs, OwnTest("a1a").most
-    (('a1a',), 1)
+    >>> OwnTest("a1a").needs, OwnTest("a1a").most, OwnTest("arcene", runs=20).most
+    (('a1a',), 1, 20)
     """
 
     name: str
     scaled: bool = True  # True if features are mapped to [-1, 1] on the part to train on
-    most: ClassVar[int | None] = 1
+    runs: int = 1  # more than one of methods that draw
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The name of the data set."""
         return (self.name,)
+
+    @property
+    def most(self) -> int:
+        """The number of runs."""
+        return self.runs
 
     def open(self) -> Draw:
         """Read the data set; returns what hands it over."""

@@ -11,8 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from cvxens import CGEnsClassifier, ColumnGenerationClassifier, LPBoostClassifier
 from cvxens.colgen import Formulation
+from cvxens.colgen.oracles import QuantileStumps
 from cvxens.dask import DaskCGEnsClassifier, DaskColumnGenerationClassifier, DaskLPBoostClassifier
 from cvxens.errors import InvalidInput
+from cvxens.hypotheses import Stump
 from cvxens.problems.losses import Logistic
 from cvxens.problems.penalties import L1, SquaredL2
 
@@ -56,6 +58,18 @@ def test_an_estimator_over_shards_is_the_one_of_one_machine(name):
     certificate = local.certify(X, words(y))
     assert certificate.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     assert local.to_text(3)
+
+
+def test_squared_weights_over_quantiles_of_many_values_have_the_optimum_of_one_machine_to_the_last_digits():
+    X, y = two_classes(300, 2)
+    alone = CGEnsClassifier(C=0.05, tol=1e-10).fit(X, y)
+    models = [DaskCGEnsClassifier(C=0.05, tol=1e-9).fit(cut(X, ends), cut(y, ends)) for ends in ([], [7, 150])]
+    assert bits(models[0]) == bits(models[1])
+    assert models[0].certificate_.holds(1e-9)
+    assert models[0].certificate_.primal == pytest.approx(alone.certificate_.primal, rel=1e-9)
+    assert {(h.feature, h.threshold) for h in models[0].weak_learners_ if isinstance(h, Stump)} <= {
+        (h.feature, h.threshold) for h in QuantileStumps(X).hypotheses if isinstance(h, Stump)
+    }
 
 
 def test_data_frames_give_the_same_bits_and_their_names_are_kept():
