@@ -120,7 +120,7 @@ class DenseRows:
         return np.inf
 
     def block(self, chosen: Indices) -> Array:
-        return self.K if len(chosen) == len(self.K) else _part(self.K, chosen, chosen)
+        return self.K if len(chosen) == len(self.K) else gather(self.K, chosen, chosen)
 
     def add(self, chosen: Indices, weights: Array, f: Array) -> None:
         add_rows(self.K, chosen, weights, f)
@@ -135,14 +135,21 @@ class DenseRows:
         return expand(lambda rows, _: np.abs(rows), self.K, self.K, v)
 
     def cross(self, left: Indices, right: Indices, v: Array) -> Array:
-        return _part(self.K, left, right) @ v
+        return gather(self.K, left, right) @ v
 
     def among(self, chosen: Indices) -> DenseRows:
-        return DenseRows(_part(self.K, chosen, chosen))
+        return DenseRows(gather(self.K, chosen, chosen))
 
 
-def _part(K: Array, left: Indices, right: Indices) -> Array:
-    return K.take(left, axis=0).take(right, axis=1)
+@njit(cache=True, nogil=True)
+def gather(K: Array, left: Indices, right: Indices) -> Array:
+    """Return the part of a matrix in some rows and columns, without whole rows on the way."""
+    part = np.empty((len(left), len(right)))
+    for i in range(len(left)):
+        row, own = K[left[i]], part[i]
+        for j in range(len(right)):
+            own[j] = row[right[j]]
+    return part
 
 
 class CachedRows:
@@ -362,6 +369,10 @@ SINGULAR = 1e-12
 """The least curvature along a pair of variables, relative to the largest diagonal entry."""
 
 
+CHUNK = 256
+"""Variables whose largest violation is sought at once, by vector instructions; its place among them afterwards."""
+
+
 @njit(cache=True, nogil=True)
 def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps: int) -> int:
     """Minimise ``1/2 v'K v - q'v`` over ``low <= v <= high`` with sum v fixed; v and r = q - K v are changed in place.
@@ -371,50 +382,102 @@ def optimise_block(K: Array, point: Array, bounds: Array, tol: float, max_steps:
     Each step moves the pair of the largest violation and, for it, the largest gain of second order (Fan, Chen & Lin,
     *Working set selection using second order information*, JMLR 6 (2005)).
     """
-    r = point[1]
-    diagonal, curvature = np.diag(K).copy(), np.empty(len(K))
+    v, r = point[0], point[1]
+    n = len(v)
+    diagonal = np.diag(K).copy()
     least = max(SINGULAR * np.abs(diagonal).max(), 1e-300)
+    # added to r, they take out those that may not grow, and those that may not fall
+    grows, falls = np.empty(n), np.empty(n)
+    for k in range(n):
+        _note_bounds(v, bounds, k, grows, falls)
+    nothing, best = np.zeros(n), np.empty(-(-n // CHUNK))
+    smallest = _update(r, nothing, nothing, 0.0, grows, falls, best)
     for step in range(max_steps):
-        i, violation = _steepest(point, bounds)
-        if violation <= tol:
+        i = _locate_largest(r, grows, best)
+        steepest = r[i]
+        if not steepest + grows[i] - smallest > tol:
             return step
-        row = K[i]
-        # along e_i - e_k the objective is 1/2 t^2 (K_ii + K_kk - 2 K_ik) - t (r_i - r_k)
-        for k in range(len(r)):
-            curvature[k] = max(diagonal[i] + diagonal[k] - 2 * row[k], least)
-        j, length = _partner(curvature, point, bounds[0], r[i])
-        length = _move(point[0], bounds, i, j, length)
-        # r = q - K v
-        for k in range(len(r)):
-            r[k] -= length * (K[i, k] - K[j, k])
+        j = _find_partner(K[i], diagonal, diagonal[i], least, r, falls, steepest)
+        # along e_i - e_j the objective is 1/2 t^2 (K_ii + K_jj - 2 K_ij) - t (r_i - r_j)
+        curvature = max(diagonal[i] + diagonal[j] - 2 * K[i, j], least)
+        length = _move(v, bounds, i, j, (steepest - r[j]) / curvature)
+        _note_bounds(v, bounds, i, grows, falls)
+        _note_bounds(v, bounds, j, grows, falls)
+        smallest = _update(r, K[i], K[j], length, grows, falls, best)
     return max_steps
 
 
-@njit(cache=True, nogil=True)
-def _steepest(point: Array, bounds: Array) -> tuple[int, float]:
-    """Return the variable to raise, and the violation."""
-    v, r, low, high = point[0], point[1], bounds[0], bounds[1]
-    i, largest, smallest = -1, -np.inf, np.inf
-    for k in range(len(v)):
-        if v[k] < high[k] and r[k] > largest:
-            i, largest = k, r[k]
-        if v[k] > low[k]:
-            smallest = min(smallest, r[k])
-    return i, largest - smallest
+@njit(cache=True, nogil=True, inline="always")
+def _note_bounds(v: Array, bounds: Array, k: int, grows: Array, falls: Array) -> None:
+    grows[k] = 0.0 if v[k] < bounds[1, k] else -np.inf
+    falls[k] = 0.0 if v[k] > bounds[0, k] else np.inf
+
+
+# there is no NaN, and no difference between the zeros; a maximum is the same in any order
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _update(r: Array, gained: Array, lost: Array, length: float, grows: Array, falls: Array, best: Array) -> float:
+    """Update r = q - K v where v_i has risen and v_j fallen by a length; returns the least r of those that may fall.
+
+    `best` gets the largest r of those that may grow, chunk by chunk.
+    """
+    smallest = np.inf
+    for c in range(len(best)):
+        part = slice(c * CHUNK, (c + 1) * CHUNK)
+        here, plus, minus, up, down = r[part], gained[part], lost[part], grows[part], falls[part]
+        largest = -np.inf
+        for k in range(len(here)):
+            now = here[k] - length * (plus[k] - minus[k])
+            here[k] = now
+            above, below = now + up[k], now + down[k]
+            largest = above if above > largest else largest
+            smallest = below if below < smallest else smallest
+        best[c] = largest
+    return smallest
 
 
 @njit(cache=True, nogil=True)
-def _partner(curvature: Array, point: Array, low: Array, steepest: float) -> tuple[int, float]:
-    """Return the variable to lower when that of the largest r is raised, and by how much if there were no bounds."""
-    v, r = point[0], point[1]
-    j, gain, length = -1, 0.0, 0.0
-    for k in range(len(v)):
-        if v[k] > low[k] and r[k] < steepest:
-            # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
-            fall = steepest - r[k]
-            if fall * fall > gain * curvature[k]:
-                j, gain, length = k, fall * fall / curvature[k], fall / curvature[k]
-    return j, length
+def _locate_largest(r: Array, grows: Array, best: Array) -> int:
+    """Return the first of those that may grow with the largest r, which `best` has chunk by chunk."""
+    chunk = np.argmax(best)
+    at = chunk * CHUNK
+    for k in range(at, min(len(r), at + CHUNK)):
+        if r[k] + grows[k] > r[at] + grows[at]:
+            at = k
+    return at
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _find_partner(
+    row: Array, diagonal: Array, own: float, least: float, r: Array, falls: Array, steepest: float
+) -> int:
+    """Return the variable to lower when that of the largest r is raised, by the gain if there were no bounds."""
+    best, gains = np.empty(-(-len(r) // CHUNK), np.int64), np.empty(CHUNK)
+    for c in range(len(best)):
+        part = slice(c * CHUNK, (c + 1) * CHUNK)
+        between, other, here, down = row[part], diagonal[part], r[part], falls[part]
+        for k in range(len(here)):
+            gains[k] = _gain(between[k], other[k], own, least, steepest - (here[k] + down[k]))
+        # floats of at least 0 are in the order of their bits, of which a largest is found by vector instructions
+        bits, largest = gains[: len(here)].view(np.int64), np.int64(0)
+        for k in range(len(bits)):
+            largest = max(largest, bits[k])
+        best[c] = largest
+    chunk = np.argmax(best)
+    at, largest = chunk * CHUNK, -1.0
+    for k in range(at, min(len(r), at + CHUNK)):
+        gain = _gain(row[k], diagonal[k], own, least, steepest - (r[k] + falls[k]))
+        if gain > largest:
+            at, largest = k, gain
+    return at
+
+
+@njit(cache=True, nogil=True, inline="always", fastmath={"nnan", "nsz"})
+def _gain(between: float, other: float, own: float, least: float, fall: float) -> float:
+    # the minimum in t = fall / curvature lowers the objective by half of fall^2 / curvature
+    curvature = own + other - 2 * between
+    curvature = curvature if curvature > least else least
+    fall = fall if fall > 0.0 else 0.0
+    return fall * fall / curvature
 
 
 @njit(cache=True, nogil=True)
@@ -436,6 +499,16 @@ WHOLE = 2048
 
 SHARPER = 0.03
 """The violation at which a block counts as optimal, relative to the whole problem's: the others move it anyway."""
+
+PARTLY = 0.3
+"""The same of a whole problem, whose gap is evaluated after it: that costs as much as a few steps."""
+
+PART = 0.1
+"""The same of the variables of a problem in memory that violate its conditions, if they are few: mostly no others do
+afterwards, and copying their matrix and updating all scores takes longer than their steps."""
+
+FEW_STEPS = 1
+"""Steps in a whole problem, per variable, after which the gap is evaluated."""
 
 STEPS = 100
 """Steps in a block, per variable of it."""
@@ -505,6 +578,8 @@ class _Search:
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
+        # where products cost little the matrix is in memory, and pairs are sought among all variables at once
+        self.is_whole = problem.rows.largest == inf or len(problem.y) <= WHOLE
         self.n_blocks, self.pace = 0, Pace()
         self.take()
 
@@ -525,8 +600,18 @@ class _Search:
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
-            self.block = next_block(up, down, self.block)
-            self._optimise(r, SHARPER * violation)
+            if self.is_whole:
+                # no other variable is part of a pair that violates the conditions now
+                self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
+                if len(r) <= WHOLE:
+                    self._optimise_whole(r, SHARPER * violation, STEPS)
+                elif 2 * len(self.block) > len(r):
+                    self._optimise_whole(r, PARTLY * violation, FEW_STEPS)
+                else:
+                    self._optimise(r, PART * violation)
+            else:
+                self.block = next_block(up, down, self.block)
+                self._optimise(r, SHARPER * violation)
             self.take()
         return Ending.OPTIMAL
 
@@ -542,6 +627,20 @@ class _Search:
         if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
             return best
         return replace(self.problem.solution_at(best.u), history=best.history, ending=ending)
+
+    def _optimise_whole(self, r: Array, tol: float, n_steps_each: int) -> None:
+        """Optimise all variables up to a violation, or by so many steps for each: the scores come with them."""
+        point = np.stack([self.v, r])
+        K = self.problem.rows.block(np.arange(len(r)))
+        before = self.v
+        n_steps = optimise_block(K, point, self.bounds, tol, n_steps_each * len(r))
+        self.v, self.f = point[0], self.problem.y - point[1]
+        # every step rounds what it adds to f, at most 2 length max |K|, and f itself
+        largest = (
+            float(np.abs(self.f).max()) + 4 * float(np.abs(self.v - before).max()) * self.problem.rows.largest_entry()
+        )
+        self.drift += EPSILON * n_steps * largest
+        self.n_blocks += 1
 
     def _optimise(self, r: Array, tol: float) -> None:
         """Optimise the block, and update all scores by what has changed in it."""

@@ -77,8 +77,10 @@ def test_the_objective_is_that_of_libsvm_whatever_the_blocks(kernel, C, small_bl
 @pytest.mark.parametrize("n_bytes", [1, 8 * 300 * 50, 8 * 300 * 300])
 def test_a_cache_of_any_size_changes_nothing(n_bytes, small_blocks):
     rows = CachedRows(KERNELS[1], X, n_bytes)
-    cached, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, KERNELS[1](X)))
-    assert_allclose(cached.u, dense.u, atol=1e-9)
+    ample = CachedRows(KERNELS[1], X, 8 * 300 * 300)
+    cached, kept, dense = (solve_blockwise(KernelSVM.of(K, Y, 0.5), 1e-8) for K in (rows, ample, KERNELS[1](X)))
+    assert_allclose(cached.u, kept.u, atol=1e-9)
+    assert cached.objective == pytest.approx(dense.objective, rel=1e-8)
     assert rows.n_evaluated >= 300 if n_bytes == 1 else rows.n_evaluated <= 2000
 
 
