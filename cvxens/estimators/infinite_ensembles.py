@@ -94,14 +94,15 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
         matter; of kernels that are not additive it is taken from at most 1,000 samples.
     solver : {"auto", "additive", "blockwise", "libsvm", "reference"}
         "additive" is for sums of stump, histogram-intersection and decision-stump kernels, and takes memory for the
-        sample alone; "blockwise" keeps the kernel matrix, or as many of its rows as there is room for; "libsvm" and
-        "reference" (cvxpy) need the matrix. "auto" takes "blockwise" up to 1,000 samples, then "additive" if it can,
-        else "libsvm" if the matrix fits into half of the memory that is left and there is no `max_time`, which
-        "libsvm" and "reference" do not keep to, else "blockwise".
+        sample alone; "blockwise" keeps the kernel matrix up to 4,000 samples, and beyond evaluates what it needs of one
+        of `cvxens.kernels`, or keeps as many rows of another as there is room for; "libsvm" and "reference" (cvxpy)
+        need the matrix, and do not keep to `max_time`. "auto" takes "additive" for more than 1,000 samples if it can,
+        else "blockwise".
     tol : float
         The relative certified gap at which the fit is done.
     cache_size : float, optional
-        MiB for kernel rows, where the matrix does not fit; a quarter of the memory that is left by default.
+        MiB for rows of a kernel that is a function, where its matrix does not fit; a quarter of the memory that is left
+        by default.
     random_state : int, RandomState instance or None
         Draws the part of the sample that is solved first, of 200,000 samples or more.
 
@@ -259,7 +260,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
             u, b = multipliers_of_fit(self, len(sample.X)), float(self.intercept_)
         else:
             room = find_room(self.cache_size)
-            trainer = make_trainer(self._kernel, merged.X, "auto", room, limited=max_time < inf)
+            trainer = make_trainer(self._kernel, merged.X, "auto", room)
             limits = Limits(tol, max_time, validation.random_state(self.random_state))
             (solution,) = trainer.solve_path(merged.signs, merged.weights, [self.C_], limits)
             u, b = merged.spread(solution.u), solution.b
@@ -339,7 +340,7 @@ class InfiniteEnsembleSVC(Calibrated, KernelMachine):
 
     def _make_trainer(self, X: Any, masses: Array | None = None) -> Trainer:
         kernel = TrainingKernel.from_sample(self.kernel, self.gamma, X, masses)
-        return make_trainer(kernel, X, self.solver, find_room(self.cache_size), limited=self.max_time is not None)
+        return make_trainer(kernel, X, self.solver, find_room(self.cache_size))
 
     def _limits(self) -> Limits:
         tol = validation.positive("tol", self.tol)

@@ -22,14 +22,26 @@ from numpy.typing import NDArray
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
-from cvxens.limits import Deadline, Pace, check_time, find_ending, limit_time, was_cut
+from cvxens.kernels.kernel import Kernel
+from cvxens.kernels.tiles import cut, fill, one_blas_thread
+from cvxens.limits import (
+    Deadline,
+    Pace,
+    available_memory,
+    check_time,
+    find_ending,
+    limit_time,
+    map_in_threads,
+    time_left,
+    was_cut,
+)
 from cvxens.problems import SVMDual
 from cvxens.problems.maps import KernelMap
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.svm_solution import Ending, Incumbent, SVMSolution
 from cvxens.types import Array
 
-__all__ = ["CachedRows", "DenseRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
+__all__ = ["CachedRows", "DenseRows", "EvaluatedRows", "KernelSVM", "Rows", "expand", "solve_blockwise"]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -250,6 +262,131 @@ class CachedRows:
             self._owner, self._used = np.full(wanted, -1, np.intp), np.zeros(wanted, np.int64)
 
 
+class EvaluatedRows:
+    """Rows of a kernel that are evaluated whenever they are asked for, by tiles, until the matrix is cheaper.
+
+    To write a number into memory that is new to the process costs more than to evaluate it, so there is no matrix
+    until as much has been evaluated as that would cost (as one who rents skis buys them once the rents add up to their
+    price), and none where it would take more than half of the memory that is left.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Whose values depend on the two samples only.
+    X : ndarray of shape (n_samples, n_features)
+        The sample.
+
+    Examples
+    --------
+    >>> from cvxens.kernels import SimplifiedStump
+    >>> rows, f = EvaluatedRows(SimplifiedStump(), np.array([[1.0], [2.0], [4.0]])), np.zeros(3)
+    >>> rows.add(np.array([2]), np.array([1.0]), f)
+    >>> f, rows.largest
+    (array([-3., -2.,  0.]), 3.0)
+    """
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel, self.X = kernel, np.asarray(X, np.float64)
+        self.evaluated = 0.0  # values so far, of those of a matrix
+        self._largest = 0.0
+        self._dense: DenseRows | None = None
+        self._room = np.empty((0, 0))
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.X)
+
+    @property
+    def largest(self) -> float:
+        return self._largest if self._dense is None else inf
+
+    @property
+    def block_size(self) -> int:
+        """How many samples make a block: half of all, of which most are in it when they change for the last time."""
+        return min(LARGE_BLOCK, max(BLOCK, self.n_samples // 2))
+
+    def block(self, chosen: Indices) -> Array:
+        if self._dense is not None:
+            return self._dense.block(chosen)
+        m = len(chosen)
+        if len(self._room) < m:
+            self._room = np.empty((m, m))
+        # memory that was written to before is not new
+        block = self._room.ravel()[: m * m].reshape(m, m)
+        X = self.X[chosen]
+        fill(block, self.kernel.tile(X, X), symmetric=True)
+        self._note(max(float(block.max()), -float(block.min())), m * m / 2)
+        return block
+
+    def add(self, chosen: Indices, weights: Array, f: Array) -> None:
+        self._buy()
+        if self._dense is not None:
+            self._dense.add(chosen, weights, f)
+            return
+        used = np.flatnonzero(weights)
+        f += self._times(self.X, self.X[chosen[used]], weights[used])
+
+    def product(self, v: Array) -> Array:
+        if self._dense is not None:
+            return self._dense.product(v)
+        f = np.zeros(self.n_samples)
+        self.add(np.flatnonzero(v), v[v != 0], f)
+        return f
+
+    def largest_entry(self) -> float:
+        return self._largest if self._dense is None else self._dense.largest_entry()
+
+    def absolute_product(self, v: Array) -> Array:
+        # |K_ij| is at most the largest of the entries that were evaluated, which the columns of v are among
+        return np.full(self.n_samples, self.largest_entry() * float(np.abs(v).sum()))
+
+    def cross(self, left: Indices, right: Indices, v: Array) -> Array:
+        used = np.flatnonzero(v.reshape(len(v), -1).any(axis=1))
+        return self._times(self.X[left], self.X[right[used]], v[used])
+
+    def among(self, chosen: Indices) -> EvaluatedRows:
+        return EvaluatedRows(self.kernel, self.X[chosen])
+
+    def _times(self, X: Array, Z: Array, v: Array) -> Array:
+        """Return K(X, Z) v, by tiles whose sums are in the same order for any number of threads."""
+        product, tile = np.zeros((len(X), *v.shape[1:])), self.kernel.tile(X, Z)
+        slabs, columns = cut(len(X)), cut(len(Z))
+
+        def fill_in(rows: slice) -> float:
+            check_time()
+            largest = 0.0
+            for part in columns:
+                values = tile(rows, part)
+                largest = max(largest, float(values.max()), -float(values.min()))
+                product[rows] += values @ v[part]
+            return largest
+
+        with one_blas_thread():
+            found = map_in_threads(fill_in, slabs)
+        self._note(max(found, default=0.0), len(X) * len(Z))
+        return product
+
+    def _note(self, largest: float, n_values: float) -> None:
+        """Keep record of the largest entry, and of how much was evaluated."""
+        if not np.isfinite(largest):
+            raise InvalidInput("X", "found values whose kernel is no finite number", "scale the features")
+        self._largest = max(self._largest, largest)
+        self.evaluated += n_values / self.n_samples**2
+
+    def _buy(self) -> None:
+        """Evaluate the matrix once as much has been evaluated, if there is room and time for it."""
+        room = self._dense is None and 16 * self.n_samples**2 <= available_memory()
+        if room and self.evaluated > PRICE_OF_MATRIX and time_left() == inf:
+            self._dense, self._room = DenseRows(self.kernel(self.X)), np.empty((0, 0))
+
+
+LARGE_BLOCK = 8192
+"""Variables of a block of `EvaluatedRows` at most: 512 MiB."""
+
+PRICE_OF_MATRIX = 4.0
+"""What a matrix costs, in evaluations of all its values: half for the values, the rest for memory that is new."""
+
+
 @njit(cache=True, nogil=True)
 def add_rows(matrix: NDArray, places: NDArray[np.intp], weights: Array, f: Array) -> None:
     """Add ``sum_k weights_k matrix[places_k]`` to f."""
@@ -438,8 +575,7 @@ def _update(r: Array, gained: Array, lost: Array, length: float, grows: Array, f
 @njit(cache=True, nogil=True)
 def _locate_largest(r: Array, grows: Array, best: Array) -> int:
     """Return the first of those that may grow with the largest r, which `best` has chunk by chunk."""
-    chunk = np.argmax(best)
-    at = chunk * CHUNK
+    at = int(np.argmax(best)) * CHUNK
     for k in range(at, min(len(r), at + CHUNK)):
         if r[k] + grows[k] > r[at] + grows[at]:
             at = k
@@ -462,12 +598,11 @@ def _find_partner(
         for k in range(len(bits)):
             largest = max(largest, bits[k])
         best[c] = largest
-    chunk = np.argmax(best)
-    at, largest = chunk * CHUNK, -1.0
+    at, most = int(np.argmax(best)) * CHUNK, -1.0
     for k in range(at, min(len(r), at + CHUNK)):
         gain = _gain(row[k], diagonal[k], own, least, steepest - (r[k] + falls[k]))
-        if gain > largest:
-            at, largest = k, gain
+        if gain > most:
+            at, most = k, gain
     return at
 
 
@@ -560,15 +695,15 @@ def solve_blockwise(
     tol = validation.positive("tol", tol)
     max_time = validation.limit("max_time", max_time)
     with limit_time(max_time) as clock:
-        search = _Search(problem, start, clock)
-        return search.result(find_ending(lambda: search.run(tol)))
+        search = _Search(problem, start, clock, tol)
+        return search.result(find_ending(search.run))
 
 
 class _Search:
     """The current point v = y u, f = K v, and the best one so far."""
 
-    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline) -> None:
-        self.problem, self.drift = problem, 0.0
+    def __init__(self, problem: KernelSVM, start: SVMSolution[KernelSVM] | None, clock: Deadline, tol: float) -> None:
+        self.problem, self.drift, self.tol = problem, 0.0, tol
         self.incumbent: Incumbent[SVMSolution[KernelSVM]] = Incumbent(clock)
         # 0 <= y v <= C
         self.bounds = np.stack([np.minimum(problem.y * problem.C, 0.0), np.maximum(problem.y * problem.C, 0.0)])
@@ -578,8 +713,6 @@ class _Search:
             self.v, self.f = stretch * (problem.y * start.u), stretch * start.f
             self.drift = stretch * start.drift
         self.block: Indices = np.empty(0, np.intp)
-        # where products cost little the matrix is in memory, and pairs are sought among all variables at once
-        self.is_whole = problem.rows.largest == inf or len(problem.y) <= WHOLE
         self.n_blocks, self.pace = 0, Pace()
         self.take()
 
@@ -588,9 +721,9 @@ class _Search:
         self.incumbent.waited += 1
         self.incumbent.take(self.problem.solution_at(self.problem.y * self.v, self.f.copy()), self.n_blocks)
 
-    def run(self, tol: float) -> Ending:
+    def run(self) -> Ending:
         """Optimise one block after the other."""
-        while self.incumbent.best.relative_gap > tol:
+        while self.incumbent.best.relative_gap > self.tol:
             # minus the gradient of 1/2 v'K v - y'v
             r = self.problem.y - self.f
             low, high = self.bounds
@@ -600,7 +733,8 @@ class _Search:
                 return Ending.ROUNDING
             if not self.pace.allows_step():
                 return Ending.MAX_TIME
-            if self.is_whole:
+            # where products cost little the matrix is in memory, and pairs are sought among all variables at once
+            if self.problem.rows.largest == inf or len(r) <= WHOLE:
                 # no other variable is part of a pair that violates the conditions now
                 self.block = np.flatnonzero((up > down.min()) | (down < up.max()))
                 if len(r) <= WHOLE:
@@ -610,7 +744,8 @@ class _Search:
                 else:
                     self._optimise(r, PART * violation)
             else:
-                self.block = next_block(up, down, self.block)
+                size = getattr(self.problem.rows, "block_size", BLOCK)
+                self.block = next_block(up, down, self.block, size)
                 self._optimise(r, SHARPER * violation)
             self.take()
         return Ending.OPTIMAL
@@ -621,8 +756,11 @@ class _Search:
         Where there is no time for that, a bound on the drift is part of its certificate.
         """
         best = self.incumbent.end(ending)
-        if ending in {Ending.MAX_TIME, Ending.INTERRUPTED} and self.problem.rows.largest < inf:
-            return replace(best, drift=self.drift)
+        if self.problem.rows.largest < inf:
+            drifted = replace(best, drift=self.drift)
+            within = ending is Ending.OPTIMAL and drifted.certificate.relative_gap <= self.tol
+            if within or ending in {Ending.MAX_TIME, Ending.INTERRUPTED}:
+                return drifted
         f = self.problem.rows.product(self.problem.y * best.u)
         if np.abs(f - best.f).max() <= DRIFT * np.abs(f).max():
             return best
@@ -664,17 +802,17 @@ def _stretch(start: SVMSolution[KernelSVM], problem: KernelSVM) -> float:
     return min(most, float(start.u.sum()) / square) if square > 0 else most
 
 
-def next_block(up: Array, down: Array, last: Indices) -> Indices:
+def next_block(up: Array, down: Array, last: Indices, size: int | None = None) -> Indices:
     """Return the variables of the largest violations in either direction, and half of the last block."""
-    n = len(up)
+    n, size = len(up), BLOCK if size is None else size
     if n <= WHOLE:
         return np.arange(n)
     # a quarter for each direction leaves half of the block to the last one: first to those between their bounds, which
     # new neighbours move again
-    most = BLOCK // 4 if len(last) else BLOCK // 2
+    most = size // 4 if len(last) else size // 2
     fresh = np.union1d(np.argpartition(-up, most)[:most], np.argpartition(down, most)[:most])
     fresh = fresh[np.isfinite(up[fresh]) | np.isfinite(down[fresh])]
     stay = np.setdiff1d(last, fresh)
     free = np.isfinite(up[stay]) & np.isfinite(down[stay])
     stay = stay[np.argsort(~free, kind="stable")]
-    return np.concatenate([fresh, stay[: BLOCK - len(fresh)]])
+    return np.concatenate([fresh, stay[: size - len(fresh)]])
