@@ -784,7 +784,7 @@ class _Search:
         """Optimise the block, and update all scores by what has changed in it."""
         block, rows = self.block, self.problem.rows
         point = np.stack([self.v[block], r[block]])
-        optimise_block(rows.block(block), point, self.bounds[:, block], tol, STEPS * len(block))
+        optimise_block(rows.block(block), point, np.ascontiguousarray(self.bounds[:, block]), tol, STEPS * len(block))
         change = point[0] - self.v[block]
         rows.add(block, change, self.f)
         # a sum of m products has an error of (m + 1) eps times that of their sizes, at most sum |change| max |K|
