@@ -63,9 +63,9 @@ pd.DataFrame({"type": X.dtypes.astype(str), "missing": X.isna().sum(), "values":
 # %% [markdown]
 # ## A model that fits itself
 #
-# `AdditiveClassifier` is a sparse logistic regression on all steps, lines and ramps of all features. By default it tries
-# pairs of numbers too, which takes three times as long and adds nothing here. Its price is chosen by cross-validation.
-# The certificate is over all weak learners, also those that never got a weight.
+# `AdditiveClassifier` is a sparse logistic regression on all steps, lines and ramps of all features. By default it
+# tries pairs of numbers too, which takes three times as long and adds nothing here. Its price is chosen by
+# cross-validation. The certificate is over all weak learners, also those that never got a weight.
 
 # %%
 train, test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
