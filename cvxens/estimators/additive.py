@@ -77,7 +77,7 @@ class Additive(PricedBySample, Constrained):
     def _averages(self) -> bool:
         return bool(self.average) and not self.one_standard_error
 
-    def _offer(self: Any, sample: Any) -> dict[str, Any]:
+    def _offer(self, sample: Any) -> dict[str, Any]:
         return {**super()._offer(sample), "pairs": self.pairs_}
 
     def _given_price(self, sample: Any) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from cvxens.estimators.samples import find_factory, find_feature, label, offers
 from cvxens.estimators.sides import Sensitive, SideConstraint, check_constraints, find_budget, hold, state_rows
 from cvxens.hypotheses import Constant
 from cvxens.limits import TimeUp
+from cvxens.types import Array
 
 
 @dataclass(eq=False, repr=False)
@@ -160,7 +161,7 @@ class Constrained(Shaped):
 
     # the multiplier of the budget, and what features cost by it, of the copy that fits
     _budget_price = 0.0
-    _costs: ClassVar[Any] = None
+    _costs = cast("Array | None", None)
 
     def _check(self, sample: Any) -> None:
         super()._check(sample)
@@ -247,7 +248,7 @@ class Constrained(Shaped):
             if not offers(self.oracle, "costs"):
                 return costed, costed.scale
             # stumps know costs of features themselves
-            at: Any = copy(self)
+            at = copy(self)
             at._costs = 1 + rate * prices
             return at._oracle(sample, formulation), costed.scale
 
@@ -265,10 +266,10 @@ class Constrained(Shaped):
         if budget is None:
             return super()._certify(sample, weights, intercept)
         # a copy, whose runs leave the fitted attributes as they are
-        at: Any = copy(self)
+        at = copy(self)
         formulation = at._formulation(sample)
         oracle = at._oracle(sample, formulation)
-        run: Run = at._fit(sample, formulation, oracle, ())
+        run = at._fit(sample, formulation, oracle, ())
         given = at._certify_at(sample, formulation, oracle, at.weak_learners_, run.u, weights, intercept)
         use = measure_use(budget[1])
         used = float(np.abs(weights) @ np.array([use(hypothesis) for hypothesis in at.weak_learners_]))
