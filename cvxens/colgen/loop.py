@@ -38,6 +38,7 @@ from cvxens.colgen.protocols import (
     Round,
     evaluate,
     has_negation,
+    make_column,
     relative_gap,
 )
 from cvxens.colgen.restricted import Restricted
@@ -215,6 +216,9 @@ class _Columns:
 
     def enter(self, start: Sequence[Hypothesis], solution: MasterSolution) -> Sequence[Column]:
         """Enter the start; returns its columns with distinct values."""
+        if hasattr(self.oracle.sample, "make_column"):
+            # no machine has the values of all samples: these are hypotheses of the oracle's, each once
+            return self._append([make_column(hypothesis, self.oracle.sample, 0.0) for hypothesis in start])
         evaluated = [_evaluate(hypothesis, self.oracle.sample, len(solution.s)) for hypothesis in start]
         columns = self._drop_seen(evaluated, free=solution.closed is None)
         self.unmatched_start = {hash_values(column.values)[0]: column.hypothesis for column in columns}
