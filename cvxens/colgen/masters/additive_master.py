@@ -71,6 +71,18 @@ class AdditiveMaster(InteriorPointMaster):
         The set of stumps, such as `oracles.Stumps`.
     many : int
         The columns from which on all stumps are solved for at once; 0 to begin with that.
+
+    Examples
+    --------
+    >>> from cvxens.colgen import column_generation, formulations, oracles
+    >>> from cvxens.datasets import make_twonorm
+    >>> X, y = make_twonorm(200, 3, random_state=0)
+    >>> stumps = oracles.Stumps(X)
+    >>> def make(formulation, y):
+    ...     return AdditiveMaster(formulation, y, stumps, many=0)
+    >>> run = column_generation(formulations.lpboost(D=0.02), stumps, y, tol=1e-3, master=make)
+    >>> len(run.history), round(run.certificate.primal, 3)
+    (4, 0.37)
     """
 
     source = "Chambolle & Pock 2011; Lu & Yang 2024"
